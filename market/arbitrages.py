@@ -1,0 +1,118 @@
+"""One opportunity being traded: its two legs, whatever unwinds them, and how it ended."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from market.money import Amount, Price, total
+from market.opportunities import Opportunity
+from market.orders import Fill, Side
+
+ArbitrageState = Literal["half_reserved", "reserved", "single_leg", "closed", "unwound", "held", "expired", "unfilled"]
+LegState = Literal["reserved", "sending", "done", "not_sent"]
+LegRole = Literal["buy", "sell", "complete", "reverse"]
+
+OPEN_STATES: tuple[ArbitrageState, ...] = ("half_reserved", "reserved", "single_leg")
+FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "held", "expired", "unfilled")
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One order of an arbitrage; posted at most once by anybody. Amounts in base, limit in quote currency.
+
+    `times` are the server's, microseconds: reserved, sending, sent, done.
+    """
+
+    role: LegRole
+    exchange: str
+    symbol: str
+    base: str
+    quote_currency: str
+    side: Side
+    amount: Amount
+    limit_price: Price
+    client_order_id: str
+    state: LegState = "reserved"
+    exchange_order_id: str | None = None
+    fills: tuple[Fill, ...] = ()
+    held: Decimal = Decimal(0)
+    """Still held on the exchange's balance row: quote currency where it buys, base where it sells."""
+    times: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in ("done", "not_sent")
+
+    @property
+    def filled(self) -> Decimal:
+        return total(fill.amount for fill in self.fills)
+
+    @property
+    def base_fee(self) -> Decimal:
+        return total(fill.fee for fill in self.fills if fill.fee_currency == self.base)
+
+    @property
+    def cost(self) -> Decimal:
+        return total(fill.cost for fill in self.fills)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfitAndLoss:
+    """Signed parts in the settlement currency; they sum to `net` to the last digit.
+
+    `gross` at the best prices seen and FX mid; `slippage` from there to the fills; `fx` from FX mid to the side paid;
+    `unwinding` what completing or reversing a single leg cost or brought.
+    """
+
+    currency: str
+    gross: Decimal
+    slippage: Decimal
+    fees: Decimal
+    fx: Decimal
+    unwinding: Decimal
+    net: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Arbitrage:
+    """Both legs, then any that complete or reverse a single one. Its id is the opportunity's.
+
+    `times`: event (the later quote's arrival), detected, reserved, sent, filled, ended; wall clock, microseconds.
+    """
+
+    arbitrage_id: str
+    base: str
+    state: ArbitrageState
+    opportunity: Opportunity
+    legs: tuple[Leg, ...]
+    reserve_by: int
+    send_by: int
+    times: dict[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    """Why it ended where it did not close."""
+    profit: ProfitAndLoss | None = None
+
+    def leg(self, role: LegRole) -> Leg | None:
+        return next((leg for leg in self.legs if leg.role == role), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An opportunity not traded, with the first reason. `count` of further ones of this pair and reason in the same second.
+
+    Reasons: below_threshold, not_persistent, trading_disabled, exchange_disabled, stale, recheck_failed, too_small,
+    insufficient_balance, too_many_open, pair_busy, cooling_down, liquidity_used, stopping.
+    """
+
+    refusal_id: str
+    opportunity_id: str
+    base: str
+    buy_exchange: str
+    sell_exchange: str
+    exchange: str
+    """Whose bot refused."""
+    reason: str
+    net_bps: float
+    expected_profit: Decimal
+    refused_at: int
+    count: int = 1

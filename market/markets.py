@@ -1,0 +1,51 @@
+"""What is traded where: one row per (exchange, symbol) with the exchange's size rules."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """One symbol on one exchange. Steps and minima are the exchange's own; amounts in base, notional in quote currency."""
+
+    exchange: str
+    region: str
+    symbol: str
+    base: str
+    quote_currency: str
+    tick_size: Decimal
+    lot_step: Decimal
+    minimum_amount: Decimal
+    minimum_notional: Decimal
+    fee_side: Literal["quote", "base"]
+    """Which currency the exchange takes its fee in."""
+    is_fx: bool = False
+    """Feeds an FX rate only; never traded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FxRoute:
+    """How one quote currency becomes the settlement currency.
+
+    `inverted` False: the symbol is CURRENCY/SETTLEMENT (EUR/USD); True: SETTLEMENT/CURRENCY (USD/JPY).
+    """
+
+    currency: str
+    symbol: str
+    inverted: bool
+
+
+def fx_route(currency: str, settlement: str, markets: tuple[Market, ...]) -> FxRoute | None:
+    """The FX market that converts `currency`, None where none is needed.
+
+    Raises LookupError where none of `markets` converts it.
+    """
+    if currency == settlement:
+        return None
+    for market in markets:
+        if market.is_fx and (market.base, market.quote_currency) == (currency, settlement):
+            return FxRoute(currency, market.symbol, inverted=False)
+        if market.is_fx and (market.base, market.quote_currency) == (settlement, currency):
+            return FxRoute(currency, market.symbol, inverted=True)
+    raise LookupError(f"no FX market converts {currency} to {settlement}")

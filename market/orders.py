@@ -1,0 +1,51 @@
+"""Orders and fills as the exchange reports them: an order instructs, a fill is one execution of it."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from market.money import Amount, Price
+
+Side = Literal["buy", "sell"]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOrder:
+    """An immediate-or-cancel limit order: what does not fill at once is cancelled by the exchange."""
+
+    client_order_id: str
+    exchange: str
+    symbol: str
+    side: Side
+    amount: Amount
+    price: Price
+    intended_at: int
+    """Server time of the intent, microseconds: where an exchange knows no client id, the look-up starts here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """One execution; `fee` in `fee_currency`, both to the digit as the exchange reported them."""
+
+    fill_id: str
+    exchange: str
+    symbol: str
+    side: Side
+    price: Price
+    amount: Amount
+    cost: Decimal
+    """What was paid or received in quote currency, as the exchange booked it."""
+    fee: Decimal
+    fee_currency: str
+    filled_at: int
+    """Exchange's time, microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderReport:
+    """What an exchange knows of one order; `is_final` once nothing more can fill."""
+
+    exchange_order_id: str
+    is_final: bool
+    filled: Amount
+    fills: tuple[Fill, ...]

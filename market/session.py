@@ -1,0 +1,78 @@
+"""The frozen description of one run, written by the supervisor and read by every process of it."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from market.clock import Clock, ReplayClock, SystemClock
+from market.markets import Market
+
+Mode = Literal["paper", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayTime:
+    """Recording start and wall start in microseconds, and how many times faster than recorded."""
+
+    recording_start: int
+    wall_start: int
+    speed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Addresses, markets and time of one run. Holds no secret: keys lie in files named here."""
+
+    session_id: str
+    mode: Mode
+    home: Path
+    kafka: str
+    mongodb: str
+    database: str
+    markets: tuple[Market, ...]
+    settlement_currency: str
+    partitions: int = 1
+    exchanges_url: str | None = None
+    """Root of the simulated exchanges; None where orders go to local paper accounts."""
+    web_port: int = 8000
+    seed: int = 1
+    replay: ReplayTime | None = None
+    paper_balances: dict[str, dict[str, Decimal]] = field(default_factory=dict)
+    """Opening balances of local paper accounts: exchange → currency → amount."""
+    paper_latency_ms: int = 50
+    """Local paper accounts: from decision to match."""
+
+    def clock(self) -> Clock:
+        if self.replay is None:
+            return SystemClock()
+        return ReplayClock(self.replay.recording_start, self.replay.wall_start, self.replay.speed)
+
+    @property
+    def exchanges(self) -> tuple[str, ...]:
+        """Exchanges in the order of the markets, each once."""
+        return tuple(dict.fromkeys(market.exchange for market in self.markets))
+
+    @property
+    def traded(self) -> tuple[Market, ...]:
+        return tuple(market for market in self.markets if not market.is_fx)
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(market.base for market in self.traded))
+
+    def markets_of(self, exchange: str) -> tuple[Market, ...]:
+        return tuple(market for market in self.markets if market.exchange == exchange)
+
+    def to_json(self) -> bytes:
+        return _ADAPTER.dump_json(self, indent=2)
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> "Session":
+        """Raises pydantic.ValidationError where the text is no session."""
+        return _ADAPTER.validate_json(text)
+
+
+_ADAPTER = TypeAdapter(Session)

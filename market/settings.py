@@ -1,0 +1,50 @@
+"""The tunable settings: one validated document with a version, changed through REST, read by CEP and bots."""
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False)]
+Rate = Annotated[Decimal, Field(ge=0, le=Decimal("0.1"))]
+Money = Annotated[Decimal, Field(gt=0, le=Decimal(10_000_000))]
+
+
+class Settings(BaseModel):
+    """What people tune while it runs. Money is in the settlement currency; rates are fractions of one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int = Field(default=1, ge=1)
+    trading_enabled: bool = True
+    """The kill switch: false stops new reservations; open arbitrages are finished."""
+    enabled_exchanges: tuple[str, ...]
+    min_net_bps: Bps = 5.0
+    """Bots trade at or above it; below, they refuse as `below_threshold`."""
+    emit_net_bps: Bps = 0.0
+    """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
+    min_share_above_10s: float = Field(default=0.0, ge=0, le=1)
+    """Least share of the last 10 s window at or over `min_net_bps`; 0 switches the rule off."""
+    max_quote_age_ms: int = Field(default=2_000, ge=1, le=86_400_000)
+    opportunity_lifetime_ms: int = Field(default=1_000, ge=1, le=86_400_000)
+    max_notional: Money = Decimal(1_000)
+    """Per arbitrage."""
+    max_open_arbitrages: int = Field(default=4, ge=1, le=1_000)
+    cool_down_ms: int = Field(default=200, ge=0, le=3_600_000)
+    """Between two reservations of one pair of exchanges, by the server's clock."""
+    max_slippage_bps: Bps = 5.0
+    """How far past the worst level walked a leg's limit price may stand."""
+    single_leg_policy: Literal["complete", "reverse", "hold"] = "complete"
+    single_leg_limit_bps: Bps = 50.0
+    """How far from the seen price completing or reversing a single leg may go."""
+    taker_fees: dict[str, Rate]
+    """Per exchange, as a fraction of the notional."""
+
+    @model_validator(mode="after")
+    def _thresholds_in_order(self) -> "Settings":
+        if self.min_net_bps < self.emit_net_bps:
+            raise ValueError("min_net_bps must not be below emit_net_bps")
+        unknown = set(self.enabled_exchanges) - set(self.taker_fees)
+        if unknown:
+            raise ValueError(f"enabled_exchanges names {', '.join(sorted(unknown))}, which has no taker fee")
+        return self

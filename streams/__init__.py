@@ -1,0 +1,1 @@
+"""Kafka: topics, wire format, producer and consumer, the embedded broker."""
