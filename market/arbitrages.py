@@ -85,8 +85,12 @@ class Arbitrage:
     state: ArbitrageState
     opportunity: Opportunity
     legs: tuple[Leg, ...]
+    amount: Amount
+    """Base amount matched between both legs; each leg's own amount follows from it and its fee side."""
     reserve_by: int
+    """Server time, microseconds: a half reservation past it may be expired by anybody."""
     send_by: int
+    """Server time, microseconds: a reserved leg not sent by then is marked `not_sent`."""
     times: dict[str, int] = field(default_factory=dict)
     reason: str | None = None
     """Why it ended where it did not close."""
@@ -98,7 +102,7 @@ class Arbitrage:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An opportunity not traded, with the first reason. `count` of further ones of this pair and reason in the same second.
+    """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
 
     Reasons: below_threshold, not_persistent, trading_disabled, exchange_disabled, stale, recheck_failed, too_small,
     insufficient_balance, too_many_open, pair_busy, cooling_down, liquidity_used, stopping.

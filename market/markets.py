@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """One symbol on one exchange. Steps and minima are the exchange's own; amounts in base, notional in quote currency."""
+    """One symbol on one exchange, with the exchange's own rules; amounts in base, notional in quote currency."""
 
     exchange: str
     region: str

@@ -1,4 +1,4 @@
-"""An opportunity: buying on one exchange and selling on another pays after fees and FX, as seen at one row of the log."""
+"""An opportunity: buying on one exchange and selling on another pays after fees and FX, at one row of the log."""
 
 from dataclasses import dataclass
 from decimal import Decimal

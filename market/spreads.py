@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SpreadWindow:
-    """Cross spread in bps over [start, end), microseconds; `share_above` is the share of rows at or over the trading threshold."""
+    """Net spread in bps over [start, end), microseconds; `share_above`: rows at or over the trading threshold."""
 
     base: str
     buy_exchange: str

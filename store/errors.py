@@ -1,0 +1,21 @@
+"""What can go wrong with the store, and what to do about it."""
+
+
+class StoreError(Exception):
+    """The store cannot do what was asked."""
+
+
+class StoreUnavailableError(StoreError):
+    """MongoDB was not reached or changed its primary; the same call may succeed in a moment."""
+
+
+class VersionConflictError(StoreError):
+    """The document has a newer version than the one the change was made from; read it again."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(f"the settings are at version {current} by now")
+        self.current = current
+
+
+class HistoryLostError(StoreError):
+    """A change stream cannot be resumed from its token; take a snapshot and go on from there."""

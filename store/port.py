@@ -1,0 +1,154 @@
+"""The port of the store: what bots, feeders and replays need of it. Two adapters pass one contract test.
+
+Every write is idempotent by its id. Changes arrive at least once, in the order of one document's changes; after a lost
+connection the newest state is delivered again, states in between may be skipped.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
+from market.feeds import FeedState
+from market.opportunities import Opportunity
+from market.orders import Fill, OrderReport
+from market.settings import Settings
+
+Balances = dict[str, dict[str, Decimal]]
+"""Exchange → currency → amount."""
+
+Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
+"""(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
+more leg to send. Pure; `store` holds the balance for a leg that was added, or ends it as `held` where it is lacking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """One bot's wish to reserve its own leg of an opportunity.
+
+    `leg.amount` is this bot's maximum. The matched amount of the arbitrage is the smaller of both wishes, floored to
+    `amount_step` (coarse enough for both exchanges); a leg then orders floor(matched × `leg_factor`, `leg_step`).
+    """
+
+    opportunity: Opportunity
+    leg: Leg
+    hold_currency: str
+    hold_per_unit: Decimal
+    """Of `hold_currency` per unit of the leg's amount: limit price and fee to buy, 1 (and any base fee) to sell."""
+    amount_step: Decimal
+    leg_factor: Decimal
+    """1, or less where a fee taken in base would otherwise leave the two legs unequal."""
+    leg_step: Decimal
+    minimum_amount: Decimal
+    """Least matched amount that both exchanges take."""
+    displayed_amount: Decimal
+    """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationResult:
+    """The arbitrage as it stands, or why not (a `Refusal` reason)."""
+
+    arbitrage: Arbitrage | None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceRow:
+    """What the bots may still use (`free`) and what open legs hold, of one currency on one exchange."""
+
+    exchange: str
+    currency: str
+    free: Decimal
+    held: Decimal
+
+
+class TradeStore(Protocol):
+    """Shared state of all bots of one session."""
+
+    async def server_now(self) -> int:
+        """The store's own clock, microseconds; the only one for leases, holds and deadlines."""
+        ...
+
+    async def save_opportunity(self, opportunity: Opportunity) -> bool:
+        """Keep it unless its id is known; True where it was new."""
+        ...
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Keep the first of each (pair, exchange, reason) per second whole, count the rest."""
+        ...
+
+    async def reserve(self, reservation: Reservation) -> ReservationResult:
+        """One transaction over arbitrage, balance, liquidity, counters and open pair (design: the two-leg protocol)."""
+        ...
+
+    async def expire(self, arbitrage_id: str) -> bool:
+        """End a half reservation that is past `reserve_by` and give its hold back; False where there was none."""
+        ...
+
+    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
+        """The step reserved → sending, allowed once ever. None where it was taken before, or is too late (`send_by`):
+        then the leg is `not_sent` and `finish_leg` follows."""
+        ...
+
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
+        """The exchange acknowledged the order."""
+        ...
+
+    async def finish_leg(
+        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+    ) -> Arbitrage:
+        """Nothing more can fill: book fills (by fill id, once), balances and ledger; where no leg is open any more,
+        `advance`. `report` None: the order never reached the exchange (`not_sent`). Idempotent."""
+        ...
+
+    async def open_arbitrages(self) -> list[Arbitrage]: ...
+
+    async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None: ...
+
+    def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
+        """Each change of any arbitrage, whole, as it stands after the change."""
+        ...
+
+    async def settings(self) -> Settings | None: ...
+
+    async def create_settings(self, settings: Settings) -> Settings:
+        """Keep `settings` as version 1 unless there are any; the ones in force."""
+        ...
+
+    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        """Replace them; the version grows by one; who, when, before and after are kept. Raises VersionConflictError."""
+        ...
+
+    def watch_settings(self) -> AsyncIterator[Settings]:
+        """The settings in force, then each later version, in version order."""
+        ...
+
+    async def stop_reservations(self) -> None:
+        """No new arbitrage in this session from now on (`stopping`); open ones go on."""
+        ...
+
+    async def reservations_open(self) -> bool: ...
+
+    async def set_balances(
+        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+    ) -> None:
+        """What the exchange itself reported while no order was open there; replaces the balance rows (`now` alone keeps
+        none of it in the session's record; `before` only once a session)."""
+        ...
+
+    async def balance_rows(self) -> list[BalanceRow]: ...
+
+    async def session_balances(self) -> tuple[Balances, Balances]:
+        """What was recorded `before` and `after` this session."""
+        ...
+
+    async def fills(self) -> list[Fill]:
+        """The ledger of this session."""
+        ...
+
+    async def save_feed_state(self, state: FeedState) -> None: ...
+
+    async def close(self) -> None: ...
