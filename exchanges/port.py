@@ -1,4 +1,4 @@
-"""The port of an exchange account. Two adapters pass one contract test: ccxt's private API and the local paper account."""
+"""The port of an exchange account; two adapters pass one contract test: ccxt private API, local paper account."""
 
 from decimal import Decimal
 from typing import Protocol
