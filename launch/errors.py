@@ -1,0 +1,13 @@
+"""Why a command ends without having done its work; always one sentence that says what to do."""
+
+
+class LaunchError(Exception):
+    """The command failed; exit code 1."""
+
+    exit_code = 1
+
+
+class CannotStartError(LaunchError):
+    """Something is missing or in the way; exit code 2."""
+
+    exit_code = 2

@@ -1,0 +1,72 @@
+"""One supervised process: logging, signals, readiness and the outermost loop around a room's entry."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+from launch.home import ready_file, write_atomically
+
+Ready = Callable[[], None]
+Entry = Callable[[Ready], Coroutine[object, object, None]]
+
+log = logging.getLogger("launch")
+
+STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class EventFormatter(logging.Formatter):
+    """One JSON object a line: time, level, room, event and its ids."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        event: dict[str, object] = {
+            "time": self.formatTime(record),
+            "level": record.levelname,
+            "room": record.name,
+            "event": record.getMessage(),
+        }
+        event.update((key, value) for key, value in vars(record).items() if key not in STANDARD_FIELDS)
+        if record.exc_info:
+            event["trace"] = self.formatException(record.exc_info)
+        return json.dumps(event, default=str)
+
+
+def log_events() -> None:
+    """Send our log, as events, to standard error, where the supervisor keeps it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(EventFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+def run_process(home: Path, name: str, entry: Entry) -> int:
+    """Run a room's entry until it ends or SIGTERM cancels it; the exit code."""
+    log_events()
+    try:
+        return asyncio.run(_until_cancelled(entry(_ready(home, name))))
+    except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
+        log.exception("process failed", extra={"process": name, "error": str(error)})
+        return 1
+
+
+def _ready(home: Path, name: str) -> Ready:
+    def ready() -> None:
+        write_atomically(ready_file(home, name), str(os.getpid()).encode())
+        log.info("ready", extra={"process": name})
+
+    return ready
+
+
+async def _until_cancelled(work: Coroutine[object, object, None]) -> int:
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        log.info("stopped")
+    return 0

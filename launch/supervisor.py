@@ -1,0 +1,149 @@
+"""Keeps the parts of a session running: starts them in order, restarts what dies, leaves nothing behind."""
+
+import asyncio
+import json
+import logging
+import signal
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import psutil
+
+from launch.children import Part, group_members, signal_group, spawn
+from launch.errors import LaunchError
+from launch.home import ready_file, write_atomically
+from market.backoff import backoff
+from market.clock import MICROSECONDS, SystemClock, wall_now
+
+POLL_SECONDS = 0.05
+STOP_SECONDS = 5.0
+STEADY_SECONDS = 30.0
+"""A part that ran this long starts over with the shortest back-off."""
+
+log = logging.getLogger("launch")
+
+
+class Supervisor:
+    """Runs the parts of one session. `say` gets a line for the user at each start and restart."""
+
+    def __init__(self, home: Path, parts: Iterable[Part], say: Callable[[str], None]) -> None:
+        self._home = home
+        self._parts = tuple(parts)
+        self._say = say
+        self._clock = SystemClock()
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._keepers: dict[str, asyncio.Task[None]] = {}
+        self._started = wall_now()
+        self.restarts: dict[str, int] = {}
+
+    async def start(self) -> None:
+        kill_leftovers(self._home)
+        for part in self._parts:
+            ready_file(self._home, part.name).unlink(missing_ok=True)
+        self._keepers = {part.name: asyncio.create_task(self._keep(part)) for part in self._parts}
+
+    async def all_ready(self, seconds: float) -> None:
+        """Wait until every part has reported ready. Raises LaunchError naming those that have not."""
+        deadline = wall_now() + int(seconds * MICROSECONDS)
+        while missing := [part.name for part in self._parts if not self._is_ready(part.name)]:
+            if wall_now() > deadline:
+                raise LaunchError(
+                    f"not ready within {seconds:.0f} s: {', '.join(missing)}; see {self._home / 'logs'} for the reason."
+                )
+            await self._clock.sleep(POLL_SECONDS)
+
+    async def stop(self) -> None:
+        """End all parts, those that depend on others first."""
+        for keeper in self._keepers.values():
+            keeper.cancel()
+        await asyncio.gather(*self._keepers.values(), return_exceptions=True)
+        depended_on = {name for part in self._parts for name in part.after}
+        for wave in (
+            [part for part in self._parts if part.name not in depended_on],
+            [part for part in self._parts if part.name in depended_on],
+        ):
+            await asyncio.gather(*(self._end(part.name) for part in wave))
+        (self._home / "processes.json").unlink(missing_ok=True)
+
+    async def _keep(self, part: Part) -> None:
+        delays = backoff()
+        while True:
+            await self._ready_of(part.after)
+            started = wall_now()
+            child = spawn(part, self._home / "logs" / f"{part.name}.log")
+            self._children[part.name] = child
+            self._note_children()
+            await self._until_exit(part, child)
+            if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
+                delays = backoff()
+            delay = next(delays)
+            self.restarts[part.name] = self.restarts.get(part.name, 0) + 1
+            self._say(f"{part.name} ended (exit code {child.returncode}); starting it again in {delay:.1f} s")
+            # never two writers on one checkpoint or data folder: the whole group goes before the next start
+            await self._end(part.name)
+            await self._clock.sleep(delay)
+
+    async def _until_exit(self, part: Part, child: subprocess.Popen[bytes]) -> None:
+        probe = asyncio.create_task(self._probe(part))
+        told = False
+        try:
+            while child.poll() is None:
+                if not told and self._is_ready(part.name):
+                    told = True
+                    self._say(f"{part.name} ready after {(wall_now() - self._started) / MICROSECONDS:.1f} s")
+                await self._clock.sleep(POLL_SECONDS)
+        finally:
+            probe.cancel()
+            await asyncio.gather(probe, return_exceptions=True)
+        ready_file(self._home, part.name).unlink(missing_ok=True)
+
+    async def _probe(self, part: Part) -> None:
+        if part.probe is not None:
+            await part.probe()
+            write_atomically(ready_file(self._home, part.name), b"probed")
+
+    async def _ready_of(self, names: tuple[str, ...]) -> None:
+        while not all(self._is_ready(name) for name in names):
+            await self._clock.sleep(POLL_SECONDS)
+
+    def _is_ready(self, name: str) -> bool:
+        return ready_file(self._home, name).exists()
+
+    async def _end(self, name: str) -> None:
+        child = self._children.pop(name, None)
+        if child is None:
+            return
+        signal_group(child.pid, signal.SIGTERM)
+        deadline = wall_now() + int(STOP_SECONDS * MICROSECONDS)
+        while group_members(child.pid) and wall_now() < deadline:
+            child.poll()
+            await self._clock.sleep(POLL_SECONDS)
+        signal_group(child.pid, signal.SIGKILL)
+        while group_members(child.pid):
+            child.poll()
+            await self._clock.sleep(POLL_SECONDS)
+        child.wait()
+
+    def _note_children(self) -> None:
+        noted = {}
+        for name, child in self._children.items():
+            try:
+                noted[name] = [child.pid, psutil.Process(child.pid).create_time()]
+            except psutil.NoSuchProcess:
+                continue
+        write_atomically(self._home / "processes.json", json.dumps(noted).encode())
+
+
+def kill_leftovers(home: Path) -> None:
+    """End what a killed supervisor may have left running; the process ids are checked by their start time."""
+    try:
+        noted: dict[str, tuple[int, float]] = json.loads((home / "processes.json").read_text())
+    except (FileNotFoundError, ValueError):
+        return
+    for name, (group, created) in noted.items():
+        living = group_members(group)
+        if any(process.create_time() >= created for process in living):
+            log.warning("left over from a killed session", extra={"part": name, "group": group})
+            signal_group(group, signal.SIGKILL)
+            psutil.wait_procs(living, timeout=STOP_SECONDS)

@@ -1,0 +1,45 @@
+"""A user's mistake in the configuration gets one sentence that names the place."""
+
+from pathlib import Path
+
+import pytest
+
+from launch.configuration import read_configuration
+from launch.errors import CannotStartError
+
+
+def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert read_configuration(None).port == 8000
+
+
+def test_a_full_file(tmp_path: Path) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text('kafka = "10.0.0.1:9092"\nexchanges = ["kraken"]\n[settings]\nmin_net_bps = 7.5\n')
+    configuration = read_configuration(path)
+    assert (configuration.kafka, configuration.exchanges) == ("10.0.0.1:9092", ("kraken",))
+    assert configuration.settings == {"min_net_bps": 7.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("port = ", "line 1"),
+        ("port = 0", "port"),
+        ("colour = 1", "colour"),
+        ('kafka = "nowhere"', "kafka"),
+        ('mongodb = "http://x"', "mongodb"),
+    ],
+)
+def test_a_broken_file_is_one_sentence(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text(text)
+    with pytest.raises(CannotStartError, match=place) as caught:
+        read_configuration(path)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CannotStartError, match="cannot be read"):
+        read_configuration(tmp_path / "none.toml")

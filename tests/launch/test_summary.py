@@ -1,0 +1,66 @@
+"""The balance check and the percentiles of a session's summary."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from launch.summary import balance_differences, percentiles
+from market.money import Amount, Price
+from market.orders import Fill, Side
+
+AMOUNTS = st.decimals("0.00000001", "100", places=8)
+
+
+def fill_of(side: Side, amount: str, cost: str, fee: str, fee_currency: str) -> Fill:
+    return Fill(
+        fill_id="1",
+        exchange="kraken",
+        symbol="BTC/USD",
+        side=side,
+        price=Price(Decimal(1)),
+        amount=Amount(Decimal(amount)),
+        cost=Decimal(cost),
+        fee=Decimal(fee),
+        fee_currency=fee_currency,
+        filled_at=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fill", "after"),
+    [
+        (fill_of("buy", "0.5", "30000", "30", "USD"), {"BTC": "1.5", "USD": "69970"}),
+        (fill_of("sell", "0.5", "30000", "30", "USD"), {"BTC": "0.5", "USD": "129970"}),
+        (fill_of("buy", "0.5", "30000", "0.0005", "BTC"), {"BTC": "1.4995", "USD": "70000"}),
+    ],
+)
+def test_balances_move_by_fills_and_fees(fill: Fill, after: dict[str, str]) -> None:
+    before = {"kraken": {"BTC": Decimal(1), "USD": Decimal(100_000)}}
+    reported = {"kraken": {currency: Decimal(amount) for currency, amount in after.items()}}
+    assert balance_differences(before, reported, [fill]) == []
+
+
+@given(difference=AMOUNTS)
+def test_the_last_digit_counts(difference: Decimal) -> None:
+    before = {"kraken": {"BTC": Decimal(1)}}
+    after = {"kraken": {"BTC": Decimal(1) + difference}}
+    (row,) = balance_differences(before, after, [])
+    assert Decimal(row["reported"]) - Decimal(row["expected"]) == difference
+
+
+def test_a_currency_that_vanished_is_a_difference() -> None:
+    assert balance_differences({"kraken": {"BTC": Decimal(1)}}, {"kraken": {}}, [])
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "expected"),
+    [
+        ([], None),
+        ([7.0], {"p50": 7.0, "p95": 7.0, "p99": 7.0}),
+        ([float(number) for number in range(1, 101)], {"p50": 50.0, "p95": 95.0, "p99": 99.0}),
+    ],
+)
+def test_percentiles_by_nearest_rank(milliseconds: list[float], expected: dict[str, float] | None) -> None:
+    assert percentiles(milliseconds) == expected
