@@ -1,0 +1,159 @@
+"""What follows once nothing more can fill: an arbitrage closes, or one more leg completes or reverses what is left."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from uuid import UUID, uuid5
+
+from market.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole
+from market.fees import base_rate, hold_of
+from market.limits import limit_price
+from market.markets import Market
+from market.money import ZERO, Amount, ceil_to_step, floor_to_step, total
+from market.opportunities import OpportunityLeg
+from market.orders import Side
+from market.profit import profit_of
+from market.settings import Settings
+
+# Fixed for ever: a restarted bot must find its orders by the ids its predecessor gave them.
+_NAMESPACE = UUID("6f2d0f0e-6e1c-5b0a-9a53-2a7a3c1d9b41")
+
+Markets = Mapping[tuple[str, str], Market]
+"""(exchange, symbol) → market."""
+
+_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("complete", "reverse"), "reverse": ("reverse",), "hold": ()}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Base left over by all fills so far: positive was bought too much, negative sold too much."""
+
+    left: Decimal
+    bought: Decimal
+    sold: Decimal
+
+
+def client_order_id(arbitrage_id: str, role: LegRole) -> str:
+    """The same for whoever computes it."""
+    return str(uuid5(_NAMESPACE, f"{arbitrage_id}:{role}"))
+
+
+def markets_by_symbol(markets: tuple[Market, ...]) -> dict[tuple[str, str], Market]:
+    return {(market.exchange, market.symbol): market for market in markets}
+
+
+def advancing(markets: tuple[Market, ...]) -> Callable[[Arbitrage, Settings, int], Arbitrage]:
+    """`advance` for these markets, as the store calls it."""
+    return partial(advance, markets=markets_by_symbol(markets))
+
+
+def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets) -> Arbitrage:
+    """What follows. Unchanged while a leg is open or where it has ended.
+
+    An added leg is `reserved`, its `held` the balance that it needs. `now` is the server's, microseconds.
+    """
+    if arbitrage.state not in ("reserved", "single_leg") or not all(leg.is_final for leg in arbitrage.legs):
+        return arbitrage
+    outcome = outcome_of(arbitrage)
+    if abs(outcome.left) > lot_tolerance(arbitrage, markets):
+        added = _next_leg(arbitrage, outcome.left, settings, now, markets)
+        if added is not None:
+            return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, added))
+    state, reason = _end_of(arbitrage, outcome, settings, markets)
+    times = arbitrage.times | {"ended": now}
+    return replace(arbitrage, state=state, reason=reason, times=times, profit=profit_of(arbitrage))
+
+
+def _end_of(
+    arbitrage: Arbitrage, outcome: Outcome, settings: Settings, markets: Markets
+) -> tuple[ArbitrageState, str | None]:
+    """The final state and why, once no further leg helps."""
+    reverse = arbitrage.leg("reverse")
+    if outcome.bought == 0 and outcome.sold == 0:
+        return "unfilled", "nothing_filled"
+    if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
+        arbitrage, outcome.left, settings, markets
+    ):
+        return "held", "single_leg_left"
+    if outcome.bought == 0 or outcome.sold == 0:
+        return "held", "below_minimum"
+    return ("unwound", "reversed") if reverse is not None and reverse.filled > 0 else ("closed", None)
+
+
+def outcome_of(arbitrage: Arbitrage) -> Outcome:
+    bought = total(leg.filled for leg in arbitrage.legs if leg.side == "buy")
+    sold = total(leg.filled for leg in arbitrage.legs if leg.side == "sell")
+    fees = total(leg.base_fee for leg in arbitrage.legs)
+    return Outcome(bought - sold - fees, bought, sold)
+
+
+def lot_tolerance(arbitrage: Arbitrage, markets: Markets) -> Decimal:
+    """One lot of the coarser exchange."""
+    return max(market.lot_step for market in _both(arbitrage, markets))
+
+
+def _next_leg(arbitrage: Arbitrage, left: Decimal, settings: Settings, now: int, markets: Markets) -> Leg | None:
+    """The first step of the policy that was not tried yet and that its exchange would take."""
+    for role in _STEPS[settings.single_leg_policy]:
+        if arbitrage.leg(role) is None:
+            leg = _unwinding_leg(arbitrage, role, left, settings, now, markets)
+            if leg is not None:
+                return leg
+    return None
+
+
+def _unwinding_leg(
+    arbitrage: Arbitrage, role: LegRole, left: Decimal, settings: Settings, now: int, markets: Markets
+) -> Leg | None:
+    """Too much bought is sold (to complete: where selling was meant; to reverse: where it was bought), and so on."""
+    opportunity = arbitrage.opportunity
+    side: Side = "sell" if left > 0 else "buy"
+    seen = opportunity.sell if (side == "sell") == (role == "complete") else opportunity.buy
+    market = markets[seen.exchange, seen.symbol]
+    fee_rate = settings.taker_fees.get(seen.exchange, ZERO)
+    amount = _order_amount(market, side, abs(left), fee_rate)
+    if not _is_tradable(market, seen, amount):
+        return None
+    limit = limit_price(market, side, seen.price, settings.single_leg_limit_bps)
+    _, per_unit = hold_of(market, side, fee_rate, limit)
+    return Leg(
+        role=role,
+        exchange=seen.exchange,
+        symbol=seen.symbol,
+        base=market.base,
+        quote_currency=market.quote_currency,
+        side=side,
+        amount=Amount(amount),
+        limit_price=limit,
+        client_order_id=client_order_id(arbitrage.arbitrage_id, role),
+        held=amount * per_unit,
+        times={"reserved": now},
+    )
+
+
+def _order_amount(market: Market, side: Side, left: Decimal, fee_rate: Decimal) -> Decimal:
+    """What to order so that, its fee in base included, at most `left` moves."""
+    in_base = base_rate(market, fee_rate)
+    return floor_to_step(left / (1 - in_base if side == "buy" else 1 + in_base), market.lot_step)
+
+
+def _is_tradable(market: Market, seen: OpportunityLeg, amount: Decimal) -> bool:
+    least = max(market.minimum_amount, ceil_to_step(market.minimum_notional / seen.price, market.lot_step))
+    return amount > 0 and amount >= least
+
+
+def _is_dust(arbitrage: Arbitrage, left: Decimal, settings: Settings, markets: Markets) -> bool:
+    """Less than either exchange takes in one order: it stays in the ledger, nothing can be done about it."""
+    side: Side = "sell" if left > 0 else "buy"
+    for seen in (arbitrage.opportunity.buy, arbitrage.opportunity.sell):
+        market = markets[seen.exchange, seen.symbol]
+        amount = _order_amount(market, side, abs(left), settings.taker_fees.get(seen.exchange, ZERO))
+        if _is_tradable(market, seen, amount):
+            return False
+    return True
+
+
+def _both(arbitrage: Arbitrage, markets: Markets) -> tuple[Market, Market]:
+    buy, sell = arbitrage.opportunity.buy, arbitrage.opportunity.sell
+    return markets[buy.exchange, buy.symbol], markets[sell.exchange, sell.symbol]

@@ -1,0 +1,32 @@
+"""Taker fees: which currency an exchange takes them in, and what follows for the amounts of an order."""
+
+from decimal import ROUND_DOWN, Decimal
+
+from market.markets import Market
+from market.money import ZERO
+from market.orders import Side
+
+_FACTOR_DIGITS = Decimal("1E-12")
+
+
+def base_rate(market: Market, fee_rate: Decimal) -> Decimal:
+    """The fee as a fraction of the amount, 0 where it is taken in quote currency."""
+    return fee_rate if market.fee_side == "base" else ZERO
+
+
+def quote_rate(market: Market, fee_rate: Decimal) -> Decimal:
+    """The fee as a fraction of the notional, 0 where it is taken in base."""
+    return fee_rate if market.fee_side == "quote" else ZERO
+
+
+def sell_factor(buy_market: Market, buy_fee: Decimal, sell_market: Market, sell_fee: Decimal) -> Decimal:
+    """How much to sell per unit bought, so that no base is left over: at most 1, cut after 12 digits."""
+    factor = (1 - base_rate(buy_market, buy_fee)) / (1 + base_rate(sell_market, sell_fee))
+    return factor if factor == 1 else factor.quantize(_FACTOR_DIGITS, rounding=ROUND_DOWN)
+
+
+def hold_of(market: Market, side: Side, fee_rate: Decimal, limit_price: Decimal) -> tuple[str, Decimal]:
+    """The currency that an order needs, and how much of it per unit of its amount at worst."""
+    if side == "buy":
+        return market.quote_currency, limit_price * (1 + quote_rate(market, fee_rate))
+    return market.base, 1 + base_rate(market, fee_rate)
