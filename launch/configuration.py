@@ -1,6 +1,7 @@
 """What a user may configure before a start: an optional TOML file, read once and frozen."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +22,48 @@ class Configuration(BaseModel):
     exchanges: tuple[str, ...] = ()
     """Which exchanges take part; none named means all."""
     port: int = Field(default=8000, ge=1, le=65_535)
+    bind: str = "127.0.0.1"
+    """The address the dashboard listens on; beyond loopback only where told to."""
     seed: int = 1
     partitions: int = Field(default=1, ge=1, le=64)
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 
 
-def read_configuration(path: Path | None) -> Configuration:
-    """The file's configuration, or the defaults where none is named and `arbitrage.toml` is not there.
+ENVIRONMENT = {
+    "ARBITRAGE_KAFKA": "kafka",
+    "ARBITRAGE_MONGODB": "mongodb",
+    "ARBITRAGE_BIND": "bind",
+    "ARBITRAGE_PORT": "port",
+}
+"""Variables that stand above the file."""
+
+
+def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Configuration:
+    """The file's configuration under the environment's; defaults where no file is named and `arbitrage.toml` is absent.
 
     Raises CannotStartError in one sentence.
     """
+    document = _document(path)
+    told = {name: value for name, value in environment.items() if name in ENVIRONMENT and value}
+    source = " and ".join([str(path or "arbitrage.toml"), *told])
+    try:
+        return Configuration.model_validate(document | {ENVIRONMENT[name]: value for name, value in told.items()})
+    except ValidationError as error:
+        raise CannotStartError(f"{source}: {explained(error)}.") from error
+
+
+def _document(path: Path | None) -> dict[str, Any]:
     if path is None:
         path = Path("arbitrage.toml")
         if not path.exists():
-            return Configuration()
+            return {}
     try:
-        return Configuration.model_validate(tomllib.loads(path.read_text()))
+        return tomllib.loads(path.read_text())
     except OSError as error:
         raise CannotStartError(f"{path}: cannot be read ({error.strerror}); name a readable TOML file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CannotStartError(f"{path}: is not valid TOML ({error}); correct that place.") from error
-    except ValidationError as error:
-        raise CannotStartError(f"{path}: {explained(error)}.") from error
 
 
 def explained(error: ValidationError) -> str:

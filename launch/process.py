@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from types import FrameType
 
 from launch.home import ready_file, write_atomically
 
@@ -50,6 +51,22 @@ def run_process(home: Path, name: str, entry: Entry) -> int:
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
         log.exception("process failed", extra={"process": name, "error": str(error)})
         return 1
+
+
+def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) -> int:
+    """The same for an entry that blocks (Spark); SIGTERM raises SystemExit in it."""
+    log_events()
+    signal.signal(signal.SIGTERM, _exit)
+    try:
+        entry(_ready(home, name))
+    except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
+        log.exception("process failed", extra={"process": name, "error": str(error)})
+        return 1
+    return 0
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 def _ready(home: Path, name: str) -> Ready:

@@ -37,6 +37,7 @@ class Session:
     partitions: int = 1
     exchanges_url: str | None = None
     """Root of the simulated exchanges; None where orders go to local paper accounts."""
+    web_host: str = "127.0.0.1"
     web_port: int = 8000
     seed: int = 1
     replay: ReplayTime | None = None

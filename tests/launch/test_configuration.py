@@ -10,13 +10,13 @@ from launch.errors import CannotStartError
 
 def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert read_configuration(None).port == 8000
+    assert read_configuration(None, {}).port == 8000
 
 
 def test_a_full_file(tmp_path: Path) -> None:
     path = tmp_path / "arbitrage.toml"
     path.write_text('kafka = "10.0.0.1:9092"\nexchanges = ["kraken"]\n[settings]\nmin_net_bps = 7.5\n')
-    configuration = read_configuration(path)
+    configuration = read_configuration(path, {})
     assert (configuration.kafka, configuration.exchanges) == ("10.0.0.1:9092", ("kraken",))
     assert configuration.settings == {"min_net_bps": 7.5}
 
@@ -24,7 +24,7 @@ def test_a_full_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("port = ", "line 1"),
+        ("port = ", "end of document"),
         ("port = 0", "port"),
         ("colour = 1", "colour"),
         ('kafka = "nowhere"', "kafka"),
@@ -35,11 +35,25 @@ def test_a_broken_file_is_one_sentence(tmp_path: Path, text: str, place: str) ->
     path = tmp_path / "arbitrage.toml"
     path.write_text(text)
     with pytest.raises(CannotStartError, match=place) as caught:
-        read_configuration(path)
+        read_configuration(path, {})
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CannotStartError, match="cannot be read"):
-        read_configuration(tmp_path / "none.toml")
+        read_configuration(tmp_path / "none.toml", {})
+
+
+def test_the_environment_stands_above_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text('kafka = "10.0.0.1:9092"\nport = 8001\n')
+    configuration = read_configuration(path, {"ARBITRAGE_KAFKA": "kafka:9092"})
+    assert (configuration.kafka, configuration.port) == ("kafka:9092", 8001)
+
+
+def test_a_broken_variable_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text("")
+    with pytest.raises(CannotStartError, match="ARBITRAGE_KAFKA"):
+        read_configuration(path, {"ARBITRAGE_KAFKA": "nonsense"})

@@ -1,0 +1,173 @@
+"""The `arbitrage` command. Exit codes: 0 fine, 1 failed, 2 cannot start; a mistake gets one sentence, no trace."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+from launch.errors import LaunchError
+from launch.home import home_folder, locked, read_session
+from launch.process import Ready, run_process
+from market.session import Session
+
+SessionEntry = Callable[[Session, Ready], Coroutine[object, object, None]]
+
+
+def main() -> None:
+    """Console entry."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(words: list[str]) -> int:
+    arguments = parser_of_commands().parse_args(words)
+    run_command: Callable[[argparse.Namespace], int] = arguments.run
+    try:
+        return run_command(arguments)
+    except LaunchError as error:
+        sys.stderr.write(f"arbitrage: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser_of_commands() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="arbitrage", description="Cross-exchange crypto arbitrage on paper.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    paper = commands.add_parser("paper", help="start everything and trade on paper")
+    paper.add_argument("--seconds", type=_positive, help="stop after this long, counted from when all is ready")
+    paper.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
+    paper.add_argument("--port", type=int, help="of the dashboard (default 8000)")
+    paper.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+    paper.add_argument("--seed", type=int, help="of the simulated exchanges' prices")
+    paper.set_defaults(run=_paper)
+    replay = commands.add_parser("replay", help="feed recorded ticks through the same streams, Spark job and bots")
+    replay.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    replay.add_argument("--speed", type=_positive, help="times faster than recorded (default: the profile's)")
+    replay.add_argument("--fee-bps", type=_fee, help="taker fee a side, in place of the profile's")
+    replay.add_argument("--json", type=Path, metavar="FILE", help="write the report there")
+    replay.add_argument("--port", type=int, help="of the dashboard (default 8000)")
+    replay.set_defaults(run=_replay)
+    commands.add_parser("doctor", help="check every prerequisite").set_defaults(run=_doctor)
+    _add_parts(commands)
+    return parser
+
+
+def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    exchanges = commands.add_parser("exchanges", help="run the simulated exchanges alone")
+    exchanges.add_argument("--port", type=int, required=True)
+    exchanges.add_argument("--seed", type=int, default=1)
+    exchanges.set_defaults(run=_exchanges)
+    for name, text, entry in (
+        ("feed", "run one exchange's price feeder of the running session", _feed),
+        ("bot", "run one exchange's bot of the running session", _bot),
+    ):
+        part = commands.add_parser(name, help=text)
+        part.add_argument("name", metavar="EXCHANGE")
+        part.set_defaults(run=entry)
+    for name, text, entry in (
+        ("bridge", "run the settings bridge of the running session", _bridge),
+        ("cep", "run the Spark job of the running session", _cep),
+        ("ui", "run REST and dashboard of the running session", _ui),
+    ):
+        commands.add_parser(name, help=text).set_defaults(run=entry)
+
+
+def _paper(arguments: argparse.Namespace) -> int:
+    from launch.paper import PaperOptions, run_paper
+
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.config, arguments.seed)
+    home = home_folder()
+    with locked(home):
+        return asyncio.run(run_paper(home, options))
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from launch.replay import ReplayOptions, run_replay
+
+    options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
+    home = home_folder()
+    with locked(home):
+        return asyncio.run(run_replay(home, options))
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from launch.doctor import doctor
+
+    return doctor(home_folder(), say)
+
+
+def _exchanges(arguments: argparse.Namespace) -> int:
+    from exchanges.simulated.server import run_exchanges
+
+    home = home_folder()
+    return run_process(home, "exchanges", lambda ready: run_exchanges(home, arguments.port, arguments.seed, ready))
+
+
+def _feed(arguments: argparse.Namespace) -> int:
+    from pricefeeds.feeder import run_feeder
+
+    session = _session_with(arguments.name)
+    return _run_part(session, f"feed-{arguments.name}", lambda part, ready: run_feeder(part, arguments.name, ready))
+
+
+def _bot(arguments: argparse.Namespace) -> int:
+    from bots.bot import run_bot
+
+    session = _session_with(arguments.name)
+    return _run_part(session, f"bot-{arguments.name}", lambda part, ready: run_bot(part, arguments.name, ready))
+
+
+def _bridge(_: argparse.Namespace) -> int:
+    from pricefeeds.bridge import run_bridge
+
+    return _run_part(read_session(home_folder()), "bridge", run_bridge)
+
+
+def _ui(_: argparse.Namespace) -> int:
+    from ui.server import run_ui
+
+    return _run_part(read_session(home_folder()), "ui", run_ui)
+
+
+def _cep(_: argparse.Namespace) -> int:
+    from cep.job import run_cep
+    from launch.process import run_blocking_process
+
+    session = read_session(home_folder())
+    return run_blocking_process(session.home, "cep", lambda ready: run_cep(session, ready))
+
+
+def _run_part(session: Session, name: str, entry: SessionEntry) -> int:
+    return run_process(session.home, name, lambda ready: entry(session, ready))
+
+
+def _session_with(exchange: str) -> Session:
+    session = read_session(home_folder())
+    if exchange not in session.exchanges:
+        raise LaunchError(f"{exchange!r} is no exchange of the running session; it has {', '.join(session.exchanges)}.")
+    return session
+
+
+def say(line: str) -> None:
+    """One line for the user, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _positive(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number
+
+
+def _fee(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 1_000:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1000 bps")
+    return number
+
+
+if __name__ == "__main__":
+    main()

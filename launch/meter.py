@@ -1,0 +1,119 @@
+"""Counts a session from outside: quotes and opportunities on the streams, trades as a WebSocket client sees them."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+import orjson
+import websockets
+
+from market.backoff import backoff
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.opportunities import Opportunity
+from market.session import Session
+from streams.errors import StreamError
+from streams.reader import Record, TopicReader
+from streams.topics import OPPORTUNITIES, TICKS
+from streams.wire import opportunity_of, row_of
+
+REMEMBERED_IDS = 100_000
+"""Ids kept to count distinct opportunities; a re-emission after a crash lies well within."""
+REMEMBERED_LATENCIES = 100_000
+
+log = logging.getLogger("launch")
+
+
+class Meter:
+    """Reads from the moment it is started; survives restarts of what it reads from."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._clock = session.clock()
+        self._ids: OrderedDict[str, None] = OrderedDict()
+        self.quotes: dict[str, int] = dict.fromkeys(session.exchanges, 0)
+        self.opportunities = 0
+        self.first_opportunity_at: int | None = None
+        """Wall clock, microseconds."""
+        self.opportunity_latencies: list[float] = []
+        """Milliseconds from the tick's arrival until the opportunity was read here."""
+        self.shown_latencies: list[float] = []
+        """Milliseconds from the tick's arrival until a WebSocket client was told of the trade."""
+        self.ended_bases: set[str] = set()
+        self._shown: set[str] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._tasks = [
+            asyncio.create_task(self._keep_going(self._count_records)),
+            asyncio.create_task(self._keep_going(self._watch_page)),
+        ]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def start_counting_afresh(self) -> None:
+        """Forget counts and latencies of the warm-up; the distinct ids stay known."""
+        self.quotes = dict.fromkeys(self.quotes, 0)
+        self.opportunities = 0
+        self.opportunity_latencies.clear()
+        self.shown_latencies.clear()
+
+    async def _keep_going(self, work: Callable[[], Awaitable[None]]) -> None:
+        delays = backoff()
+        while True:
+            try:
+                await work()
+                delays = backoff()
+            except (StreamError, OSError, websockets.WebSocketException) as error:
+                log.info("meter lost its source", extra={"error": str(error)})
+            await SystemClock().sleep(next(delays))
+
+    async def _count_records(self) -> None:
+        reader = TopicReader(self._session.kafka, [TICKS, OPPORTUNITIES], "latest")
+        try:
+            async for record in reader.records():
+                self._count(record)
+        finally:
+            await reader.close()
+
+    def _count(self, record: Record) -> None:
+        row = row_of(record.value)
+        if record.topic == TICKS:
+            if row["kind"] in ("quote", "fx"):
+                self.quotes[row["exchange"]] = self.quotes.get(row["exchange"], 0) + 1
+            return
+        found = opportunity_of(row, record.time)
+        if not isinstance(found, Opportunity):
+            if found.kind == "end":
+                self.ended_bases.add(found.base)
+        elif found.opportunity_id not in self._ids:
+            self._note(found)
+
+    def _note(self, opportunity: Opportunity) -> None:
+        self._ids[opportunity.opportunity_id] = None
+        if len(self._ids) > REMEMBERED_IDS:
+            self._ids.popitem(last=False)
+        self.opportunities += 1
+        self.first_opportunity_at = self.first_opportunity_at or wall_now()
+        if len(self.opportunity_latencies) < REMEMBERED_LATENCIES:
+            self.opportunity_latencies.append((self._clock.now() - opportunity.event_time) / 1_000)
+
+    async def _watch_page(self) -> None:
+        address = f"{self._session.web_host}:{self._session.web_port}"
+        async with websockets.connect(f"ws://{address}/ws/live", origin=f"http://{address}", max_size=None) as socket:  # type: ignore[arg-type]
+            async for message in socket:
+                self._note_shown(orjson.loads(message))
+
+    def _note_shown(self, message: dict[str, object]) -> None:
+        """A trade's first message after all its legs were filled."""
+        if message.get("type") != "trade":
+            return
+        raise NotImplementedError
+
+
+def seconds_since(started: int, moment: int | None) -> float | None:
+    """Seconds between two wall clock times in microseconds; None where the second never came."""
+    return None if moment is None else round((moment - started) / MICROSECONDS, 3)

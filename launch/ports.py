@@ -1,0 +1,25 @@
+"""Ports of this machine's loopback."""
+
+import socket
+
+from launch.errors import CannotStartError
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def claim_web_port(host: str, port: int) -> None:
+    """Raises CannotStartError where the dashboard's port cannot be listened on."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CannotStartError(
+                f"port {port} on {host} cannot be used ({error.strerror}); free it, or choose another with --port."
+            ) from error

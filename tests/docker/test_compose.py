@@ -1,0 +1,62 @@
+"""No engine runs here, so the compose file is held against the specification and against our own command.
+
+`compose-spec.json` is the Compose Specification's schema (Apache-2.0, licence beside it).
+"""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from launch.command import parser_of_commands
+from launch.configuration import ENVIRONMENT
+
+ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text())
+DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
+
+
+def test_follows_the_compose_specification() -> None:
+    schema = json.loads((Path(__file__).parent / "compose-spec.json").read_text())
+    jsonschema.Draft201909Validator(schema).validate(COMPOSE)
+
+
+def test_every_command_is_one_of_ours() -> None:
+    arguments = parser_of_commands().parse_args(COMPOSE["services"]["arbitrage"]["command"])
+    assert arguments.command == "paper"
+    assert arguments.port == 8000
+
+
+def test_every_variable_of_ours_is_read_by_the_configuration() -> None:
+    ours = {name for name in COMPOSE["services"]["arbitrage"]["environment"] if name.startswith("ARBITRAGE_")}
+    assert ours <= set(ENVIRONMENT)
+
+
+@pytest.mark.parametrize(("service", "variable"), [("kafka", "ARBITRAGE_KAFKA"), ("mongodb", "ARBITRAGE_MONGODB")])
+def test_addresses_name_services_of_the_file(service: str, variable: str) -> None:
+    assert service in COMPOSE["services"]
+    assert f"{service}:" in COMPOSE["services"]["arbitrage"]["environment"][variable]
+
+
+def test_the_published_port_is_the_one_listened_on_and_loopback_only() -> None:
+    host, published, inside = COMPOSE["services"]["arbitrage"]["ports"][0].split(":")
+    command = COMPOSE["services"]["arbitrage"]["command"]
+    assert (host, published, inside) == ("127.0.0.1", "8000", command[command.index("--port") + 1])
+
+
+def test_volumes_are_declared_and_depended_services_exist() -> None:
+    for service in COMPOSE["services"].values():
+        for volume in service.get("volumes", []):
+            assert volume.split(":")[0] in COMPOSE["volumes"]
+        assert set(service.get("depends_on", {})) <= set(COMPOSE["services"])
+
+
+def test_the_image_copies_what_exists_and_runs_our_command() -> None:
+    lines = [shlex.split(line) for line in DOCKERFILE.splitlines() if line.startswith("COPY")]
+    for _, *sources, _ in lines:
+        assert all((ROOT / source).exists() for source in sources)
+    assert 'ENTRYPOINT ["arbitrage"]' in DOCKERFILE

@@ -1,0 +1,125 @@
+"""Parts are real processes: what dies comes back, and nothing outlives its supervisor."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import psutil
+import pytest
+
+from launch.children import Part, group_members
+from launch.errors import LaunchError
+from launch.home import ready_file
+from launch.supervisor import Supervisor, kill_leftovers
+from market.clock import SystemClock, wall_now
+
+SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(1000)"
+
+
+def sleeper(home: Path, name: str, after: tuple[str, ...] = ()) -> Part:
+    (home / "ready").mkdir(exist_ok=True)
+    return Part(name, (sys.executable, "-c", SLEEPER, str(ready_file(home, name))), after)
+
+
+def process_of(home: Path, name: str) -> int:
+    return int(ready_file(home, name).read_text() or "0")
+
+
+async def eventually_restarted(home: Path, name: str, old: int) -> int:
+    async with asyncio.timeout(20):
+        while not ready_file(home, name).exists() or process_of(home, name) in (0, old):
+            await SystemClock().sleep(0.02)
+    return process_of(home, name)
+
+
+async def test_a_killed_part_comes_back_and_stop_leaves_nothing(tmp_path: Path) -> None:
+    said: list[str] = []
+    supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "log"), sleeper(tmp_path, "bot", ("log",))], said.append)
+    await supervisor.start()
+    await supervisor.all_ready(20)
+    first = process_of(tmp_path, "bot")
+    os.kill(first, signal.SIGKILL)
+    second = await eventually_restarted(tmp_path, "bot", first)
+    await supervisor.stop()
+    assert supervisor.restarts == {"bot": 1}
+    assert not psutil.pid_exists(first)
+    assert not psutil.pid_exists(second)
+    assert any("starting it again" in line for line in said)
+
+
+async def test_the_whole_group_goes_before_a_restart(tmp_path: Path) -> None:
+    forking = textwrap.dedent(
+        """
+        import os, pathlib, subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+        pathlib.Path(sys.argv[2]).write_text(str(child.pid))
+        pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
+        time.sleep(1000)
+        """
+    )
+    (tmp_path / "ready").mkdir()
+    ready, grandchild_file = ready_file(tmp_path, "cep"), tmp_path / "grandchild"
+    part = Part("cep", (sys.executable, "-c", forking, str(ready), str(grandchild_file)))
+    supervisor = Supervisor(tmp_path, [part], lambda _: None)
+    await supervisor.start()
+    await supervisor.all_ready(20)
+    first, grandchild = process_of(tmp_path, "cep"), int(grandchild_file.read_text())
+    os.kill(first, signal.SIGKILL)
+    await eventually_restarted(tmp_path, "cep", first)
+    alive = psutil.pid_exists(grandchild) and psutil.Process(grandchild).status() != psutil.STATUS_ZOMBIE
+    await supervisor.stop()
+    assert not alive
+
+
+async def test_a_part_that_never_gets_ready_is_named(tmp_path: Path) -> None:
+    part = Part("cep", (sys.executable, "-c", "import time; time.sleep(1000)"))
+    supervisor = Supervisor(tmp_path, [part], lambda _: None)
+    await supervisor.start()
+    with pytest.raises(LaunchError, match="cep"):
+        await supervisor.all_ready(0.2)
+    await supervisor.stop()
+
+
+def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import asyncio, sys
+        from pathlib import Path
+        from tests.launch.test_supervisor import sleeper
+        from launch.supervisor import Supervisor
+
+        async def main(home):
+            supervisor = Supervisor(home, [sleeper(home, "bot")], lambda _: None)
+            await supervisor.start()
+            await supervisor.all_ready(20)
+            await asyncio.Event().wait()
+
+        asyncio.run(main(Path(sys.argv[1])))
+        """
+    )
+    supervisor = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[2])
+    try:
+        deadline = wall_now() + 20_000_000
+        while not (ready_file(tmp_path, "bot").exists() and process_of(tmp_path, "bot")):
+            assert wall_now() < deadline
+            assert supervisor.poll() is None
+        bot = psutil.Process(process_of(tmp_path, "bot"))
+    finally:
+        supervisor.kill()
+        supervisor.wait()
+    gone, alive = psutil.wait_procs([bot], timeout=5)
+    assert not alive
+    assert gone
+
+
+def test_leftovers_of_a_killed_session_are_ended(tmp_path: Path) -> None:
+    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
+    created = psutil.Process(left.pid).create_time()
+    (tmp_path / "processes.json").write_text(f'{{"cep": [{left.pid}, {created}]}}')
+    kill_leftovers(tmp_path)
+    left.wait(timeout=5)
+    assert group_members(left.pid) == []
