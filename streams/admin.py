@@ -1,0 +1,133 @@
+"""Is Kafka there, and does it have our topics?"""
+
+import asyncio
+import os
+from concurrent.futures import Future
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.topics import ALL_TOPICS, OPPORTUNITIES, REJECTS, SPREADS, TICKS
+
+REACH_SECONDS = 4.0
+CREATE_SECONDS = 15.0
+DAY_MS = 86_400_000
+GIGABYTE = 1024**3
+RETAINED_BYTES = {TICKS: 2 * GIGABYTE, OPPORTUNITIES: GIGABYTE // 2, SPREADS: GIGABYTE // 4, REJECTS: GIGABYTE // 4}
+"""Of a whole topic, all its partitions together."""
+SEGMENT_BYTES = 64 * 1024**2
+
+
+async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
+    """Return once Kafka at `address` (host:port, several with commas) has answered for its metadata.
+
+    Raises StreamUnavailableError within `seconds`, StreamRefusedError where the address is none.
+    """
+    await _connect(address, seconds)
+    client = _client(address)
+    try:
+        await asyncio.to_thread(client.list_topics, timeout=seconds)
+    except KafkaException as error:
+        raise StreamUnavailableError(
+            f"what listens at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})."
+        ) from None
+
+
+async def ensure_topics(address: str, partitions: int) -> None:
+    """Create those of our topics that are not there. `ticks` gets `partitions`, and so do the topics keyed like it.
+
+    Raises StreamUnavailableError, or StreamRefusedError where a topic is there with another number of partitions.
+    """
+    await check_reachable(address)
+    client = _client(address)
+    there = await _partition_counts(client, address)
+    for topic in ALL_TOPICS:
+        wanted = partitions_of(topic, partitions)
+        if topic in there and there[topic] != wanted:
+            raise StreamRefusedError(
+                f"topic {topic} at {address} has {there[topic]} partitions and the configuration says {wanted}; "
+                "change the configuration, or delete the topic."
+            )
+    missing = [_new_topic(topic, partitions_of(topic, partitions)) for topic in ALL_TOPICS if topic not in there]
+    if missing:
+        await asyncio.to_thread(_create, client, missing, address)
+
+
+def partitions_of(topic: str, partitions: int) -> int:
+    """Rejected quotes need no order; one partition is enough."""
+    return 1 if topic == REJECTS else partitions
+
+
+def client_settings(address: str) -> dict[str, str | int | float | bool]:
+    """What every client of ours has in common: quick to come back after an outage, silent on standard error."""
+    return {
+        "bootstrap.servers": address,
+        "log_level": 0,
+        "socket.keepalive.enable": True,
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 1_000,
+        "retry.backoff.ms": 50,
+        "topic.metadata.refresh.interval.ms": 30_000,
+        "allow.auto.create.topics": False,
+    }
+
+
+def reason_of(error: KafkaException) -> str:
+    """The library's words, without its codes."""
+    cause = error.args[0] if error.args else error
+    return cause.str() if isinstance(cause, KafkaError) else str(cause)
+
+
+async def _connect(address: str, seconds: float) -> None:
+    """One of the hosts accepts a connection; the library itself would keep silent about why none does."""
+    fault = "no host named"
+    for host_port in address.split(","):
+        host, _, port = host_port.strip().rpartition(":")
+        if not host or not port.isdecimal():
+            raise StreamRefusedError(f"{address} is no Kafka address; write host:port.")
+        try:
+            async with asyncio.timeout(seconds):
+                _, writer = await asyncio.open_connection(host, int(port))
+        except TimeoutError:
+            fault = f"no answer within {seconds:.0f} s"
+        except OSError as error:
+            fault = os.strerror(error.errno) if error.errno else str(error)
+        else:
+            writer.close()
+            return
+    raise StreamUnavailableError(f"Kafka at {address} was not reached ({fault.lower()}); is it running there?")
+
+
+def _client(address: str) -> AdminClient:
+    return AdminClient(client_settings(address))
+
+
+async def _partition_counts(client: AdminClient, address: str) -> dict[str, int]:
+    try:
+        metadata = await asyncio.to_thread(client.list_topics, timeout=REACH_SECONDS)
+    except KafkaException as error:
+        raise StreamUnavailableError(f"Kafka at {address} did not list its topics ({reason_of(error)}).") from None
+    return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+
+
+def _new_topic(topic: str, partitions: int) -> NewTopic:
+    config = {
+        "retention.ms": str(DAY_MS),
+        "retention.bytes": str(RETAINED_BYTES[topic] // partitions),
+        "segment.bytes": str(SEGMENT_BYTES),
+    }
+    return NewTopic(topic, num_partitions=partitions, config=config)
+
+
+def _create(client: AdminClient, topics: list[NewTopic], address: str) -> None:
+    created: dict[str, Future[None]] = client.create_topics(topics, operation_timeout=CREATE_SECONDS)
+    for topic, future in created.items():
+        try:
+            future.result()
+        except KafkaException as error:
+            cause = error.args[0]
+            if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:  # somebody was quicker
+                continue
+            kind = StreamUnavailableError if cause.retriable() else StreamRefusedError
+            raise kind(f"topic {topic} could not be created at {address} ({reason_of(error)}).") from None

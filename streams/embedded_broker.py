@@ -1,0 +1,227 @@
+"""The embedded Kafka broker: one node, broker and controller at once, on loopback, its data below the data folder."""
+
+import base64
+import os
+import shlex
+import socket
+import subprocess
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from streams.admin import check_reachable
+from streams.errors import StreamRefusedError, StreamUnavailableError
+
+FORMAT_SECONDS = 120.0
+STOP_SECONDS = 10.0
+POLL_SECONDS = 0.05
+# A short-lived JVM on few cores: no second compiler, one collector thread. 256 MB carry 10,000 rows/s.
+JVM_FLAGS = ("-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+RETAINED_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedBroker:
+    """How to run the broker; whoever starts the process owns it. The same ports may be given again after a crash."""
+
+    home: Path
+    classpath: str
+    port: int
+    controller_port: int
+    java: str = "java"
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "kafka"
+
+    def prepare(self) -> None:
+        """Write the configuration and format the data folder once (about 1 s; a second time 1 ms).
+
+        Raises StreamRefusedError where the folder cannot be used.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._server_file.write_text(server_properties(self.folder / "log", self.port, self.controller_port))
+        self._logging_file.write_text(LOGGING_PROPERTIES)
+        self._java_file.write_text("\n".join(_quoted(argument) for argument in self._java_arguments()) + "\n")
+        if not (self.folder / "log" / "meta.properties").exists():
+            self._format()
+
+    def command(self) -> tuple[str, ...]:
+        """The broker in the foreground; its log (warnings) goes to standard output. SIGTERM stops it cleanly."""
+        return (self.java, f"@{self._java_file}", "kafka.Kafka", str(self._server_file))
+
+    @property
+    def _server_file(self) -> Path:
+        return self.folder / "server.properties"
+
+    @property
+    def _logging_file(self) -> Path:
+        return self.folder / "log4j2.properties"
+
+    @property
+    def _java_file(self) -> Path:
+        return self.folder / "java.arguments"
+
+    def _java_arguments(self) -> tuple[str, ...]:
+        return (*JVM_FLAGS, f"-Dlog4j2.configurationFile={self._logging_file}", "-cp", self.classpath)
+
+    def _format(self) -> None:
+        tool = (self.java, f"@{self._java_file}", "kafka.tools.StorageTool", "format", "--ignore-formatted")
+        command = (*tool, "-t", _cluster_id(), "-c", str(self._server_file))
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=FORMAT_SECONDS)
+        except OSError as error:
+            raise StreamRefusedError(f"{self.java} cannot be run ({error.strerror}).") from error
+        except subprocess.TimeoutExpired as error:
+            raise StreamRefusedError(f"formatting {self.folder} took longer than {FORMAT_SECONDS:.0f} s.") from error
+        if done.returncode != 0:
+            last = (done.stderr + done.stdout).strip().splitlines()[-1:]
+            raise StreamRefusedError(f"{self.folder} could not be formatted for Kafka: {shlex.join(last)}.")
+
+
+@dataclass(slots=True)
+class BrokerProcess:
+    """A broker started by this very process, for tests and tools that run without the supervisor."""
+
+    broker: EmbeddedBroker
+    log_path: Path
+    _process: "subprocess.Popen[bytes] | None" = field(default=None)
+
+    @property
+    def address(self) -> str:
+        return self.broker.address
+
+    def start(self) -> None:
+        """Start it; `wait_ready` says when it answers."""
+        self.broker.prepare()
+        with self.log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                self.broker.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
+
+    def kill(self) -> None:
+        """As kill -9 does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """Ask it to stop; kill it where it does not within ten seconds."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+            self._process = None
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+@contextmanager
+def running_broker(broker: EmbeddedBroker) -> Iterator[BrokerProcess]:
+    """A started broker, stopped at the end; the caller awaits `wait_ready`."""
+    broker.folder.mkdir(parents=True, exist_ok=True)
+    process = BrokerProcess(broker, broker.folder / "broker.out")
+    try:
+        process.start()
+        yield process
+    finally:
+        process.stop()
+
+
+async def wait_ready(address: str, seconds: float) -> None:
+    """Return once Kafka answers for its metadata. Raises StreamUnavailableError after `seconds`."""
+    deadline = wall_now() + int(seconds * MICROSECONDS)
+    while True:
+        left = (deadline - wall_now()) / MICROSECONDS
+        try:
+            await check_reachable(address, max(0.1, min(left, 2.0)))
+        except StreamUnavailableError:
+            if wall_now() >= deadline:
+                raise
+            await SystemClock().sleep(POLL_SECONDS)
+        else:
+            return
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    """Loopback ports that nobody listens on at this moment, all different."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return tuple(each.getsockname()[1] for each in sockets)
+
+
+def server_properties(data: Path, port: int, controller_port: int) -> str:
+    """A configuration for one node that keeps at most a day or 2 GB of each partition (kafka.apache.org, broker configs)."""
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
+        "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "CLIENT",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": str(data),
+        "auto.create.topics.enable": "false",
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "group.initial.rebalance.delay.ms": "0",
+        "log.retention.hours": "24",
+        "log.retention.bytes": str(RETAINED_BYTES),
+        "log.segment.bytes": str(128 * 1024**2),
+        "log.retention.check.interval.ms": "60000",
+        # the cleaner's default buffer of 128 MB is half of our heap, and no topic of ours is compacted
+        "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
+        "metadata.log.segment.bytes": str(8 * 1024**2),
+        "metadata.max.retention.bytes": str(32 * 1024**2),
+        # after a kill the restarted broker is refused until the killed one's session has run out: 3 s, not 9
+        "broker.session.timeout.ms": "3000",
+        "broker.heartbeat.interval.ms": "500",
+        "num.network.threads": "2",
+        "num.io.threads": "2",
+        "background.threads": "2",
+        "num.recovery.threads.per.data.dir": "2",
+    }
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
+
+
+LOGGING_PROPERTIES = """\
+status=error
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %p %c{1} %m%n
+rootLogger.level=warn
+rootLogger.appenderRef.console.ref=console
+"""
+
+
+def _cluster_id() -> str:
+    """What Kafka calls a uuid: 22 characters of URL-safe base 64, not beginning with a dash (an option to its tool)."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        continue
+    return text
+
+
+def _quoted(argument: str) -> str:
+    """One argument of a Java argument file, where backslashes and quotes are special."""
+    escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _escaped(value: str) -> str:
+    """A value in a Java properties file."""
+    return value.replace("\\", "\\\\").replace(os.linesep, " ")
