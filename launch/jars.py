@@ -1,6 +1,6 @@
 """The jars under the data folder: fetched once by Spark's own Ivy, checked against their pins, kept.
 
-`<home>/jars/spark/` goes on Spark's class path, `<home>/jars/kafka/` on the embedded broker's, never the other way round.
+`<home>/jars/spark/` goes on Spark's class path, `<home>/jars/kafka/` on the embedded broker's, never the other way.
 """
 
 import hashlib
@@ -154,7 +154,9 @@ def _fetch(gateway: JavaGateway, jars: JarSet, target: Path) -> None:
         maven.resolveMavenCoordinates(coordinates, settings, scala.Option.empty(), False, nothing, False, silence)
     except Py4JJavaError as error:
         reason = str(error.java_exception.getMessage()).splitlines()[0]
-        raise CannotStartError(f"the jars for {jars.name} could not be fetched ({reason}); check the network.") from None
+        raise CannotStartError(
+            f"the jars for {jars.name} could not be fetched ({reason}); check the network."
+        ) from None
     except Py4JError as error:
         raise CannotStartError(f"the jars for {jars.name} could not be fetched ({error}).") from None
     _rename(ivy / "jars", target, jars)

@@ -5,12 +5,15 @@ import os
 from concurrent.futures import Future
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
+from market.clock import MICROSECONDS, wall_now
 from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, OPPORTUNITIES, REJECTS, SPREADS, TICKS
 
 REACH_SECONDS = 4.0
+SLICE_SECONDS = 1.0
 CREATE_SECONDS = 15.0
 DAY_MS = 86_400_000
 GIGABYTE = 1024**3
@@ -24,14 +27,19 @@ async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
 
     Raises StreamUnavailableError within `seconds`, StreamRefusedError where the address is none.
     """
+    deadline = wall_now() + int(seconds * MICROSECONDS)
     await _connect(address, seconds)
     client = _client(address)
-    try:
-        await asyncio.to_thread(client.list_topics, timeout=seconds)
-    except KafkaException as error:
-        raise StreamUnavailableError(
-            f"what listens at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})."
-        ) from None
+    while True:
+        try:
+            # in slices: a thread cannot be cancelled, and the process must be able to end within 2 s
+            await asyncio.to_thread(client.list_topics, timeout=min(seconds, SLICE_SECONDS))
+            return
+        except KafkaException as error:
+            if wall_now() >= deadline:
+                raise StreamUnavailableError(
+                    f"what listens at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})."
+                ) from None
 
 
 async def ensure_topics(address: str, partitions: int) -> None:

@@ -162,7 +162,7 @@ def free_ports(count: int) -> tuple[int, ...]:
 
 
 def server_properties(data: Path, port: int, controller_port: int) -> str:
-    """A configuration for one node that keeps at most a day or 2 GB of each partition (kafka.apache.org, broker configs)."""
+    """One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
     settings = {
         "process.roles": "broker,controller",
         "node.id": "1",

@@ -1,0 +1,34 @@
+"""What readers read: one row of a topic, and where to start."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Position = tuple[str, int]
+"""Topic and partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row as it stands on the topic. `time` is when it was produced, microseconds (a multiple of 1,000)."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: str | None
+    value: bytes
+    time: int
+
+    @property
+    def position(self) -> Position:
+        return self.topic, self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """Start so many rows before the end of each partition, or at its first."""
+
+    rows: int
+
+
+Start = Literal["earliest", "latest"] | int | Newest
+"""`int`: microseconds since the epoch; the first row produced at or after then (Kafka knows milliseconds)."""
