@@ -14,7 +14,7 @@ from market.fees import hold_of, sell_factor
 from market.limits import limit_price
 from market.markets import Market
 from market.money import ZERO, Amount, Price, ceil_to_step, floor_to_step, total
-from market.opportunities import FxRate, Opportunity, OpportunityLeg
+from market.opportunities import FxRate
 from market.orders import Side
 from market.quotes import Level
 from market.settings import Settings
@@ -32,14 +32,6 @@ class BookSide:
     fee_rate: Decimal
     rate: FxRate | None
     free: Decimal | None = None
-
-    @classmethod
-    def of(
-        cls, side: Side, leg: OpportunityLeg, market: Market, settings: Settings, opportunity: Opportunity
-    ) -> "BookSide":
-        """The side as quoted in `opportunity`, its balance unknown."""
-        fee_rate = settings.taker_fees[leg.exchange]
-        return cls(side, market, leg.levels, fee_rate, opportunity.rate(leg.quote_currency))
 
     def settled(self, price: Decimal) -> Fraction:
         """Settlement currency paid, or received, for one unit at `price`."""

@@ -1,0 +1,66 @@
+"""Reasons not to trade an opportunity, each a pure question, asked in one order; the first yes is the refusal."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from market.opportunities import Opportunity, OpportunityLeg
+from market.settings import Settings
+from market.sizing import BookSide, net_bps
+from market.spreads import SpreadWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a bot knows beside the opportunity. `now` is market time, microseconds."""
+
+    settings: Settings
+    window: SpreadWindow | None
+    """The newest 10 s window of the opportunity's pair."""
+    now: int
+
+
+def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumstances: Circumstances) -> str | None:
+    """The first reason, in this order, or None."""
+    settings = circumstances.settings
+    questions: tuple[tuple[str, Callable[[], bool]], ...] = (
+        ("trading_disabled", lambda: not settings.trading_enabled),
+        ("exchange_disabled", lambda: not _are_enabled(opportunity, settings)),
+        ("below_threshold", lambda: opportunity.net_bps < settings.min_net_bps),
+        ("recheck_failed", lambda: _fails_recheck(opportunity, buy, sell, settings)),
+        ("stale", lambda: _is_stale(opportunity, circumstances)),
+        ("not_persistent", lambda: _is_fleeting(circumstances)),
+    )
+    return next((reason for reason, applies in questions if applies()), None)
+
+
+def _are_enabled(opportunity: Opportunity, settings: Settings) -> bool:
+    return {opportunity.buy.exchange, opportunity.sell.exchange} <= set(settings.enabled_exchanges)
+
+
+def is_expired(opportunity: Opportunity, now: int) -> bool:
+    return now >= opportunity.expires_at
+
+
+def _fails_recheck(opportunity: Opportunity, buy: BookSide, sell: BookSide, settings: Settings) -> bool:
+    """Whether exact arithmetic on the quoted strings, with today's fees, denies what was detected in doubles."""
+    if not (_is_consistent(opportunity.buy) and _is_consistent(opportunity.sell)):
+        return True
+    exact = net_bps(buy, sell, opportunity.buy.price, opportunity.sell.price)
+    return exact < Fraction(str(settings.min_net_bps))
+
+
+def _is_consistent(leg: OpportunityLeg) -> bool:
+    return bool(leg.levels) and leg.levels[0] == (leg.price, leg.amount) and leg.price > 0 and leg.amount > 0
+
+
+def _is_stale(opportunity: Opportunity, circumstances: Circumstances) -> bool:
+    """Ages grow on from the detection: what was fresh enough then may not be so any more."""
+    since = max(0, circumstances.now - opportunity.event_time)
+    oldest = max(opportunity.buy.age, opportunity.sell.age) + since
+    return oldest > circumstances.settings.max_quote_age_ms * 1_000
+
+
+def _is_fleeting(circumstances: Circumstances) -> bool:
+    least = circumstances.settings.min_share_above_10s
+    return least > 0 and (circumstances.window is None or circumstances.window.share_above < least)

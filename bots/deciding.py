@@ -1,0 +1,102 @@
+"""From an opportunity to the reservation of this bot's leg, or to the reason against it. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from bots.checks import Circumstances, refusal_of
+from market.arbitrages import Leg
+from market.execution import Markets, client_order_id
+from market.opportunities import Opportunity
+from market.orders import Side
+from market.sizing import BookSide, Sizing, size
+from store.port import Reservation
+
+FreeBalances = Mapping[tuple[str, str], Decimal]
+"""(exchange, currency) → what may still be used, as last seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Not traded, for this reason."""
+
+    reason: str
+
+
+def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
+    """What a bot of `exchange` does in this opportunity; None where it has no part."""
+    if opportunity.buy.exchange == exchange:
+        return "buy"
+    return "sell" if opportunity.sell.exchange == exchange else None
+
+
+def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Refused | None:
+    """The reasons that need no sizing."""
+    sides = _sides(opportunity, markets, circumstances)
+    if sides is None:
+        return Refused("exchange_disabled")
+    reason = refusal_of(opportunity, *sides, circumstances)
+    return None if reason is None else Refused(reason)
+
+
+def decided(
+    opportunity: Opportunity, side: Side, markets: Markets, free: FreeBalances, circumstances: Circumstances
+) -> Reservation | Refused:
+    """This bot's wish. Both bots of an opportunity compute the same grid and minimum, whatever their balances."""
+    sides = _sides(opportunity, markets, circumstances)
+    if sides is None:
+        return Refused("exchange_disabled")
+    buy, sell = sides
+    reason = refusal_of(opportunity, buy, sell, circumstances)
+    if reason is not None:
+        return Refused(reason)
+    buy = replace(buy, free=free.get((buy.market.exchange, buy.market.quote_currency)))
+    sell = replace(sell, free=free.get((sell.market.exchange, sell.market.base)))
+    sizing = size(buy, sell, circumstances.settings)
+    if isinstance(sizing, str):
+        return Refused(sizing)
+    return _reservation(opportunity, buy if side == "buy" else sell, sizing, circumstances)
+
+
+def _sides(
+    opportunity: Opportunity, markets: Markets, circumstances: Circumstances
+) -> tuple[BookSide, BookSide] | None:
+    """Both books; None where this session does not trade one of them or knows no fee for it."""
+    fees = circumstances.settings.taker_fees
+    sides = []
+    for side, leg in (("buy", opportunity.buy), ("sell", opportunity.sell)):
+        market = markets.get((leg.exchange, leg.symbol))
+        if market is None or leg.exchange not in fees:
+            return None
+        role: Side = "buy" if side == "buy" else "sell"
+        rate = opportunity.rate(leg.quote_currency)
+        sides.append(BookSide(role, market, leg.levels, fees[leg.exchange], rate))
+    return sides[0], sides[1]
+
+
+def _reservation(opportunity: Opportunity, book: BookSide, sizing: Sizing, circumstances: Circumstances) -> Reservation:
+    sized = sizing.buy if book.side == "buy" else sizing.sell
+    market = book.market
+    leg = Leg(
+        role=book.side,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        base=market.base,
+        quote_currency=market.quote_currency,
+        side=book.side,
+        amount=sizing.amount,
+        limit_price=sized.limit_price,
+        client_order_id=client_order_id(opportunity.opportunity_id, book.side),
+    )
+    return Reservation(
+        opportunity=opportunity,
+        leg=leg,
+        hold_currency=sized.hold_currency,
+        hold_per_unit=sized.hold_per_unit,
+        amount_step=sizing.amount_step,
+        leg_factor=Decimal(1) if book.side == "buy" else sizing.factor,
+        leg_step=market.lot_step,
+        minimum_amount=sizing.minimum_amount,
+        displayed_amount=sized.displayed,
+        settings=circumstances.settings,
+    )

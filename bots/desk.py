@@ -1,0 +1,154 @@
+"""One bot at work: it follows settings, trades and streams, reserves, trades its legs and tidies up what is left over.
+
+Nothing here has to survive: a new desk of the same exchange finds everything in the store and at the exchange.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, Awaitable, Callable
+
+from bots.closing import Books
+from bots.knowledge import Knowledge
+from bots.persistence import persist
+from bots.reading import Signal
+from bots.reconciling import Due, due_legs, expired_halves
+from bots.refusals import RefusalBook
+from bots.reserving import Reserver
+from bots.trading import UNKNOWN_AFTER_SECONDS, Trader
+from exchanges.port import TradingAccount
+from market.arbitrages import Arbitrage, LegRole
+from market.clock import Clock, SystemClock
+from market.execution import advancing, markets_by_symbol
+from market.markets import Market
+from market.spreads import SpreadWindow
+from store.errors import StoreUnavailableError
+from store.port import TradeStore
+
+log = logging.getLogger(__name__)
+
+ROUND_SECONDS = 0.25
+REFUSAL_SECONDS = 0.5
+WORKERS = 3
+
+
+class Desk:
+    """The bot of one exchange, its parts given. `run` ends by cancellation alone, or by what nobody here can mend."""
+
+    def __init__(
+        self,
+        store: TradeStore,
+        account: TradingAccount,
+        markets: tuple[Market, ...],
+        clock: Clock,
+        knowledge: Knowledge,
+        unknown_after: float = UNKNOWN_AFTER_SECONDS,
+    ) -> None:
+        self.exchange = account.exchange
+        self.store = store
+        self.knowledge = knowledge
+        self.refusals = RefusalBook(self.exchange)
+        self.trader = Trader(store, account, advancing(markets), unknown_after)
+        self.reserver = Reserver(
+            exchange=self.exchange,
+            store=store,
+            markets=markets_by_symbol(markets),
+            clock=clock,
+            knowledge=knowledge,
+            refusals=self.refusals,
+            execute=self._execute,
+        )
+        self._books = Books(store, account)
+        self._legs: set[asyncio.Task[None]] = set()
+        self._tasks = asyncio.TaskGroup()
+
+    async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
+        """Recover what is open, open the books, then trade what `signals` brings.
+
+        Raises a group with AccountRefusedError in it where the exchange refuses the account.
+        """
+        async with self._tasks as tasks:
+            tasks.create_task(persist(self._follow_settings))
+            await persist(self._recover, until_done=True)
+            for errand in (self._follow_arbitrages, self._reconcile, self._write_refusals):
+                tasks.create_task(persist(errand))
+            tasks.create_task(self._follow(signals))
+            for _ in range(WORKERS):
+                tasks.create_task(self.reserver.work())
+            ready()
+
+    async def _follow_settings(self) -> None:
+        async for settings in self.store.watch_settings():
+            self.knowledge.settings = settings
+
+    async def _follow_arbitrages(self) -> None:
+        async for arbitrage in self.store.watch_arbitrages():
+            self.knowledge.see_arbitrage(arbitrage)
+            self.reserver.see_half(arbitrage)
+            self._execute_own(arbitrage)
+
+    async def _follow(self, signals: AsyncIterable[Signal]) -> None:
+        async for signal in signals:
+            if isinstance(signal, SpreadWindow):
+                self.knowledge.see_window(signal)
+            else:
+                self.reserver.see(signal)
+
+    async def _recover(self) -> None:
+        """See what a predecessor left through, then take the exchange's word for the balances."""
+        while not await self._books.opened():
+            await self._round()
+            await SystemClock().sleep(ROUND_SECONDS)
+        await self._round()
+
+    async def _reconcile(self) -> None:
+        while True:
+            await SystemClock().sleep(ROUND_SECONDS)
+            await self._round()
+            if self.knowledge.stopping and not self.reserver.attempting and not self._legs:
+                await self._books.close()
+
+    async def _round(self) -> None:
+        """Look at everything that is open, once."""
+        self.knowledge.stopping = self.knowledge.stopping or not await self.store.reservations_open()
+        arbitrages = await self.store.open_arbitrages()
+        now = await self.store.server_now()
+        self.knowledge.see_open(arbitrages)
+        self.knowledge.see_balances(await self.store.balance_rows())
+        for arbitrage in expired_halves(arbitrages, now):
+            await self.store.expire(arbitrage.arbitrage_id)
+        for thing in due_legs(arbitrages, self.exchange):
+            self._start(self._done(thing))
+
+    def _execute_own(self, arbitrage: Arbitrage) -> None:
+        if arbitrage.state in ("reserved", "single_leg"):
+            for leg in arbitrage.legs:
+                if leg.exchange == self.exchange and leg.state == "reserved":
+                    self._execute(arbitrage.arbitrage_id, leg.role)
+
+    def _execute(self, arbitrage_id: str, role: LegRole) -> None:
+        if (arbitrage_id, role) not in self.trader.in_flight:
+            self._start(self.trader.execute(arbitrage_id, role))
+
+    async def _done(self, thing: Due) -> None:
+        if thing.what == "execute":
+            await self.trader.execute(thing.arbitrage_id, thing.leg.role)
+        elif thing.what == "resolve":
+            await self.trader.resolve(thing.arbitrage_id, thing.leg)
+        else:
+            await self.trader.settle(thing.arbitrage_id, thing.leg)
+
+    def _start(self, work: Awaitable[None]) -> None:
+        async def guarded() -> None:
+            try:
+                await work
+            except StoreUnavailableError as error:
+                log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
+
+        task = self._tasks.create_task(guarded())
+        self._legs.add(task)
+        task.add_done_callback(self._legs.discard)
+
+    async def _write_refusals(self) -> None:
+        while True:
+            await SystemClock().sleep(REFUSAL_SECONDS)
+            await self.refusals.write(self.store)

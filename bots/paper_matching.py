@@ -1,0 +1,70 @@
+"""How a local paper account fills an order: against the levels of one quote, price by price. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+
+from market.markets import Market
+from market.money import ZERO, Amount, Price
+from market.orders import Fill, LimitOrder
+from market.quotes import Quote
+
+FEE_STEP = Decimal("0.00000001")
+
+Used = Mapping[Price, Decimal]
+"""Price → base already taken from that level of the quote by earlier orders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What one level gives."""
+
+    price: Price
+    amount: Amount
+
+
+def rule_broken(order: LimitOrder, market: Market) -> str | None:
+    """The exchange's size rule that forbids the order, or None."""
+    if order.amount <= 0 or order.amount % market.lot_step != 0:
+        return f"amount {order.amount} is not a positive number of lots of {market.lot_step}"
+    if order.price <= 0 or order.price % market.tick_size != 0:
+        return f"price {order.price} is not a positive number of ticks of {market.tick_size}"
+    if order.amount < market.minimum_amount:
+        return f"amount {order.amount} is below the minimum of {market.minimum_amount}"
+    if order.amount * order.price < market.minimum_notional:
+        return f"notional {order.amount * order.price} is below the minimum of {market.minimum_notional}"
+    return None
+
+
+def executions(order: LimitOrder, quote: Quote, used: Used) -> tuple[Execution, ...]:
+    """Best level first, as far as limit price and what is left of each level allow."""
+    levels = quote.asks if order.side == "buy" else quote.bids
+    done: list[Execution] = []
+    wanted: Decimal = order.amount
+    for level in levels:
+        is_beyond = level.price > order.price if order.side == "buy" else level.price < order.price
+        if is_beyond or wanted == 0:
+            break
+        amount = min(wanted, level.amount - used.get(level.price, ZERO))
+        if amount > 0:
+            done.append(Execution(level.price, Amount(amount)))
+            wanted -= amount
+    return tuple(done)
+
+
+def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: Decimal, fill_id: str, now: int) -> Fill:
+    """The fee is rounded up to 8 digits; cost is exact."""
+    cost = execution.price * execution.amount
+    feed = cost if market.fee_side == "quote" else execution.amount
+    return Fill(
+        fill_id=fill_id,
+        exchange=order.exchange,
+        symbol=order.symbol,
+        side=order.side,
+        price=execution.price,
+        amount=execution.amount,
+        cost=cost,
+        fee=(feed * fee_rate).quantize(FEE_STEP, rounding=ROUND_UP),
+        fee_currency=market.quote_currency if market.fee_side == "quote" else market.base,
+        filled_at=now,
+    )

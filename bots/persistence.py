@@ -1,0 +1,35 @@
+"""Goes on with an errand over outages of Kafka, MongoDB or the exchange, waiting longer after each failure."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from exchanges.errors import ExchangeUnavailableError
+from market.backoff import backoff
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from store.errors import HistoryLostError, StoreUnavailableError
+from streams.errors import StreamUnavailableError
+
+log = logging.getLogger(__name__)
+
+OUTAGES = (StoreUnavailableError, HistoryLostError, StreamUnavailableError, ExchangeUnavailableError)
+STEADY_SECONDS = 10
+"""An errand that ran this long before it failed starts again with the shortest wait."""
+
+Errand = Callable[[], Awaitable[None]]
+
+
+async def persist(errand: Errand, until_done: bool = False) -> None:
+    """Run it, again after an outage and whenever it ends; or, `until_done`, until it ends once."""
+    waits = backoff()
+    while True:
+        started = wall_now()
+        try:
+            await errand()
+        except OUTAGES as error:
+            log.warning("trying again: %s", error)
+        else:
+            if until_done:
+                return
+        if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
+            waits = backoff()
+        await SystemClock().sleep(next(waits))

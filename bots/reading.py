@@ -1,0 +1,55 @@
+"""What a bot reads from the streams."""
+
+import logging
+from collections.abc import AsyncIterator
+
+from bots.paper_account import PaperAccount
+from market.opportunities import Opportunity
+from market.spreads import SpreadWindow
+from streams.reader import TopicReader
+from streams.records import Record
+from streams.topics import SPREADS
+from streams.wire import WireError, opportunity_of, quote_of, row_of, spread_window_of
+
+log = logging.getLogger(__name__)
+
+Signal = Opportunity | SpreadWindow
+
+
+async def signals(reader: TopicReader) -> AsyncIterator[Signal]:
+    """Opportunities and spread windows, without end; markers and rows that are not of the schema are passed over."""
+    async for record in reader.records():
+        try:
+            signal = _signal_of(record)
+        except WireError as error:
+            log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})
+            continue
+        if isinstance(signal, Signal):
+            yield signal
+
+
+async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:
+    """Shows the account the newest quotes of its exchange, without end."""
+    name = account.exchange.encode()
+    async for batch in reader.batches():
+        for record in batch:
+            if name in record.value:
+                _show(account, record)
+
+
+def _signal_of(record: Record) -> object:
+    row = row_of(record.value)
+    return spread_window_of(row) if record.topic == SPREADS else opportunity_of(row, record.time)
+
+
+def _show(account: PaperAccount, record: Record) -> None:
+    try:
+        row = row_of(record.value)
+        if row.get("exchange") != account.exchange:
+            return
+        if row.get("kind") == "quote":
+            account.see_quote(quote_of(row))
+        elif row.get("kind") == "withdrawn":
+            account.withdraw(str(row.get("symbol")))
+    except WireError as error:
+        log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})

@@ -1,0 +1,112 @@
+"""Reserves this bot's leg of the opportunities that pass its checks."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bots.backlog import Backlog
+from bots.checks import Circumstances, is_expired
+from bots.deciding import Refused, checked, decided, side_of
+from bots.knowledge import Knowledge
+from bots.refusals import RefusalBook
+from market.arbitrages import Arbitrage, LegRole
+from market.clock import Clock, wall_now
+from market.execution import Markets
+from market.opportunities import Opportunity
+from store.errors import StoreUnavailableError
+from store.port import ReservationResult, TradeStore
+
+log = logging.getLogger(__name__)
+
+Execute = Callable[[str, LegRole], None]
+"""Starts trading a leg of an arbitrage, without waiting for it."""
+
+
+@dataclass(slots=True)
+class Reserver:
+    """Sees opportunities, refuses the cheap way at once, and reserves the rest, newest first."""
+
+    exchange: str
+    store: TradeStore
+    markets: Markets
+    clock: Clock
+    knowledge: Knowledge
+    refusals: RefusalBook
+    execute: Execute
+    backlog: Backlog = field(default_factory=Backlog)
+    attempting: set[str] = field(default_factory=set)
+    """Opportunities whose reservation is under way."""
+
+    def see(self, opportunity: Opportunity) -> None:
+        """An opportunity from the stream; an expired one, or one of other exchanges, is nobody's business."""
+        if side_of(opportunity, self.exchange) is None or is_expired(opportunity, self.clock.now()):
+            return
+        reason = self._early_refusal(opportunity)
+        if reason is None:
+            self.backlog.push(opportunity)
+        else:
+            self._refuse(opportunity, reason)
+
+    def see_half(self, arbitrage: Arbitrage) -> None:
+        """An arbitrage whose other leg is reserved and waits for this one."""
+        has_own_leg = any(leg.exchange == self.exchange for leg in arbitrage.legs)
+        if arbitrage.state == "half_reserved" and not has_own_leg:
+            self.see(arbitrage.opportunity)
+
+    async def work(self) -> None:
+        """One worker: reserves for ever."""
+        while True:
+            opportunity = await self.backlog.newest()
+            try:
+                await self.attempt(opportunity)
+            except StoreUnavailableError as error:
+                log.warning("reservation given up: %s", error, extra={"opportunity_id": opportunity.opportunity_id})
+
+    async def attempt(self, opportunity: Opportunity) -> None:
+        """Raises StoreUnavailableError: whether it is reserved then, the next look at the open arbitrages says."""
+        side = side_of(opportunity, self.exchange)
+        identity = opportunity.opportunity_id
+        is_over = is_expired(opportunity, self.clock.now())
+        if side is None or is_over or identity in self.attempting or self._is_reserved(identity):
+            return
+        reason = self._early_refusal(opportunity)
+        if reason is not None:
+            self._refuse(opportunity, reason)
+            return
+        decision = decided(opportunity, side, self.markets, self.knowledge.free, self._circumstances(opportunity))
+        if isinstance(decision, Refused):
+            self._refuse(opportunity, decision.reason)
+            return
+        self.attempting.add(identity)
+        try:
+            self._note_result(opportunity, await self.store.reserve(decision))
+        finally:
+            self.attempting.discard(identity)
+
+    def _note_result(self, opportunity: Opportunity, result: ReservationResult) -> None:
+        if result.arbitrage is None:
+            self._refuse(opportunity, result.refusal or "pair_busy")
+            return
+        self.knowledge.see_arbitrage(result.arbitrage)
+        own = next((leg for leg in result.arbitrage.legs if leg.exchange == self.exchange), None)
+        if own is not None and result.arbitrage.state == "reserved" and own.state == "reserved":
+            self.execute(result.arbitrage.arbitrage_id, own.role)
+
+    def _early_refusal(self, opportunity: Opportunity) -> str | None:
+        """What needs neither sizing nor the store."""
+        refused = checked(opportunity, self.markets, self._circumstances(opportunity))
+        if refused is not None:
+            return refused.reason
+        if self.knowledge.stopping:
+            return "stopping"
+        return "pair_busy" if self.knowledge.is_busy(opportunity) else None
+
+    def _is_reserved(self, identity: str) -> bool:
+        known = self.knowledge.open.get(identity)
+        return known is not None and any(leg.exchange == self.exchange for leg in known.legs)
+
+    def _circumstances(self, opportunity: Opportunity) -> Circumstances:
+        return Circumstances(self.knowledge.settings, self.knowledge.window_of(opportunity), self.clock.now())
+
+    def _refuse(self, opportunity: Opportunity, reason: str) -> None:
+        self.refusals.note(opportunity, reason, wall_now())

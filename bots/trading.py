@@ -1,0 +1,146 @@
+"""Carries one leg through: sent once, then looked up until nothing more can fill."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.port import TradingAccount
+from market.arbitrages import Leg, LegRole
+from market.backoff import backoff
+from market.clock import MICROSECONDS, SystemClock
+from market.money import ZERO, Amount
+from market.orders import LimitOrder, OrderReport
+from store.port import Advance, TradeStore
+
+log = logging.getLogger(__name__)
+
+UNKNOWN_AFTER_SECONDS = 5.0
+NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
+
+LegKey = tuple[str, LegRole]
+
+
+@dataclass(slots=True)
+class Trader:
+    """Trades the legs of one exchange. `in_flight` keeps this process from looking up what it is just sending."""
+
+    store: TradeStore
+    account: TradingAccount
+    advance: Advance
+    unknown_after: float = UNKNOWN_AFTER_SECONDS
+    """Seconds from the intent after which an order that the exchange does not know counts as not sent."""
+    in_flight: set[LegKey] = field(default_factory=set)
+
+    async def execute(self, arbitrage_id: str, role: LegRole) -> None:
+        """Send a reserved leg, unless anybody did so before, and see it through.
+
+        Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
+        """
+        with self._claimed((arbitrage_id, role)) as free:
+            if not free:
+                return
+            leg = await self.store.start_sending(arbitrage_id, role)
+            if leg is not None:
+                await self._send(arbitrage_id, leg)
+                return
+            arbitrage = await self.store.arbitrage(arbitrage_id)
+            late = None if arbitrage is None else arbitrage.leg(role)
+            if late is not None and late.state == "not_sent":
+                await self._finish(arbitrage_id, late, None)
+
+    async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
+        """See a leg through that somebody sent, by looking it up; never sends.
+
+        Raises StoreUnavailableError; call again.
+        """
+        with self._claimed((arbitrage_id, leg.role)) as free:
+            if free:
+                await self._look_up(arbitrage_id, leg)
+
+    async def settle(self, arbitrage_id: str, leg: Leg) -> None:
+        """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
+        with self._claimed((arbitrage_id, leg.role)) as free:
+            if free:
+                report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
+                await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
+
+    async def _send(self, arbitrage_id: str, leg: Leg) -> None:
+        try:
+            report = await self.account.place(order_of(leg))
+        except OrderRefusedError as error:
+            log.warning("order refused: %s", error, extra=_ids(arbitrage_id, leg))
+            await self._finish(arbitrage_id, leg, NOTHING_FILLED)
+        except OutcomeUnknownError as error:
+            log.warning("outcome of an order unknown: %s", error, extra=_ids(arbitrage_id, leg))
+            await self._look_up(arbitrage_id, leg)
+        except AccountRefusedError:
+            await self._finish(arbitrage_id, leg, None)
+            raise
+        else:
+            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
+            if report.is_final:
+                await self._finish(arbitrage_id, leg, report)
+            else:
+                await self._look_up(arbitrage_id, leg, acknowledged=True)
+
+    async def _look_up(self, arbitrage_id: str, leg: Leg, acknowledged: bool = False) -> None:
+        """Until nothing more can fill, or the order is unknown to the exchange for too long."""
+        waits = backoff(first=0.02, longest=1.0)
+        acknowledged = acknowledged or leg.exchange_order_id is not None
+        while True:
+            try:
+                report = await self.account.look_up(order_of(leg))
+            except ExchangeUnavailableError as error:
+                log.warning("look-up failed, trying again: %s", error, extra=_ids(arbitrage_id, leg))
+            else:
+                if report is not None and not acknowledged:
+                    await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
+                    acknowledged = True
+                if report is not None and report.is_final:
+                    await self._finish(arbitrage_id, leg, report)
+                    return
+                if report is None and not acknowledged and await self._is_long_ago(leg):
+                    log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
+                    await self._finish(arbitrage_id, leg, None)
+                    return
+            await SystemClock().sleep(next(waits))
+
+    async def _is_long_ago(self, leg: Leg) -> bool:
+        passed = await self.store.server_now() - leg.times["sending"]
+        return passed >= self.unknown_after * MICROSECONDS
+
+    async def _finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
+        arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance)
+        if arbitrage.state == "held":
+            log.error("arbitrage held, somebody must look at it: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
+
+    @contextmanager
+    def _claimed(self, key: LegKey) -> Iterator[bool]:
+        """True where no other task of this process is busy with the leg."""
+        if key in self.in_flight:
+            yield False
+            return
+        self.in_flight.add(key)
+        try:
+            yield True
+        finally:
+            self.in_flight.discard(key)
+
+
+def order_of(leg: Leg) -> LimitOrder:
+    """The order of a leg that is being sent."""
+    return LimitOrder(
+        client_order_id=leg.client_order_id,
+        exchange=leg.exchange,
+        symbol=leg.symbol,
+        side=leg.side,
+        amount=leg.amount,
+        price=leg.limit_price,
+        intended_at=leg.times["sending"],
+    )
+
+
+def _ids(arbitrage_id: str, leg: Leg) -> dict[str, str]:
+    return {"opportunity_id": arbitrage_id, "leg": leg.role, "client_order_id": leg.client_order_id}
