@@ -1,0 +1,154 @@
+"""The process: one real-time query from the log to opportunities, then one micro-batch query to spread windows."""
+
+import asyncio
+import logging
+import secrets
+import shutil
+from collections.abc import Callable
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from cep.errors import CepCannotStartError, CepStoppedError
+from cep.layout import Layout, layout_of
+from cep.opening import Checkpoint, checkpoint_of
+from cep.opportunities import opportunity_messages
+from cep.session import connector_jars, spark_session, stop_at_once
+from market.clock import SystemClock
+from market.session import Session
+from streams.errors import StreamError
+from streams.log import LogWriter
+from streams.reader import TopicReader
+from streams.topics import OPPORTUNITIES, TICKS
+from streams.wire import WireError, row_of
+from streams.writer import TopicWriter
+
+BATCH_LENGTH = "5 minutes"
+"""Offsets are written at the end of a batch: each end is a gap of 1–2 s, and a crash re-emits what came since."""
+LOOK_SECONDS = 0.5
+DATA_LOSS = "KAFKA_DATA_LOSS"
+"""Class of the error with which Spark's Kafka source says that rows it was to read are gone."""
+
+log = logging.getLogger("cep")
+
+
+def run_cep(session: Session, ready: Callable[[], None]) -> None:
+    """Runs until a query or the JVM dies. `ready` is called once a probe row came out of the real-time query.
+
+    Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint.
+    """
+    layout = _layout(session)
+    jars = connector_jars(session.home / "jars" / "spark")
+    try:
+        checkpoint = asyncio.run(checkpoint_of(session, layout))
+    except StreamError as error:
+        raise CepStoppedError(str(error)) from error
+    scratch = session.home / "spark"
+    shutil.rmtree(scratch, ignore_errors=True)
+    spark = spark_session(jars, scratch, session.partitions)
+    try:
+        query = start_opportunities(spark, session, layout, checkpoint)
+        asyncio.run(_supervised(spark, session, query, checkpoint, ready))
+    except (Py4JError, ConnectionError):
+        raise CepStoppedError("Spark's JVM died") from None
+    finally:
+        stop_at_once(spark)
+
+
+def start_opportunities(
+    spark: SparkSession, session: Session, layout: Layout, checkpoint: Checkpoint
+) -> StreamingQuery:
+    """The real-time query `ticks` → `opportunities`."""
+    messages_df = log_messages(spark, session, checkpoint.opening.starting_offsets)
+    opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings)
+    query: StreamingQuery = (
+        opportunities_df.transform(with_partition, session.partitions)
+        .writeStream.queryName("opportunities")
+        .format("kafka")
+        .outputMode("update")
+        .option("kafka.bootstrap.servers", session.kafka)
+        .option("topic", OPPORTUNITIES)
+        .option("checkpointLocation", str(checkpoint.folder))
+        .trigger(realTime=BATCH_LENGTH)  # type: ignore[call-overload]  # pyspark's own overloads lag behind it
+        .start()
+    )
+    return query
+
+
+def log_messages(spark: SparkSession, session: Session, starting_offsets: str) -> DataFrame:
+    """`value` and `offset` of the messages of `ticks`, unbounded."""
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", session.kafka)
+        .option("subscribe", TICKS)
+        .option("startingOffsets", starting_offsets)
+        .load()
+    )
+
+
+def with_partition(messages_df: DataFrame, partitions: int) -> DataFrame:
+    """Adds the partition of the key, as `streams.topics.partition_of` says it."""
+    number = F.crc32(F.col("key").cast("binary")) % partitions
+    return messages_df.withColumn("partition", number.cast("int"))
+
+
+def _layout(session: Session) -> Layout:
+    try:
+        return layout_of(session)
+    except LookupError as error:
+        raise CepCannotStartError(str(error)) from error
+
+
+async def _supervised(
+    spark: SparkSession, session: Session, query: StreamingQuery, checkpoint: Checkpoint, ready: Callable[[], None]
+) -> None:
+    probing = asyncio.create_task(_probed(session))
+    while not probing.done():
+        _check(query, checkpoint)
+        await asyncio.wait([probing], timeout=LOOK_SECONDS)
+    try:
+        probing.result()
+    except StreamError as error:
+        raise CepStoppedError(str(error)) from error
+    ready()
+    while True:
+        _check(query, checkpoint)
+        await SystemClock().sleep(LOOK_SECONDS)
+
+
+def _check(query: StreamingQuery, checkpoint: Checkpoint) -> None:
+    """Raises CepStoppedError where the query is dead; a checkpoint that points beyond the log is dropped first."""
+    if query.isActive:
+        return
+    reason = str(query.exception() or "it was stopped")
+    if DATA_LOSS in reason:
+        log.warning("rows of the log are gone; the next start begins anew", extra={"query": query.name})
+        checkpoint.discard()
+    raise CepStoppedError(f"query {query.name} died: {reason.splitlines()[0]}")
+
+
+async def _probed(session: Session) -> None:
+    """Returns once a probe row, written to the log now, came out of the query."""
+    marker_id = secrets.token_hex(8)
+    async with TopicReader(session.kafka, (OPPORTUNITIES,), "latest") as reader:
+        writer = TopicWriter(session.kafka)
+        try:
+            base = session.bases[0]
+            LogWriter(writer, session.bases, session.partitions).marker("probe", base, marker_id, session.clock().now())
+            await writer.flush()
+        finally:
+            await writer.close()
+        async for record in reader.records():
+            if _marker_of(record.value) == marker_id:
+                return
+
+
+def _marker_of(message: bytes) -> str | None:
+    if b'"marker_id"' not in message:
+        return None
+    try:
+        return str(row_of(message).get("marker_id"))
+    except WireError:
+        return None

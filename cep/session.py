@@ -1,0 +1,95 @@
+"""The Spark session: one JVM with as little in it as the real-time query needs, on loopback only."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import Popen
+
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
+
+from cep.errors import CepCannotStartError
+
+MICRO_BATCH_SLOTS = 2
+"""Task slots left to the micro-batch query: real-time tasks hold theirs for as long as the query runs."""
+
+STREAMING_SETTINGS = {
+    # real-time mode takes nothing else
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # without it a row waits up to 100 ms in the shuffle's network buffer
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    # the default manager forks a process per checkpoint file; a rename is atomic on a local disk
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+QUIET_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+}
+JVM_OPTIONS = ("-XX:+UseSerialGC",)
+
+
+def connector_jars(folder: Path) -> tuple[Path, ...]:
+    """Spark's Kafka connector and what it needs. Raises CepCannotStartError where there is none."""
+    jars = tuple(sorted(folder.glob("*.jar")))
+    if not any(jar.name.startswith("spark-sql-kafka") for jar in jars):
+        raise CepCannotStartError(f"Spark's Kafka connector is not in {folder}: run `make setup`")
+    return jars
+
+
+def spark_session(
+    jars: tuple[Path, ...],
+    scratch: Path,
+    partitions: int = 1,
+    memory: str = "512m",
+    extra: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Starts the JVM. `scratch` takes Spark's temporary files; `partitions` of the log set the number of threads.
+
+    Raises CepCannotStartError where no JVM comes up.
+    """
+    # a stray SPARK_HOME or SPARK_CONF_DIR would start another Spark than the one installed with this project
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
+        os.environ.pop(name, None)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    settings = {
+        **STREAMING_SETTINGS,
+        **QUIET_SETTINGS,
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.memory": memory,
+        # on the class path from the start: `spark.jars` would copy them and serve them over HTTP
+        "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
+        "spark.driver.extraJavaOptions": " ".join((*JVM_OPTIONS, f"-Djava.io.tmpdir={scratch}")),
+        **(extra or {}),
+    }
+    scratch.mkdir(parents=True, exist_ok=True)
+    configuration = SparkConf().setMaster(f"local[{2 * partitions + MICRO_BATCH_SLOTS}]").setAppName("cep")
+    for name, value in settings.items():
+        configuration.set(name, value)
+    try:
+        return SparkSession.builder.config(conf=configuration).getOrCreate()
+    except Exception as error:
+        raise CepCannotStartError(f"Spark's JVM did not come up: {error}") from error
+
+
+def stop_at_once(spark: SparkSession) -> None:
+    """Kills the JVM. A real-time query commits nothing when it is asked to stop, so there is nothing to wait for."""
+    gateway = spark.sparkContext._gateway
+    process: Popen[bytes] | None = getattr(gateway, "proc", None)
+    if process is not None:
+        process.kill()
+        process.wait()
