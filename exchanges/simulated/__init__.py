@@ -1,0 +1,1 @@
+"""Simulated exchanges that speak the wire protocols of real ones on loopback."""

@@ -1,0 +1,119 @@
+"""What the wire adapters of all simulated exchanges share: the port, request parsing, the guard, times as text."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Protocol
+
+import orjson
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from exchanges.simulated.exchange import SimulatedExchange
+from exchanges.simulated.records import Reason, RequestRefusedError
+from exchanges.simulated.subscribers import Subscribers
+from market.money import decimal_of
+from market.orders import Side
+
+Change = tuple[Side, int, int]
+"""(side, ticks, lots): a level as it stands after a step; lots 0 where it is gone."""
+
+
+class Gateway(Protocol):
+    """One exchange's wire protocol over one simulated exchange."""
+
+    exchange: SimulatedExchange
+    subscribers: Subscribers
+
+    def application(self) -> web.Application: ...
+
+    def publish(self, symbol: str, changes: list[Change]) -> None:
+        """Tell WebSocket readers of one market's step, in one message."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRequest:
+    """What signatures are made over: the path as sent, without the prefix of the simulated exchange."""
+
+    method: str
+    url: str
+    path: str
+    headers: Mapping[str, str]
+    body: str
+
+
+Check = Callable[[SignedRequest], None]
+Refusal = Callable[[RequestRefusedError], web.Response]
+
+
+def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal: Refusal) -> web.Application:
+    """An application that lets nobody past `check` on private paths and words every refusal by `refusal`."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        path = request.raw_path.removeprefix(f"/{name}")
+        try:
+            if is_private(path):
+                check(SignedRequest(request.method, str(request.url), path, request.headers, await request.text()))
+            return await handler(request)
+        except RequestRefusedError as error:
+            return refusal(error)
+
+    return web.Application(middlewares=[guard])
+
+
+def json_reply(body: object, status: int = 200) -> web.Response:
+    return web.Response(body=orjson.dumps(body), status=status, content_type="application/json")
+
+
+def json_fields(text: str) -> dict[str, Any]:
+    """A JSON object's fields, `{}` where there is no body. Raises RequestRefusedError."""
+    try:
+        fields = orjson.loads(text) if text else {}
+    except orjson.JSONDecodeError as error:
+        raise RequestRefusedError("invalid_request", "not JSON") from error
+    if not isinstance(fields, dict):
+        raise RequestRefusedError("invalid_request", "not an object")
+    return fields
+
+
+def text_field(fields: Mapping[str, Any], name: str) -> str:
+    """Raises RequestRefusedError where it is missing."""
+    value = fields.get(name)
+    if value is None or value == "":
+        raise RequestRefusedError("invalid_request", name)
+    return str(value)
+
+
+def decimal_field(fields: Mapping[str, Any], name: str, reason: Reason) -> Decimal:
+    """Raises RequestRefusedError for `reason`."""
+    try:
+        return decimal_of(text_field(fields, name))
+    except ValueError as error:
+        raise RequestRefusedError(reason, name) from error
+
+
+def side_field(fields: Mapping[str, Any], name: str) -> Side:
+    side = text_field(fields, name).lower()
+    if side == "buy":
+        return "buy"
+    if side == "sell":
+        return "sell"
+    raise RequestRefusedError("invalid_request", name)
+
+
+def count_field(fields: Mapping[str, Any], name: str, default: int) -> int:
+    try:
+        return max(0, int(fields.get(name) or default))
+    except (TypeError, ValueError) as error:
+        raise RequestRefusedError("invalid_request", name) from error
+
+
+def iso_text(micros: int, separator: str = "T", zone: str = "Z") -> str:
+    moment = datetime.fromtimestamp(micros // 1_000_000, UTC)
+    return f"{moment:%Y-%m-%d}{separator}{moment:%H:%M:%S}.{micros % 1_000_000:06d}{zone}"
+
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -1,0 +1,80 @@
+"""The memory of a simulated exchange: an append-only file that survives kill -9."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter
+
+from exchanges.simulated.records import CustomerFill, CustomerOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line, all of it or none: orders as they stand after a step, and the fills of that step."""
+
+    orders: tuple[CustomerOrder, ...] = ()
+    fills: tuple[CustomerFill, ...] = ()
+    opening: dict[str, Decimal] = field(default_factory=dict)
+
+
+_ENTRY = TypeAdapter(Entry)
+
+
+class Journal:
+    """One exchange's entries; each is in the operating system's hands before `write` returns."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._entries = _whole_entries(path)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def entries(self) -> list[Entry]:
+        """What was written before this process started, oldest first; handed out once."""
+        entries, self._entries = self._entries, []
+        return entries
+
+    def write(self, entry: Entry) -> None:
+        os.write(self._file, _ENTRY.dump_json(entry) + b"\n")
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+class ForgetfulJournal:
+    """Keeps nothing; for tests and benchmarks of the exchange alone."""
+
+    def entries(self) -> Sequence[Entry]:
+        return ()
+
+    def write(self, entry: Entry) -> None:
+        pass
+
+
+def _whole_entries(path: Path) -> list[Entry]:
+    """Entries up to the first torn line, which was never acknowledged and is cut off."""
+    if not path.exists():
+        return []
+    content = path.read_bytes()
+    entries: list[Entry] = []
+    good = 0
+    for line in content.splitlines(keepends=True):
+        if not line.endswith(b"\n") or not _is_json(line):
+            break
+        entries.append(_ENTRY.validate_json(line))
+        good += len(line)
+    if good < len(content):
+        os.truncate(path, good)
+    return entries
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True

@@ -1,0 +1,133 @@
+"""What each simulated exchange lists, in which steps it books money, and what the test account starts with."""
+
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
+
+from exchanges.markets import paper_markets, taker_fees
+from market.markets import Market
+from market.money import ceil_to_step, floor_to_step
+from market.orders import Side
+
+BASE_STEP = Decimal("0.00000001")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One market of a simulated exchange; prices in whole ticks, amounts in whole lots.
+
+    Cost and fee of each fill are cut off (never rounded up) at `cost_step` and `fee_step`, so that a hold for the
+    limit price and its fee always suffices. Makers pay the same rate as takers.
+    """
+
+    market: Market
+    market_id: str
+    """The exchange's own name of it."""
+    fee_rate: Decimal
+    cost_step: Decimal
+    fee_step: Decimal
+    start_price: float
+
+    @property
+    def price_decimals(self) -> int:
+        return decimals_of(self.market.tick_size)
+
+    @property
+    def fee_currency(self) -> str:
+        return self.market.base if self.market.fee_side == "base" else self.market.quote_currency
+
+    def price(self, ticks: int) -> Decimal:
+        return ticks * self.market.tick_size
+
+    def amount(self, lots: int) -> Decimal:
+        return lots * self.market.lot_step
+
+    def price_text(self, ticks: int) -> str:
+        return scaled_text(ticks, self.price_decimals)
+
+    def amount_text(self, lots: int) -> str:
+        return scaled_text(lots, decimals_of(self.market.lot_step))
+
+    def cost(self, ticks: int, lots: int) -> Decimal:
+        """Quote currency that changes hands."""
+        return floor_to_step(self.price(ticks) * self.amount(lots), self.cost_step)
+
+    def fee(self, cost: Decimal, lots: int) -> Decimal:
+        """In `fee_currency`."""
+        charged = self.amount(lots) if self.market.fee_side == "base" else cost
+        return floor_to_step(charged * self.fee_rate, self.fee_step)
+
+    def hold(self, side: Side, ticks: int, lots: int) -> tuple[str, Decimal]:
+        """Currency and amount that cover the order whole, fees included."""
+        quote_rate = self.fee_rate if self.market.fee_side == "quote" else Decimal(0)
+        if side == "buy":
+            whole = self.price(ticks) * self.amount(lots) * (1 + quote_rate)
+            return self.market.quote_currency, ceil_to_step(whole, min(self.cost_step, self.fee_step))
+        base_fee = Decimal(0)
+        if self.market.fee_side == "base":
+            base_fee = ceil_to_step(self.amount(lots) * self.fee_rate, self.fee_step)
+        return self.market.base, self.amount(lots) + base_fee
+
+
+def scaled_text(units: int, decimals: int) -> str:
+    """Whole units of 10^-decimals as plain digits, trailing zeros kept as exchanges print them."""
+    if decimals == 0:
+        return str(units)
+    whole, rest = divmod(units, 10**decimals)
+    return f"{whole}.{rest:0{decimals}d}"
+
+
+def decimals_of(step: Decimal) -> int:
+    """How many digits after the point a step of ten, a tenth, a hundredth … has."""
+    digits = 0
+    while step < 1:
+        step, digits = step * 10, digits + 1
+    return digits
+
+
+def fixed_text(number: Decimal, decimals: int) -> str:
+    """`number` with exactly so many decimals, none of it lost."""
+    text = number.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_DOWN)
+    if text != number:
+        raise ValueError(f"{number} has more than {decimals} decimals")
+    return format(text, "f")
+
+
+_MARKET_IDS = {
+    ("coinbaseexchange", "BTC/USD"): ("BTC-USD", "0.0000000000000001", "0.0000000000000001", 60_000.0),
+    ("bitstamp", "BTC/EUR"): ("btceur", "0.01", "0.00001", 55_555.0),
+    ("bitflyer", "BTC/JPY"): ("BTC_JPY", "1", "0.00000001", 9_000_000.0),
+    ("kraken", "BTC/USD"): ("XXBTZUSD", "0.0001", "0.0001", 60_000.0),
+    ("kraken", "EUR/USD"): ("ZEURZUSD", "0.0001", "0.0001", 1.08),
+    ("kraken", "USD/JPY"): ("ZUSDZJPY", "0.01", "0.01", 150.0),
+}
+
+
+def listings_of(exchange: str) -> tuple[Listing, ...]:
+    """Raises KeyError where no such exchange is simulated."""
+    listed = []
+    for market in paper_markets():
+        if market.exchange == exchange:
+            market_id, cost_step, fee_step, start_price = _MARKET_IDS[(exchange, market.symbol)]
+            listed.append(
+                Listing(
+                    market=market,
+                    market_id=market_id,
+                    fee_rate=taker_fees()[exchange],
+                    cost_step=Decimal(cost_step),
+                    fee_step=Decimal(fee_step),
+                    start_price=start_price,
+                )
+            )
+    if not listed:
+        raise KeyError(exchange)
+    return tuple(listed)
+
+
+def opening_balances(exchange: str) -> dict[str, Decimal]:
+    """Of the funded test account: enough for hundreds of trades."""
+    return {
+        "coinbaseexchange": {"BTC": Decimal(10), "USD": Decimal(1_000_000)},
+        "bitstamp": {"BTC": Decimal(10), "EUR": Decimal(925_000)},
+        "bitflyer": {"BTC": Decimal(10), "JPY": Decimal(150_000_000)},
+        "kraken": {"BTC": Decimal(10), "USD": Decimal(1_000_000)},
+    }[exchange]
