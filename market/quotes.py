@@ -75,11 +75,13 @@ def rejection_of(
 ) -> str | None:
     """Why a quote must not enter the log, or None.
 
-    `bound` is the largest believable move of the mid against the last accepted one (a fraction).
+    `bound` is the largest believable move of the mid against the last accepted one (a fraction). An FX rate is never
+    traded, so its amounts may be 0: not told.
     """
     if not quote.bids or not quote.asks:
         return "empty"
-    if any(level.price <= 0 or level.amount <= 0 for level in (*quote.bids, *quote.asks)):
+    least_amount = 0 if quote.kind == "fx" else Decimal("1e-18")
+    if any(level.price <= 0 or level.amount < least_amount for level in (*quote.bids, *quote.asks)):
         return "out_of_bounds"
     if quote.bid >= quote.ask:
         return "crossed"

@@ -1,0 +1,110 @@
+"""What a replay came to: the lines it prints and the JSON it writes, from counts alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from backtest.recordings import Recording
+from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.money import text_of, total
+
+PARTS = ("gross", "slippage", "fees", "fx", "unwinding", "net")
+"""Fields of ProfitAndLoss, in the order in which they are reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOutcome:
+    """What CEP and the bots made of a recording."""
+
+    opportunities: int
+    """Distinct ids."""
+    arbitrages: tuple[Arbitrage, ...]
+    refusals: Mapping[str, int]
+    """Reason → opportunities refused, counted ones included."""
+    sent: Mapping[str, int]
+    """Exchange → quotes that the replayer wrote to the log."""
+    speed: float
+    wall_seconds: float
+
+
+def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
+    """What `arbitrage replay` prints, a line each."""
+    profile = recording.profile
+    recorded_seconds = (recording.end_time - recording.start_time) / 1_000_000
+    ends = _ends(outcome.arbitrages)
+    lines = [
+        f"replay {profile.name}: {profile.title}",
+        f"recorded {recorded_seconds:.0f} s, replayed {_speed(outcome.speed)} in {outcome.wall_seconds:.0f} s",
+        f"quotes in       {sum(outcome.sent.values())}  ({_counts(outcome.sent)})",
+        f"quotes rejected {sum(recording.rejected.values())}{_bracketed(recording.rejected)}",
+        f"opportunities   {outcome.opportunities}",
+        f"trades          {len(outcome.arbitrages)}{_bracketed(ends)}",
+        f"refusals        {sum(outcome.refusals.values())}{_bracketed(outcome.refusals)}",
+    ]
+    if recording.outside:
+        lines.insert(4, f"left out        {recording.outside}  (FX quotes at times without a traded quote)")
+    lines += [f"p&l {name:<11} {_money(amount)} {profile.settlement_currency}" for name, amount in _profit(outcome)]
+    lines += ["assumed:", *(f"  - {assumption}" for assumption in profile.told_assumptions)]
+    return lines
+
+
+def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, object]:
+    """What `--json` writes; money as decimal strings, times in microseconds UTC."""
+    profile = recording.profile
+    return {
+        "profile": profile.name,
+        "title": profile.title,
+        "files": [str(path) for path in recording.files],
+        "assumptions": list(profile.told_assumptions),
+        "recording_start": recording.start_time,
+        "recording_end": recording.end_time,
+        "speed": outcome.speed,
+        "wall_seconds": round(outcome.wall_seconds, 3),
+        "quotes_in": sum(outcome.sent.values()),
+        "quotes_by_exchange": dict(outcome.sent),
+        "quotes_rejected": sum(recording.rejected.values()),
+        "rejected_by_reason": dict(recording.rejected),
+        "fx_quotes_left_out": recording.outside,
+        "opportunities": outcome.opportunities,
+        "trades": len(outcome.arbitrages),
+        "trades_by_end": _ends(outcome.arbitrages),
+        "refusals": sum(outcome.refusals.values()),
+        "refusals_by_reason": dict(outcome.refusals),
+        "currency": profile.settlement_currency,
+        "profit": {name: text_of(amount) for name, amount in _profit(outcome)},
+    }
+
+
+def _ends(arbitrages: tuple[Arbitrage, ...]) -> dict[str, int]:
+    ends: dict[str, int] = {}
+    for arbitrage in arbitrages:
+        ends[arbitrage.state] = ends.get(arbitrage.state, 0) + 1
+    return dict(sorted(ends.items()))
+
+
+def _profit(outcome: ReplayOutcome) -> list[tuple[str, Decimal]]:
+    profits = [arbitrage.profit for arbitrage in outcome.arbitrages if arbitrage.profit is not None]
+    return [(name, total(_part(profit, name) for profit in profits)) for name in PARTS]
+
+
+def _part(profit: ProfitAndLoss, name: str) -> Decimal:
+    part = getattr(profit, name)
+    if not isinstance(part, Decimal):
+        raise TypeError(f"{name} is no part of a profit")
+    return part
+
+
+def _money(amount: Decimal) -> str:
+    return f"{amount:>14.2f}"
+
+
+def _speed(speed: float) -> str:
+    return "at recorded speed" if speed == 1 else f"{speed:g} times faster"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _bracketed(counts: Mapping[str, int]) -> str:
+    return f"  ({_counts(counts)})" if counts else ""

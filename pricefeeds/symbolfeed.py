@@ -1,0 +1,110 @@
+"""What the feed of one symbol writes to the log: decided here without I/O, from books and times alone."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from market.feeds import FeedState, FeedStatus
+from market.markets import Market
+from market.quotes import FeedMark, MarkKind, Quote, next_sequence, rejection_of
+from pricefeeds.books import BookTop
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedQuote:
+    """A quote that stays out of the log, and why."""
+
+    quote: Quote
+    reason: str
+
+
+Row = Quote | FeedMark | RejectedQuote
+
+
+class SymbolFeed:
+    """One symbol's feed: its newest quote, its sequence and its counters. Times are microseconds UTC."""
+
+    def __init__(self, market: Market, last_sequence: int, now: int) -> None:
+        self.market = market
+        self.state = FeedState(market.exchange, market.region, market.symbol, "down", changed_at=now, last_received=0)
+        self.last_accepted = 0
+        self._sequence = last_sequence
+        self._quote: Quote | None = None
+        """What stands in the log as this symbol's quote; None where it was withdrawn or never was."""
+
+    def take(self, top: BookTop, now: int) -> list[Row]:
+        """Rows for a book that just arrived; none where its ten best levels are those in the log already.
+
+        A book that cannot be true makes the quote before it doubtful too, which is therefore withdrawn.
+        """
+        quote = self._quote_of(top, now)
+        last_mid = None if self._quote is None else _middle(self._quote)
+        reason = rejection_of(quote, self.state.last_received, last_mid)
+        if reason is not None:
+            self._count_rejection(reason)
+            return [RejectedQuote(quote, reason), *self.lose("resyncing", now)]
+        self.last_accepted = now
+        self._change(status="live", now=now, last_received=now)
+        if self._quote is not None and (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks):
+            return []
+        self._quote, self._sequence = quote, quote.sequence
+        self.state = replace(self.state, quotes=self.state.quotes + 1)
+        return [quote]
+
+    def alive(self, now: int) -> list[Row]:
+        """The row that renews the age of the quote in the log, while there is one."""
+        return [] if self._quote is None else [self._mark("alive", now)]
+
+    def lose(self, status: FeedStatus, now: int) -> list[Row]:
+        """The feed is no longer to be believed: withdraws the quote in the log, once."""
+        self._change(status=status, now=now)
+        if self._quote is None:
+            return []
+        self._quote = None
+        return [self._mark("withdrawn", now)]
+
+    def count_reconnect(self) -> None:
+        self.state = replace(self.state, reconnects=self.state.reconnects + 1)
+
+    def _quote_of(self, top: BookTop, now: int) -> Quote:
+        market = self.market
+        return Quote(
+            kind="fx" if market.is_fx else "quote",
+            exchange=market.exchange,
+            region=market.region,
+            symbol=market.symbol,
+            base=market.base,
+            quote_currency=market.quote_currency,
+            bids=top.bids,
+            asks=top.asks,
+            exchange_time=top.exchange_time,
+            received_time=now,
+            sequence=next_sequence(self._sequence, now),
+        )
+
+    def _mark(self, kind: MarkKind, now: int) -> FeedMark:
+        market = self.market
+        self._sequence = next_sequence(self._sequence, now)
+        fx_kinds: dict[MarkKind, MarkKind] = {"alive": "fx_alive", "withdrawn": "fx_withdrawn"}
+        return FeedMark(
+            kind=fx_kinds[kind] if market.is_fx else kind,
+            exchange=market.exchange,
+            region=market.region,
+            symbol=market.symbol,
+            base=market.base,
+            quote_currency=market.quote_currency,
+            received_time=now,
+            sequence=self._sequence,
+        )
+
+    def _change(self, status: FeedStatus, now: int, last_received: int | None = None) -> None:
+        changed_at = self.state.changed_at if status == self.state.status else now
+        received = self.state.last_received if last_received is None else last_received
+        self.state = replace(self.state, status=status, changed_at=changed_at, last_received=received)
+
+    def _count_rejection(self, reason: str) -> None:
+        counted = {**self.state.rejected, reason: self.state.rejected.get(reason, 0) + 1}
+        self.state = replace(self.state, rejected=counted)
+
+
+def _middle(quote: Quote) -> Decimal:
+    return (quote.bid + quote.ask) / 2
