@@ -80,8 +80,7 @@ def rejection_of(
     """
     if not quote.bids or not quote.asks:
         return "empty"
-    least_amount = 0 if quote.kind == "fx" else Decimal("1e-18")
-    if any(level.price <= 0 or level.amount < least_amount for level in (*quote.bids, *quote.asks)):
+    if not all(_is_possible(level, quote.kind) for level in (*quote.bids, *quote.asks)):
         return "out_of_bounds"
     if quote.bid >= quote.ask:
         return "crossed"
@@ -91,3 +90,8 @@ def rejection_of(
     if last_mid is not None and abs(mid - last_mid) > bound * last_mid:
         return "out_of_bounds"
     return None
+
+
+def _is_possible(level: Level, kind: QuoteKind) -> bool:
+    amount_is_possible = level.amount >= 0 if kind == "fx" else level.amount > 0
+    return level.price > 0 and amount_is_possible
