@@ -1,0 +1,166 @@
+"""Markets, settings and opportunities that the tests of market and bots share."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Literal
+
+from market.arbitrages import Arbitrage, Leg
+from market.execution import client_order_id
+from market.markets import Market
+from market.money import Amount, Price
+from market.opportunities import FxRate, Opportunity, OpportunityLeg
+from market.orders import Fill, Side
+from market.quotes import Level
+from market.settings import Settings
+
+USD_MARKET = Market(
+    exchange="alpha",
+    region="us",
+    symbol="BTC/USD",
+    base="BTC",
+    quote_currency="USD",
+    tick_size=Decimal("0.01"),
+    lot_step=Decimal("0.0001"),
+    minimum_amount=Decimal("0.0001"),
+    minimum_notional=Decimal(1),
+    fee_side="quote",
+)
+EUR_MARKET = replace(USD_MARKET, exchange="beta", region="eu", symbol="BTC/EUR", quote_currency="EUR")
+JPY_MARKET = replace(
+    USD_MARKET,
+    exchange="gamma",
+    region="jp",
+    symbol="BTC/JPY",
+    quote_currency="JPY",
+    tick_size=Decimal(1),
+    lot_step=Decimal("0.001"),
+    minimum_amount=Decimal("0.001"),
+    minimum_notional=Decimal(0),
+    fee_side="base",
+)
+MARKETS = (USD_MARKET, EUR_MARKET, JPY_MARKET)
+
+EUR_RATE = FxRate(
+    "EUR", "EUR/USD", inverted=False, bid=Decimal("1.0999"), ask=Decimal("1.1001"), quote_id="fx:EUR/USD:1"
+)
+JPY_RATE = FxRate("JPY", "USD/JPY", inverted=True, bid=Decimal("149.9"), ask=Decimal("150.1"), quote_id="fx:USD/JPY:1")
+RATES = {"EUR": EUR_RATE, "JPY": JPY_RATE}
+
+
+def settings_of(**changes: object) -> Settings:
+    known: dict[str, object] = {
+        "enabled_exchanges": ("alpha", "beta", "gamma"),
+        "taker_fees": {"alpha": Decimal("0.001"), "beta": Decimal("0.0012"), "gamma": Decimal("0.0015")},
+        "cool_down_ms": 0,
+    }
+    return Settings.model_validate(known | changes)
+
+
+def levels(*rows: tuple[str, str]) -> tuple[Level, ...]:
+    return tuple(Level(Price(Decimal(price)), Amount(Decimal(amount))) for price, amount in rows)
+
+
+def leg_of(market: Market, book: tuple[Level, ...], sequence: int = 1, age: int = 0) -> OpportunityLeg:
+    return OpportunityLeg(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        quote_currency=market.quote_currency,
+        price=book[0].price,
+        amount=book[0].amount,
+        levels=book,
+        quote_id=f"{market.exchange}:{market.symbol}:{sequence}",
+        age=age,
+    )
+
+
+def opportunity_of(
+    buy: tuple[Market, tuple[Level, ...]],
+    sell: tuple[Market, tuple[Level, ...]],
+    identity: str = "opportunity-1",
+    net_bps: float = 50.0,
+    event_time: int = 1_000_000,
+    lifetime: int = 1_000_000,
+) -> Opportunity:
+    """`net_bps` is what CEP claims; the books say what is true."""
+    currencies = {market.quote_currency for market, _ in (buy, sell)}
+    return Opportunity(
+        opportunity_id=identity,
+        base="BTC",
+        buy=leg_of(*buy),
+        sell=leg_of(*sell),
+        fx=tuple(RATES[currency] for currency in sorted(currencies - {"USD"})),
+        settings_version=1,
+        gross_bps=net_bps + 20,
+        fee_bps=20.0,
+        net_bps=net_bps,
+        expected_profit=1.0,
+        currency="USD",
+        event_time=event_time,
+        detected_time=event_time + 5_000,
+        expires_at=event_time + lifetime,
+        offset=1,
+    )
+
+
+def fill_of(
+    market: Market,
+    side: Side,
+    amount: Decimal,
+    price: Decimal,
+    fee_rate: Decimal = Decimal(0),
+    fill_id: str = "1",
+) -> Fill:
+    """Its fee to 8 digits, in the market's fee currency."""
+    cost = amount * price
+    feed = cost if market.fee_side == "quote" else amount
+    return Fill(
+        fill_id=f"{market.exchange}-{side}-{fill_id}",
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
+        price=Price(price),
+        amount=Amount(amount),
+        cost=cost,
+        fee=(feed * fee_rate).quantize(Decimal("1E-8")),
+        fee_currency=market.quote_currency if market.fee_side == "quote" else market.base,
+        filled_at=0,
+    )
+
+
+def order_leg(
+    market: Market,
+    role: Literal["buy", "sell"],
+    amount: Decimal,
+    price: Decimal,
+    fills: Sequence[Fill] = (),
+    identity: str = "opportunity-1",
+) -> Leg:
+    """A leg that has ended with these fills."""
+    return Leg(
+        role=role,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        base=market.base,
+        quote_currency=market.quote_currency,
+        side=role,
+        amount=Amount(amount),
+        limit_price=Price(price),
+        client_order_id=client_order_id(identity, role),
+        state="done",
+        fills=tuple(fills),
+        times={"reserved": 1, "sending": 2},
+    )
+
+
+def arbitrage_of(opportunity: Opportunity, *legs: Leg) -> Arbitrage:
+    return Arbitrage(
+        arbitrage_id=opportunity.opportunity_id,
+        base=opportunity.base,
+        state="reserved",
+        opportunity=opportunity,
+        legs=legs,
+        amount=legs[0].amount,
+        reserve_by=0,
+        send_by=0,
+    )
