@@ -1,0 +1,95 @@
+"""Orders on bitFlyer, which knows no client order ids: an order is found by what it says and when it was sent."""
+
+import asyncio
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from exchanges.desk import micros_of, number_in, report_of, row_of, rows_of, text_in
+from exchanges.errors import OutcomeUnknownError
+from market.clock import MICROSECONDS
+from market.markets import Market
+from market.money import Amount, Price, floor_to_step
+from market.orders import Fill, LimitOrder, OrderReport
+
+_WHOLE_YEN = Decimal(1)
+_PAGE = "500"
+
+
+class BitflyerDesk:
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    async def post(self, order: LimitOrder, market: Market) -> str:
+        # bitFlyer takes JSON numbers; a float prints the eight digits it was made from.
+        answer = await self._client.privatePostSendchildorder(
+            {
+                "product_code": _product_code(market),
+                "child_order_type": "LIMIT",
+                "side": order.side.upper(),
+                "price": int(order.price),
+                "size": float(order.amount),
+                "time_in_force": "IOC",
+            }
+        )
+        return text_in(row_of(answer), "child_order_acceptance_id")
+
+    async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
+        query = {"product_code": _product_code(market), "child_order_acceptance_id": exchange_order_id, "count": _PAGE}
+        orders, executions = await asyncio.gather(
+            self._client.privateGetGetchildorders(query), self._client.privateGetGetexecutions(query)
+        )
+        fills = [_fill(row, order, market) for row in reversed(rows_of(executions))]
+        for row in rows_of(orders):
+            if text_in(row, "child_order_acceptance_id") == exchange_order_id:
+                has_ended = text_in(row, "child_order_state") != "ACTIVE"
+                return report_of(exchange_order_id, has_ended, number_in(row, "executed_size"), fills)
+        return None
+
+    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+        """Raises OutcomeUnknownError where two orders fit: then only a person can tell."""
+        query = {"product_code": _product_code(market), "count": _PAGE}
+        rows = rows_of(await self._client.privateGetGetchildorders(query))
+        found = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order)]
+        if len(found) > 1:
+            raise OutcomeUnknownError(
+                f"{len(found)} orders on bitflyer fit {order.client_order_id}: {', '.join(found)}"
+            )
+        return await self.report(order, market, found[0]) if found else None
+
+    async def balances(self) -> dict[str, Decimal]:
+        rows = rows_of(await self._client.privateGetGetbalance())
+        return {text_in(row, "currency_code"): number_in(row, "amount") for row in rows}
+
+
+def _fits(row: Mapping[str, Any], order: LimitOrder) -> bool:
+    placed_text = text_in(row, "child_order_date")
+    # Dates come in milliseconds, or whole seconds where those are zero.
+    grain = 1_000 if "." in placed_text else MICROSECONDS
+    return (
+        micros_of(placed_text) >= order.intended_at // grain * grain
+        and text_in(row, "side").lower() == order.side
+        and number_in(row, "price") == order.price
+        and number_in(row, "size") == order.amount
+    )
+
+
+def _fill(row: Mapping[str, Any], order: LimitOrder, market: Market) -> Fill:
+    price, amount = number_in(row, "price"), number_in(row, "size")
+    return Fill(
+        fill_id=text_in(row, "id"),
+        exchange=order.exchange,
+        symbol=order.symbol,
+        side=order.side,
+        price=Price(price),
+        amount=Amount(amount),
+        # Executions do not say what was paid; yen are booked whole, cut off.
+        cost=floor_to_step(price * amount, _WHOLE_YEN),
+        fee=number_in(row, "commission"),
+        fee_currency=market.base,
+        filled_at=micros_of(text_in(row, "exec_date")),
+    )
+
+
+def _product_code(market: Market) -> str:
+    return f"{market.base}_{market.quote_currency}"

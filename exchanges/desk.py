@@ -1,0 +1,82 @@
+"""What differs from exchange to exchange in posting, following and finding an order: the port and its parsing."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Protocol
+
+from exchanges.errors import ExchangeError
+from market.markets import Market
+from market.money import Amount, decimal_of, total
+from market.orders import Fill, LimitOrder, OrderReport
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class AnswerNotUnderstoodError(ExchangeError):
+    """The exchange answered something else than its own documentation says."""
+
+
+class OrderDesk(Protocol):
+    """One exchange's own means; raises ccxt's errors and AnswerNotUnderstoodError."""
+
+    async def post(self, order: LimitOrder, market: Market) -> str:
+        """The exchange's id of the order it took."""
+        ...
+
+    async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
+        """How that order stands with all its fills; None where the exchange does not show it yet."""
+        ...
+
+    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+        """The order by what we know of it; None where the exchange knows none. Raises OutcomeUnknownError."""
+        ...
+
+    async def balances(self) -> dict[str, Decimal]: ...
+
+
+def rows_of(answer: object) -> list[Mapping[str, Any]]:
+    """A list of objects. Raises AnswerNotUnderstoodError."""
+    if not isinstance(answer, list) or not all(isinstance(row, Mapping) for row in answer):
+        raise AnswerNotUnderstoodError(f"expected rows, got {str(answer)[:200]}")
+    return answer
+
+
+def row_of(answer: object) -> Mapping[str, Any]:
+    """An object. Raises AnswerNotUnderstoodError."""
+    if not isinstance(answer, Mapping):
+        raise AnswerNotUnderstoodError(f"expected an object, got {str(answer)[:200]}")
+    return answer
+
+
+def text_in(row: Mapping[str, Any], name: str) -> str:
+    """Raises AnswerNotUnderstoodError where it is missing."""
+    value = row.get(name)
+    if value is None or value == "":
+        raise AnswerNotUnderstoodError(f"{name} is missing in {str(row)[:200]}")
+    return str(value)
+
+
+def number_in(row: Mapping[str, Any], name: str) -> Decimal:
+    """The exchange's own digits. Raises AnswerNotUnderstoodError."""
+    try:
+        return decimal_of(text_in(row, name))
+    except ValueError as error:
+        raise AnswerNotUnderstoodError(f"{name} is no number in {str(row)[:200]}") from error
+
+
+def micros_of(text: str) -> int:
+    """Microseconds UTC of an ISO time, with or without its zone. Raises AnswerNotUnderstoodError."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise AnswerNotUnderstoodError(f"no time: {text[:50]}") from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def report_of(exchange_order_id: str, has_ended: bool, filled: Decimal, fills: Sequence[Fill]) -> OrderReport:
+    """Final only when all fills that the exchange counts are there too; they may show up later than the order's end."""
+    complete = total(fill.amount for fill in fills) == filled
+    return OrderReport(exchange_order_id, has_ended and complete, Amount(filled), tuple(fills))

@@ -1,0 +1,108 @@
+"""Orders on Kraken: `cl_ord_id` finds the order among the open ones, then among the closed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import ccxt
+
+from exchanges.desk import AnswerNotUnderstoodError, number_in, report_of, row_of, text_in
+from market.clock import MICROSECONDS
+from market.markets import Market
+from market.money import Amount, Price, text_of
+from market.orders import Fill, LimitOrder, OrderReport
+
+_ENDED = ("closed", "canceled", "expired")
+_TRADES_A_QUERY = 20
+_CURRENCIES = {"XXBT": "BTC", "XBT": "BTC", "ZUSD": "USD", "ZEUR": "EUR", "ZJPY": "JPY"}
+
+Method = Callable[[dict[str, str]], Awaitable[object]]
+
+
+class KrakenDesk:
+    """Calls go one at a time: a nonce that overtakes another is refused."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._turn = asyncio.Lock()
+
+    async def post(self, order: LimitOrder, market: Market) -> str:
+        result = await self._call(
+            self._client.privatePostAddOrder,
+            {
+                "pair": _pair(market),
+                "type": order.side,
+                "ordertype": "limit",
+                "price": text_of(order.price),
+                "volume": text_of(order.amount),
+                "timeinforce": "IOC",
+                # The fee in quote currency, whatever the account prefers.
+                "oflags": "fciq",
+                "cl_ord_id": order.client_order_id,
+            },
+        )
+        names = result.get("txid")
+        if not isinstance(names, list) or len(names) != 1:
+            raise AnswerNotUnderstoodError(f"expected one txid, got {str(result)[:200]}")
+        return str(names[0])
+
+    async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
+        query = {"txid": exchange_order_id, "trades": "true"}
+        rows = await self._call(self._client.privatePostQueryOrders, query)
+        row = rows.get(exchange_order_id)
+        return None if row is None else await self._report(order, market, exchange_order_id, row_of(row))
+
+    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+        query = {"cl_ord_id": order.client_order_id, "trades": "true"}
+        # Open first: what ends in between is then seen among the closed.
+        for method, name in (
+            (self._client.privatePostOpenOrders, "open"),
+            (self._client.privatePostClosedOrders, "closed"),
+        ):
+            rows = row_of((await self._call(method, query)).get(name))
+            for exchange_order_id, row in rows.items():
+                if row_of(row).get("cl_ord_id") == order.client_order_id:
+                    return await self._report(order, market, str(exchange_order_id), row_of(row))
+        return None
+
+    async def balances(self) -> dict[str, Decimal]:
+        rows = await self._call(self._client.privatePostBalanceEx, {})
+        return {_CURRENCIES.get(name, name): number_in(row_of(row), "balance") for name, row in rows.items()}
+
+    async def _report(self, order: LimitOrder, market: Market, name: str, row: Mapping[str, Any]) -> OrderReport:
+        trades = [str(trade) for trade in row.get("trades") or ()]
+        fills: list[Fill] = []
+        for start in range(0, len(trades), _TRADES_A_QUERY):
+            query = {"txid": ",".join(trades[start : start + _TRADES_A_QUERY])}
+            rows = await self._call(self._client.privatePostQueryTrades, query)
+            fills += [_fill(str(trade), row_of(rows[trade]), order, market) for trade in rows]
+        return report_of(name, text_in(row, "status") in _ENDED, number_in(row, "vol_exec"), fills)
+
+    async def _call(self, method: Method, parameters: dict[str, str]) -> Mapping[str, Any]:
+        async with self._turn:
+            try:
+                answer = await method(parameters)
+            except ccxt.InvalidNonce:
+                # Another process shares the key; a refused nonce was not acted upon, so once more is safe.
+                answer = await method(parameters)
+        return row_of(row_of(answer).get("result"))
+
+
+def _fill(fill_id: str, row: Mapping[str, Any], order: LimitOrder, market: Market) -> Fill:
+    return Fill(
+        fill_id=fill_id,
+        exchange=order.exchange,
+        symbol=order.symbol,
+        side=order.side,
+        price=Price(number_in(row, "price")),
+        amount=Amount(number_in(row, "vol")),
+        cost=number_in(row, "cost"),
+        fee=number_in(row, "fee"),
+        fee_currency=market.quote_currency,
+        filled_at=int(number_in(row, "time") * MICROSECONDS),
+    )
+
+
+def _pair(market: Market) -> str:
+    return "".join("XBT" if name == "BTC" else name for name in (market.base, market.quote_currency))
