@@ -1,0 +1,82 @@
+"""Fills of the local paper account, level by level."""
+
+from decimal import Decimal
+
+import pytest
+
+from bots.paper_matching import executions, fill_of, rule_broken
+from market.markets import Market
+from market.money import Amount, Price
+from market.orders import LimitOrder, Side
+from market.quotes import Quote
+from tests.market.samples import JPY_MARKET, USD_MARKET, levels
+
+BIDS = (("100", "1"), ("99", "2"), ("98", "3"))
+ASKS = (("101", "1"), ("102", "2"), ("103", "3"))
+
+
+def quote(sequence: int = 1) -> Quote:
+    return Quote("quote", "alpha", "us", "BTC/USD", "BTC", "USD", levels(*BIDS), levels(*ASKS), None, 1, sequence)
+
+
+def order(side: Side, amount: str, price: str) -> LimitOrder:
+    return LimitOrder("id", "alpha", "BTC/USD", side, Amount(Decimal(amount)), Price(Decimal(price)), 0)
+
+
+@pytest.mark.parametrize(
+    ("side", "amount", "price", "expected"),
+    [
+        ("buy", "0.5", "101", [("101", "0.5")]),
+        ("buy", "2", "102", [("101", "1"), ("102", "1")]),
+        ("buy", "9", "102", [("101", "1"), ("102", "2")]),
+        ("buy", "9", "999", [("101", "1"), ("102", "2"), ("103", "3")]),
+        ("buy", "1", "100.99", []),
+        ("sell", "2", "99", [("100", "1"), ("99", "1")]),
+        ("sell", "9", "99", [("100", "1"), ("99", "2")]),
+        ("sell", "1", "100.01", []),
+    ],
+)
+def test_walks_the_book_up_to_the_limit(side: Side, amount: str, price: str, expected: list[tuple[str, str]]) -> None:
+    found = executions(order(side, amount, price), quote(), {})
+    assert [(one.price, one.amount) for one in found] == [(Decimal(at), Decimal(size)) for at, size in expected]
+
+
+def test_what_was_taken_is_gone() -> None:
+    used = {Price(Decimal(101)): Decimal(1), Price(Decimal(102)): Decimal("0.5")}
+    (one,) = executions(order("buy", "1", "102"), quote(), used)
+    assert (one.price, one.amount) == (Decimal(102), Decimal(1))
+
+
+@pytest.mark.parametrize(
+    ("amount", "price", "part"),
+    [
+        ("0.00005", "100", "lots"),
+        ("0", "100", "lots"),
+        ("1", "100.001", "ticks"),
+        ("1", "0", "ticks"),
+        ("0.0001", "100", "notional"),
+        ("1", "100", None),
+    ],
+)
+def test_size_rules(amount: str, price: str, part: str | None) -> None:
+    broken = rule_broken(order("buy", amount, price), USD_MARKET)
+    assert broken is None if part is None else part in (broken or "")
+
+
+def test_minimum_amount() -> None:
+    small = LimitOrder("id", "gamma", "BTC/JPY", "buy", Amount(Decimal("0.001")), Price(Decimal(1)), 0)
+    assert rule_broken(small, JPY_MARKET) is None
+
+
+@pytest.mark.parametrize(
+    ("market", "rate", "fee", "currency"),
+    [
+        (USD_MARKET, "0.001", "0.101", "USD"),
+        (USD_MARKET, "0.000000001", "0.00000011", "USD"),
+        (JPY_MARKET, "0.0015", "0.0015", "BTC"),
+    ],
+)
+def test_fees_in_their_currency_rounded_up(market: Market, rate: str, fee: str, currency: str) -> None:
+    (one,) = executions(order("buy", "1", "101"), quote(), {})
+    fill = fill_of(order("buy", "1", "101"), one, market, Decimal(rate), "1", 5)
+    assert (fill.fee, fill.fee_currency, fill.cost, fill.filled_at) == (Decimal(fee), currency, Decimal(101), 5)

@@ -1,0 +1,65 @@
+"""What is due about open arbitrages."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bots.reconciling import Due, due_legs, expired_halves, is_open_at
+from market.arbitrages import Arbitrage, ArbitrageState, Leg, LegState
+from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
+
+ONE = Decimal(1)
+OPPORTUNITY = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
+
+
+def leg(state: LegState, held: Decimal = ONE) -> Leg:
+    return replace(order_leg(USD_MARKET, "buy", ONE, ONE), state=state, held=held)
+
+
+def other(state: LegState) -> Leg:
+    return replace(order_leg(EUR_MARKET, "sell", ONE, ONE), state=state)
+
+
+def arbitrage(state: ArbitrageState, *legs: Leg) -> Arbitrage:
+    return replace(arbitrage_of(OPPORTUNITY, *legs), state=state, reserve_by=100)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "expected"),
+    [
+        (leg("reserved"), other("reserved"), "execute"),
+        (leg("reserved"), other("done"), "execute"),
+        (leg("sending"), other("reserved"), "resolve"),
+        (leg("done", Decimal(0)), other("sending"), None),
+        (leg("not_sent", Decimal(0)), other("sending"), None),
+        (leg("not_sent"), other("sending"), "settle"),
+        (leg("done", Decimal(0)), other("done"), "settle"),
+    ],
+)
+def test_own_legs(mine: Leg, theirs: Leg, expected: str | None) -> None:
+    things = due_legs([arbitrage("reserved", mine, theirs)], "alpha")
+    assert [thing.what for thing in things] == ([] if expected is None else [expected])
+    assert all(thing.leg is mine for thing in things)
+
+
+def test_an_added_leg_is_due_at_its_exchange_alone() -> None:
+    added = replace(order_leg(EUR_MARKET, "sell", ONE, ONE), role="complete", state="reserved", held=ONE)
+    one = arbitrage("single_leg", leg("done", Decimal(0)), other("done"), added)
+    assert due_legs([one], "alpha") == []
+    assert due_legs([one], "beta") == [Due("execute", "opportunity-1", added)]
+
+
+def test_halves_expire_and_are_not_executed() -> None:
+    half = arbitrage("half_reserved", leg("reserved"))
+    assert due_legs([half], "alpha") == []
+    assert expired_halves([half], 100) == []
+    assert expired_halves([half], 101) == [half]
+    assert expired_halves([arbitrage("reserved", leg("reserved"))], 101) == []
+
+
+def test_is_open_at() -> None:
+    one = arbitrage("half_reserved", leg("reserved"))
+    assert is_open_at([one], "alpha")
+    assert not is_open_at([one], "beta")
+    assert not is_open_at([], "alpha")
