@@ -1,0 +1,36 @@
+"""What settings refuse."""
+
+from decimal import Decimal
+
+import pytest
+from pydantic import ValidationError
+
+from market.settings import Settings
+from tests.market.samples import settings_of
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"min_net_bps": -1.0, "emit_net_bps": 0.0},
+        {"enabled_exchanges": ("alpha", "nowhere")},
+        {"max_notional": Decimal(0)},
+        {"max_open_arbitrages": 0},
+        {"min_share_above_10s": 1.1},
+        {"min_net_bps": float("nan")},
+        {"taker_fees": {"alpha": Decimal("0.2"), "beta": 0, "gamma": 0}},
+        {"single_leg_policy": "pray"},
+        {"version": 0},
+        {"unknown": 1},
+    ],
+)
+def test_out_of_range_or_unknown_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        settings_of(**changes)
+
+
+def test_settings_are_frozen_and_read_back() -> None:
+    settings = settings_of()
+    with pytest.raises(ValidationError):
+        settings.version = 2
+    assert Settings.model_validate_json(settings.model_dump_json()) == settings
