@@ -2,13 +2,17 @@
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Callable, Coroutine
+from decimal import Decimal
 from pathlib import Path
 
+from launch.configuration import read_configuration
 from launch.errors import LaunchError
 from launch.home import home_folder, locked, read_session
 from launch.process import Ready, run_process
+from market.money import decimal_of
 from market.session import Session
 
 SessionEntry = Callable[[Session, Ready], Coroutine[object, object, None]]
@@ -76,10 +80,11 @@ def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _paper(arguments: argparse.Namespace) -> int:
     from launch.paper import PaperOptions, run_paper
 
-    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.config, arguments.seed)
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed)
+    told = read_configuration(arguments.config, os.environ)
     home = home_folder()
     with locked(home):
-        return asyncio.run(run_paper(home, options))
+        return asyncio.run(run_paper(home, options, told, say))
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -88,7 +93,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
     home = home_folder()
     with locked(home):
-        return asyncio.run(run_replay(home, options))
+        return asyncio.run(run_replay(home, options, say))
 
 
 def _doctor(_: argparse.Namespace) -> int:
@@ -162,8 +167,8 @@ def _positive(text: str) -> float:
     return number
 
 
-def _fee(text: str) -> float:
-    number = float(text)
+def _fee(text: str) -> Decimal:
+    number = decimal_of(text)
     if not 0 <= number <= 1_000:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1000 bps")
     return number

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from launch.errors import CannotStartError
+from market.settings import Settings
 
 
 class Configuration(BaseModel):
@@ -51,6 +52,14 @@ def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Con
         return Configuration.model_validate(document | {ENVIRONMENT[name]: value for name, value in told.items()})
     except ValidationError as error:
         raise CannotStartError(f"{source}: {explained(error)}.") from error
+
+
+def first_settings(values: Mapping[str, Any]) -> Settings:
+    """The settings that a new database starts with. Raises CannotStartError in one sentence."""
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise CannotStartError(f"[settings]: {explained(error)}.") from error
 
 
 def _document(path: Path | None) -> dict[str, Any]:

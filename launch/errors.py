@@ -11,3 +11,9 @@ class CannotStartError(LaunchError):
     """Something is missing or in the way; exit code 2."""
 
     exit_code = 2
+
+
+class StoppedError(LaunchError):
+    """The user stopped it before it was done; exit code 130, as the shell's own."""
+
+    exit_code = 130

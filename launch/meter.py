@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import orjson
 import websockets
@@ -13,7 +14,8 @@ from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.opportunities import Opportunity
 from market.session import Session
 from streams.errors import StreamError
-from streams.reader import Record, TopicReader
+from streams.reader import TopicReader
+from streams.records import Record
 from streams.topics import OPPORTUNITIES, TICKS
 from streams.wire import opportunity_of, row_of
 
@@ -41,13 +43,16 @@ class Meter:
         """Milliseconds from the tick's arrival until a WebSocket client was told of the trade."""
         self.ended_bases: set[str] = set()
         self._shown: set[str] = set()
+        self._reading = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self) -> None:
+    async def start(self) -> None:
+        """Returns once everything written from now on will be counted."""
         self._tasks = [
             asyncio.create_task(self._keep_going(self._count_records)),
             asyncio.create_task(self._keep_going(self._watch_page)),
         ]
+        await self._reading.wait()
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -72,12 +77,10 @@ class Meter:
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
-        reader = TopicReader(self._session.kafka, [TICKS, OPPORTUNITIES], "latest")
-        try:
+        async with TopicReader(self._session.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
+            self._reading.set()
             async for record in reader.records():
                 self._count(record)
-        finally:
-            await reader.close()
 
     def _count(self, record: Record) -> None:
         row = row_of(record.value)
@@ -107,11 +110,13 @@ class Meter:
             async for message in socket:
                 self._note_shown(orjson.loads(message))
 
-    def _note_shown(self, message: dict[str, object]) -> None:
-        """A trade's first message after all its legs were filled."""
-        if message.get("type") != "trade":
+    def _note_shown(self, message: dict[str, Any]) -> None:
+        """The first message that shows a trade with both its legs filled."""
+        if message.get("type") != "trade" or message["state"] not in ("closed", "unwound"):
             return
-        raise NotImplementedError
+        if message["arbitrage_id"] not in self._shown and len(self.shown_latencies) < REMEMBERED_LATENCIES:
+            self._shown.add(message["arbitrage_id"])
+            self.shown_latencies.append((self._clock.now() - int(message["event_time"])) / 1_000)
 
 
 def seconds_since(started: int, moment: int | None) -> float | None:

@@ -5,14 +5,6 @@ import socket
 from launch.errors import CannotStartError
 
 
-def free_port() -> int:
-    """A loopback port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def claim_web_port(host: str, port: int) -> None:
     """Raises CannotStartError where the dashboard's port cannot be listened on."""
     with socket.socket() as probe:

@@ -39,9 +39,19 @@ class Supervisor:
 
     async def start(self) -> None:
         kill_leftovers(self._home)
-        for part in self._parts:
+        parts, self._parts = self._parts, ()
+        self.add(parts)
+
+    def add(self, parts: Iterable[Part]) -> None:
+        """Start further parts beside those that run."""
+        for part in parts:
             ready_file(self._home, part.name).unlink(missing_ok=True)
-        self._keepers = {part.name: asyncio.create_task(self._keep(part)) for part in self._parts}
+            self._parts = (*self._parts, part)
+            self._keepers[part.name] = asyncio.create_task(self._keep(part))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(part.name for part in self._parts)
 
     async def all_ready(self, seconds: float) -> None:
         """Wait until every part has reported ready. Raises LaunchError naming those that have not."""

@@ -1,0 +1,90 @@
+"""The end of a session: nothing new, finish what is open, ask the exchanges for their balances, check the books."""
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from launch.home import write_atomically
+from launch.meter import Meter, seconds_since
+from launch.summary import Activity, latencies_of, summary_of
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.session import Session
+from store.port import TradeStore
+
+FINISH_SECONDS = 15.0
+BALANCE_SECONDS = 15.0
+POLL_SECONDS = 0.1
+
+
+async def finish_trading(store: TradeStore, session: Session) -> None:
+    """Stop new reservations, let open arbitrages finish or unwind, let each bot fetch its balances; bounded in time."""
+    await store.stop_reservations()
+
+    async def nothing_open() -> bool:
+        return not await store.open_arbitrages()
+
+    async def balances_taken() -> bool:
+        _, after = await store.session_balances()
+        return set(after) >= {market.exchange for market in session.traded}
+
+    await until(nothing_open, FINISH_SECONDS)
+    await until(balances_taken, BALANCE_SECONDS)
+
+
+async def activity_of(
+    store: TradeStore, session: Session, meter: Meter, restarts: dict[str, int], started: int
+) -> Activity:
+    """What the session did, from the store and from outside."""
+    arbitrages = await store.session_arbitrages()
+    before, after = await store.session_balances()
+    return Activity(
+        quotes=meter.quotes,
+        opportunities=meter.opportunities,
+        arbitrages=arbitrages,
+        refusals=await store.refusal_counts(),
+        fills=await store.fills(),
+        before=before,
+        after=after,
+        currency=session.settlement_currency,
+        latencies=latencies_of(arbitrages, meter.opportunity_latencies, meter.shown_latencies),
+        seconds_to_first_opportunity=seconds_since(started, meter.first_opportunity_at),
+        restarts=restarts,
+        seed=session.seed,
+    )
+
+
+def report(activity: Activity, json_file: Path | None, say: Callable[[str], None]) -> int:
+    """Say what happened, write the document; the exit code: 0 only where the books balance."""
+    summary = summary_of(activity)
+    if json_file is not None:
+        write_atomically(json_file, json.dumps(summary, indent=2).encode())
+    for line in summary_lines(summary):
+        say(line)
+    return 0 if summary["balanced"] else 1
+
+
+def summary_lines(summary: dict[str, object]) -> list[str]:
+    """The summary for people."""
+    balanced = (
+        "the books balance" if summary["balanced"] else f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}"
+    )
+    lines = [
+        f"{name}: {_short(summary[name])}" for name in ("quotes", "opportunities", "arbitrages", "refusals", "pnl")
+    ]
+    return [*lines, f"latency_ms: {_short(summary['latency_ms'])}", balanced]
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_short(part)}" for name, part in value.items()) or "none"
+    return str(value)
+
+
+async def until(done: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+    """Ask until it is true, or so many seconds have passed; whether it is."""
+    deadline = wall_now() + int(seconds * MICROSECONDS)
+    while not await done():
+        if wall_now() > deadline:
+            return False
+        await SystemClock().sleep(POLL_SECONDS)
+    return True

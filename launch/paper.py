@@ -1,0 +1,121 @@
+"""`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is told to stop."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exchanges.markets import paper_markets, taker_fees
+from launch.closing import activity_of, finish_trading, report
+from launch.configuration import Configuration, first_settings
+from launch.errors import CannotStartError
+from launch.home import write_atomically
+from launch.meter import Meter
+from launch.parts import own_parts, service_parts
+from launch.ports import claim_web_port
+from launch.summary import Activity
+from launch.supervisor import Supervisor
+from launch.waiting import stop_event, stopped_or_after, unless_stopped
+from market.clock import wall_now
+from market.markets import Market
+from market.session import Session
+from market.settings import Settings
+from store.trades import open_store
+from streams.embedded_broker import free_ports
+from ui.keys import ensure_api_key
+
+SETTLEMENT_CURRENCY = "USD"
+DATABASE = "arbitrage_paper"
+READY_SECONDS = 180.0
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperOptions:
+    """What the command line said."""
+
+    seconds: float | None
+    json: Path | None
+    port: int | None
+    seed: int | None
+
+
+async def run_paper(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
+    """Start everything, trade until told to stop, check the books. Exit code 0 only where they balance."""
+    started = wall_now()
+    session, settings = paper_session(home, options, told), paper_settings(told)
+    claim_web_port(session.web_host, session.web_port)
+    key_file = ensure_api_key(home)
+    services = await service_parts(session, told, settings)
+    write_atomically(home / "run.json", session.to_json())
+    names = tuple(part.name for part in services)
+    supervisor = Supervisor(home, [*services, *own_parts(session, names, fed=True)], say)
+    meter, stopped = Meter(session), stop_event()
+    await supervisor.start()
+    try:
+        await unless_stopped(_all_ready(supervisor, meter), stopped)
+        say(
+            f"trading on paper: http://{session.web_host}:{session.web_port}   "
+            f"(key for changes: {key_file}; Ctrl-C stops everything)"
+        )
+        await stopped_or_after(stopped, options.seconds)
+        activity = await _closed(session, meter, supervisor, started)
+    finally:
+        await meter.stop()
+        await supervisor.stop()
+        (home / "run.json").unlink(missing_ok=True)
+    return report(activity, options.json, say)
+
+
+async def _all_ready(supervisor: Supervisor, meter: Meter) -> None:
+    await meter.start()
+    await supervisor.all_ready(READY_SECONDS)
+    meter.start_counting_afresh()
+
+
+async def _closed(session: Session, meter: Meter, supervisor: Supervisor, started: int) -> Activity:
+    store = await open_store(session)
+    try:
+        await finish_trading(store, session)
+        return await activity_of(store, session, meter, supervisor.restarts, started)
+    finally:
+        await store.close()
+
+
+def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
+    """Raises CannotStartError for exchanges that we do not know or too few of them."""
+    kafka_port, mongodb_port, exchanges_port = free_ports(3)
+    return Session(
+        session_id=uuid.uuid4().hex,
+        mode="paper",
+        home=home,
+        kafka=told.kafka or f"127.0.0.1:{kafka_port}",
+        mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        database=DATABASE,
+        markets=chosen_markets(told.exchanges),
+        settlement_currency=SETTLEMENT_CURRENCY,
+        partitions=told.partitions,
+        exchanges_url=f"http://127.0.0.1:{exchanges_port}",
+        web_host=told.bind,
+        web_port=options.port or told.port,
+        seed=options.seed if options.seed is not None else told.seed,
+    )
+
+
+def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
+    """The markets of the named exchanges, all where none is named; FX always, since prices need it."""
+    markets = paper_markets()
+    known = dict.fromkeys(market.exchange for market in markets)
+    if unknown := [name for name in names if name not in known]:
+        raise CannotStartError(f"unknown exchange {unknown[0]!r} in `exchanges`; known are {', '.join(known)}.")
+    if names and len(set(names)) < 2:
+        raise CannotStartError("`exchanges` names one exchange alone; an arbitrage needs at least two.")
+    return tuple(market for market in markets if not names or market.is_fx or market.exchange in names)
+
+
+def paper_settings(told: Configuration) -> Settings:
+    """What a new data folder starts with. Raises CannotStartError for values out of range."""
+    fees = taker_fees()
+    enabled = told.exchanges or tuple(fees)
+    return first_settings({"enabled_exchanges": enabled, "taker_fees": fees} | told.settings)

@@ -1,0 +1,104 @@
+"""The parts of a session as processes: what is started how, and after what."""
+
+import sys
+from urllib.parse import urlsplit
+
+from launch.children import Part
+from launch.configuration import Configuration
+from launch.errors import CannotStartError
+from launch.jars import broker_classpath
+from launch.prerequisites import checked_java
+from market.session import Session
+from market.settings import Settings
+from store.connection import prepare_database
+from store.embedded_mongod import EmbeddedMongod
+from store.errors import StoreError
+from streams.admin import ensure_topics
+from streams.embedded_broker import EmbeddedBroker, free_ports, wait_ready
+from streams.errors import StreamError
+
+SERVICE_SECONDS = 120.0
+"""How long Kafka or mongod may take before they are given up; a loaded machine is slow."""
+
+
+async def service_parts(session: Session, told: Configuration, settings: Settings) -> tuple[Part, ...]:
+    """Kafka and mongod of our own, unless others are configured: those are made ready at once.
+
+    Raises CannotStartError where a configured one is not reached.
+    """
+    parts: list[Part] = []
+    if told.kafka is None:
+        parts.append(_kafka_part(session))
+    else:
+        await _prepare_configured_kafka(session)
+    if told.mongodb is None:
+        parts.append(_mongodb_part(session, settings))
+    else:
+        await _prepare_configured_mongodb(session, settings)
+    return tuple(parts)
+
+
+def _kafka_part(session: Session) -> Part:
+    """The embedded broker; ready once all topics are there."""
+    (controller_port,) = free_ports(1)
+    port = int(session.kafka.rpartition(":")[2])
+    broker = EmbeddedBroker(session.home, broker_classpath(session.home), port, controller_port, checked_java())
+    broker.prepare()
+
+    async def probe() -> None:
+        await wait_ready(session.kafka, SERVICE_SECONDS)
+        await ensure_topics(session.kafka, session.partitions)
+
+    return Part("kafka", broker.command(), probe=probe)
+
+
+def _mongodb_part(session: Session, settings: Settings) -> Part:
+    """The embedded mongod; ready once it has a primary, indexes and settings."""
+    mongod = EmbeddedMongod(session.home, urlsplit(session.mongodb).port)
+    mongod.prepare()
+
+    async def probe() -> None:
+        await mongod.wait_ready(SERVICE_SECONDS)
+        await prepare_database(session, settings)
+
+    return Part("mongodb", mongod.command(), probe=probe)
+
+
+async def _prepare_configured_kafka(session: Session) -> None:
+    try:
+        await ensure_topics(session.kafka, session.partitions)
+    except StreamError as error:
+        raise CannotStartError(f"kafka = {session.kafka!r}: {error}") from error
+
+
+async def _prepare_configured_mongodb(session: Session, settings: Settings) -> None:
+    try:
+        await prepare_database(session, settings)
+    except StoreError as error:
+        raise CannotStartError(f"mongodb: {error}") from error
+
+
+def own_parts(session: Session, services: tuple[str, ...], fed: bool) -> list[Part]:
+    """Everything that is ours, in the order of the flow; `fed` False where a replayer writes the log instead."""
+    kafka = tuple(name for name in services if name == "kafka")
+    outside = ("exchanges",) if session.exchanges_url else ()
+    parts: list[Part] = []
+    if session.exchanges_url:
+        port = session.exchanges_url.rpartition(":")[2]
+        parts.append(_part(session, "exchanges", "exchanges", "--port", port, "--seed", str(session.seed)))
+    # Spark needs longest to start, so it comes first and waits for nothing but the log
+    parts.append(_part(session, "cep", "cep", after=kafka, environment={"PYSPARK_PYTHON": sys.executable}))
+    parts.append(_part(session, "bridge", "bridge", after=services))
+    if fed:
+        parts += [_part(session, f"feed-{name}", "feed", name, after=services + outside) for name in session.exchanges]
+    traded = dict.fromkeys(market.exchange for market in session.traded)
+    parts += [_part(session, f"bot-{name}", "bot", name, after=services + outside) for name in traded]
+    parts.append(_part(session, "ui", "ui", after=services))
+    return parts
+
+
+def _part(
+    session: Session, name: str, *words: str, after: tuple[str, ...] = (), environment: dict[str, str] | None = None
+) -> Part:
+    told = {"ARBITRAGE_HOME": str(session.home)} | (environment or {})
+    return Part(name, (sys.executable, "-m", "launch.command", *words), after, told)

@@ -1,0 +1,168 @@
+"""`arbitrage replay`: recorded ticks through the same streams, Spark job and bots, on local paper accounts."""
+
+import json
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from backtest.profiles import profile_for
+from backtest.recordings import Recording, load_recording
+from backtest.replay_report import ReplayOutcome, report_json, report_lines
+from launch.closing import activity_of, finish_trading, until
+from launch.configuration import Configuration
+from launch.errors import LaunchError
+from launch.home import write_atomically
+from launch.meter import Meter
+from launch.parts import own_parts, service_parts
+from launch.ports import claim_web_port
+from launch.summary import balance_differences
+from launch.supervisor import Supervisor
+from launch.waiting import stop_event, unless_stopped
+from market.clock import MICROSECONDS, wall_now
+from market.session import ReplayTime, Session
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.replayer import run_replayer
+from store.trades import open_store
+from streams.embedded_broker import free_ports
+
+READY_SECONDS = 180.0
+TRADERS_START_SECONDS = 20
+"""Between the moment when the engine runs and the first recorded row: time for the bots to start."""
+DRAIN_SECONDS = 300.0
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """What the command line said; None means the profile's own."""
+
+    files: tuple[Path, ...]
+    speed: float | None
+    fee_bps: Decimal | None
+    json: Path | None
+    port: int | None
+
+
+async def run_replay(home: Path, options: ReplayOptions, told: Configuration, say: Say) -> int:
+    """Replay the files to their end and report; exit code 0 where the paper books balance."""
+    recording = read_recording(options)
+    session = replay_session(fresh_home(home), recording, options, told)
+    claim_web_port(session.web_host, session.web_port)
+    for line in recording.profile.told_assumptions:
+        say(f"assumed: {line}")
+    stopped = stop_event()
+    services = await service_parts(session, Configuration(), recording.profile.settings)
+    supervisor = Supervisor(session.home, services, say)
+    await supervisor.start()
+    try:
+        session = await unless_stopped(_start_parts(session, supervisor, recording, options), stopped)
+        outcome, balanced = await unless_stopped(_replay(session, supervisor, recording), stopped)
+    finally:
+        await supervisor.stop()
+    return _report(recording, outcome, balanced, options.json, say)
+
+
+def read_recording(options: ReplayOptions) -> Recording:
+    """Raises LaunchError for files that cannot be replayed, in one sentence."""
+    try:
+        profile = profile_for(options.files)
+        if options.fee_bps is not None:
+            profile = profile.with_fee_bps(options.fee_bps)
+        return load_recording(profile, options.files)
+    except ImportRefusedError as error:
+        raise LaunchError(f"{error}.") from error
+
+
+def fresh_home(home: Path) -> Path:
+    """A replay's own data folder, emptied: its log must hold nothing but the recording. Jars and key are shared."""
+    folder = home / "replay"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "jars").symlink_to(home / "jars")
+    return folder
+
+
+def replay_session(home: Path, recording: Recording, options: ReplayOptions, told: Configuration) -> Session:
+    kafka_port, mongodb_port = free_ports(2)
+    session_id = uuid.uuid4().hex
+    return Session(
+        session_id=session_id,
+        mode="replay",
+        home=home,
+        kafka=f"127.0.0.1:{kafka_port}",
+        mongodb=f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        database="arbitrage_replay",
+        markets=recording.markets,
+        settlement_currency=recording.profile.settlement_currency,
+        web_host=told.bind,
+        web_port=options.port or told.port,
+        replay=_time_from(recording, 1.0, wall_now()),
+        paper_balances=recording.profile.paper_balances,
+    )
+
+
+async def _start_parts(
+    session: Session, supervisor: Supervisor, recording: Recording, options: ReplayOptions
+) -> Session:
+    """Start the engine, fix market time to begin soon after, start the rest with it."""
+    write_atomically(session.home / "run.json", session.to_json())
+    services = supervisor.names
+    parts = own_parts(session, services, fed=False)
+    supervisor.add(part for part in parts if part.name == "cep")
+    await supervisor.all_ready(READY_SECONDS)
+    begin = wall_now() + TRADERS_START_SECONDS * MICROSECONDS
+    speed = options.speed or recording.profile.default_speed
+    session = replace(session, replay=_time_from(recording, speed, begin))
+    write_atomically(session.home / "run.json", session.to_json())
+    supervisor.add(part for part in parts if part.name != "cep")
+    await supervisor.all_ready(READY_SECONDS)
+    return session
+
+
+async def _replay(session: Session, supervisor: Supervisor, recording: Recording) -> tuple[ReplayOutcome, bool]:
+    started = wall_now()
+    meter = Meter(session)
+    await meter.start()
+    try:
+        counts = await run_replayer(session, recording.quotes)
+
+        async def through() -> bool:
+            return meter.ended_bases >= set(session.bases)
+
+        if not await until(through, DRAIN_SECONDS):
+            raise LaunchError(f"the end of the log did not come out of Spark within {DRAIN_SECONDS:.0f} s.")
+        store = await open_store(session)
+        try:
+            await finish_trading(store, session)
+            activity = await activity_of(store, session, meter, supervisor.restarts, started)
+        finally:
+            await store.close()
+    finally:
+        await meter.stop()
+    outcome = ReplayOutcome(
+        opportunities=activity.opportunities,
+        arbitrages=tuple(activity.arbitrages),
+        refusals=activity.refusals,
+        sent=counts.sent,
+        speed=session.replay.speed if session.replay else 1.0,
+        wall_seconds=(wall_now() - started) / MICROSECONDS,
+    )
+    return outcome, not balance_differences(activity.before, activity.after, activity.fills)
+
+
+def _time_from(recording: Recording, speed: float, wall_start: int) -> ReplayTime:
+    return ReplayTime(recording_start=recording.start_time, wall_start=wall_start, speed=speed)
+
+
+def _report(recording: Recording, outcome: ReplayOutcome, balanced: bool, json_file: Path | None, say: Say) -> int:
+    if json_file is not None:
+        document = report_json(recording, outcome) | {"balanced": balanced}
+        write_atomically(json_file, json.dumps(document, indent=2).encode())
+    for line in report_lines(recording, outcome):
+        say(line)
+    say("the books balance" if balanced else "THE BOOKS DO NOT BALANCE")
+    return 0 if balanced else 1

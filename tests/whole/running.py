@@ -1,0 +1,146 @@
+"""Starts the `arbitrage` command as a user would, in a data folder of its own, and talks to it from outside."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from market.clock import MICROSECONDS, wall_now
+from market.session import Session
+from streams.embedded_broker import free_ports
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-m", "launch.command")
+
+
+@dataclass(slots=True)
+class Running:
+    """A running `arbitrage paper` and what it said so far."""
+
+    home: Path
+    port: int
+    process: subprocess.Popen[str]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def session(self) -> Session:
+        return Session.from_json((self.home / "run.json").read_bytes())
+
+    @property
+    def said(self) -> str:
+        return (self.home / "said.txt").read_text()
+
+    @property
+    def key(self) -> str:
+        return (self.home / "api_key").read_text().strip()
+
+    def get(self, path: str) -> Any:
+        return httpx.get(f"{self.url}/api{path}", timeout=10).raise_for_status().json()
+
+    def patch_settings(self, change: dict[str, object]) -> dict[str, Any]:
+        version = self.get("/settings")["version"]
+        answer = httpx.patch(
+            f"{self.url}/api/settings",
+            json=change,
+            headers={"X-API-Key": self.key, "If-Match": f'"{version}"'},
+            timeout=10,
+        )
+        settings: dict[str, Any] = answer.raise_for_status().json()
+        return settings
+
+    def wait_for(self, text: str, seconds: float) -> None:
+        """Until the command has said `text`."""
+        self.until(lambda: text in self.said, seconds, f"{text!r} was not said")
+
+    def until(self, done: Any, seconds: float, otherwise: str) -> None:
+        deadline = wall_now() + int(seconds * MICROSECONDS)
+        while not done():
+            assert self.process.poll() is None, f"the command ended: {self.said}"
+            assert wall_now() < deadline, f"{otherwise} within {seconds} s: {self.said}"
+            self.pause(0.1)
+
+    def pause(self, seconds: float) -> None:
+        """Let the system work for a while; ends early only where the command does."""
+        try:
+            self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return
+
+    def process_of(self, name: str) -> int:
+        """Process id of a part's own process."""
+        noted = json.loads((self.home / "processes.json").read_text())
+        return int(noted[name][0])
+
+    def stop(self, seconds: float = 90) -> int:
+        """Ctrl-C, then the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=seconds)
+
+
+def new_home(folder: Path) -> Path:
+    """A data folder with nothing in it but the jars that the set-up fetched."""
+    folder.mkdir(parents=True, exist_ok=True)
+    jars = Path(os.environ.get("ARBITRAGE_HOME") or ROOT / ".data") / "jars"
+    (folder / "jars").symlink_to(jars.resolve())
+    return folder
+
+
+@contextmanager
+def running_paper(home: Path, *words: str) -> Iterator[Running]:
+    """`arbitrage paper`; killed with all it started where the test leaves it running."""
+    (port,) = free_ports(1)
+    command = (*COMMAND, "paper", "--port", str(port), *words)
+    with (home / "said.txt").open("w") as said:
+        process = subprocess.Popen(
+            command, stdout=said, stderr=said, text=True, cwd=ROOT, env=os.environ | {"ARBITRAGE_HOME": str(home)}
+        )
+    try:
+        yield Running(home, port, process)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def run_command(home: Path, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    """One command to its end."""
+    return subprocess.run(
+        (*COMMAND, *words),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"ARBITRAGE_HOME": str(home)},
+        timeout=seconds,
+        check=False,
+    )
+
+
+def ours_running(home: Path) -> list[str]:
+    """Command lines of living processes that work in this data folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            line = " ".join(process.cmdline())
+            told = process.environ().get("ARBITRAGE_HOME", "")
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+        is_ours = told == str(home) or str(home) in line
+        if is_ours and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
+            found.append(line)
+    return found
