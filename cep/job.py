@@ -7,21 +7,22 @@ import shutil
 from collections.abc import Callable
 
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cep.errors import CepCannotStartError, CepStoppedError
 from cep.layout import Layout, layout_of
-from cep.opening import Checkpoint, checkpoint_of
+from cep.messages import log_messages, with_partition
+from cep.opening import Checkpoint, checkpoint_of, opening_of
 from cep.opportunities import opportunity_messages
 from cep.session import connector_jars, spark_session, stop_at_once
+from cep.spread_query import LOOK_BACK, start_spreads
 from market.clock import SystemClock
 from market.session import Session
 from streams.errors import StreamError
 from streams.log import LogWriter
 from streams.reader import TopicReader
-from streams.topics import OPPORTUNITIES, TICKS
+from streams.topics import OPPORTUNITIES
 from streams.wire import WireError, row_of
 from streams.writer import TopicWriter
 
@@ -51,6 +52,8 @@ def run_cep(session: Session, ready: Callable[[], None]) -> None:
     try:
         query = start_opportunities(spark, session, layout, checkpoint)
         asyncio.run(_supervised(spark, session, query, checkpoint, ready))
+    except StreamError as error:
+        raise CepStoppedError(str(error)) from error
     except (Py4JError, ConnectionError):
         raise CepStoppedError("Spark's JVM died") from None
     finally:
@@ -77,23 +80,6 @@ def start_opportunities(
     return query
 
 
-def log_messages(spark: SparkSession, session: Session, starting_offsets: str) -> DataFrame:
-    """`value` and `offset` of the messages of `ticks`, unbounded."""
-    return (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", session.kafka)
-        .option("subscribe", TICKS)
-        .option("startingOffsets", starting_offsets)
-        .load()
-    )
-
-
-def with_partition(messages_df: DataFrame, partitions: int) -> DataFrame:
-    """Adds the partition of the key, as `streams.topics.partition_of` says it."""
-    number = F.crc32(F.col("key").cast("binary")) % partitions
-    return messages_df.withColumn("partition", number.cast("int"))
-
-
 def _layout(session: Session) -> Layout:
     try:
         return layout_of(session)
@@ -108,22 +94,22 @@ async def _supervised(
     while not probing.done():
         _check(query, checkpoint)
         await asyncio.wait([probing], timeout=LOOK_SECONDS)
-    try:
-        probing.result()
-    except StreamError as error:
-        raise CepStoppedError(str(error)) from error
+    probing.result()
     ready()
+    # only now, so that it does not take the processor from the first opportunities
+    spreads = start_spreads(spark, session, layout_of(session), await opening_of(session, LOOK_BACK))
     while True:
         _check(query, checkpoint)
+        _check(spreads, None)
         await SystemClock().sleep(LOOK_SECONDS)
 
 
-def _check(query: StreamingQuery, checkpoint: Checkpoint) -> None:
-    """Raises CepStoppedError where the query is dead; a checkpoint that points beyond the log is dropped first."""
+def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
+    """Raises CepStoppedError where the query is dead; a checkpoint that points at rows that are gone is dropped."""
     if query.isActive:
         return
     reason = str(query.exception() or "it was stopped")
-    if DATA_LOSS in reason:
+    if checkpoint is not None and DATA_LOSS in reason:
         log.warning("rows of the log are gone; the next start begins anew", extra={"query": query.name})
         checkpoint.discard()
     raise CepStoppedError(f"query {query.name} died: {reason.splitlines()[0]}")

@@ -38,10 +38,12 @@ def latest_by_state(rows_df: DataFrame, layout: Layout) -> DataFrame:
     return rows_df.groupBy("base").agg(*_aggregates(layout))
 
 
-def latest_at_each_row(rows_df: DataFrame, layout: Layout) -> DataFrame:
-    """The same for every row of a batch, computed from all rows of its base up to itself."""
+def latest_at_each_row(rows_df: DataFrame, layout: Layout, *kept: str) -> DataFrame:
+    """The same for every row of a batch, computed from all rows of its base up to itself; `kept` columns stay."""
     up_to_here = Window.partitionBy("base").orderBy("offset").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return rows_df.select("base", *[aggregate.over(up_to_here).alias(name) for name, aggregate in _named(layout)])
+    return rows_df.select(
+        "base", *kept, *[aggregate.over(up_to_here).alias(name) for name, aggregate in _named(layout)]
+    )
 
 
 def _aggregates(layout: Layout) -> list[Column]:
