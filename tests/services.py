@@ -1,0 +1,36 @@
+"""Real services for tests, started once a session; a test that needs an absent one skips with its reason."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from launch.errors import CannotStartError
+from launch.home import home_folder
+from launch.jars import broker_classpath
+from launch.prerequisites import checked_java
+from streams.embedded_broker import BrokerProcess, EmbeddedBroker, free_ports, running_broker, wait_ready
+
+START_SECONDS = 60.0
+
+
+@contextmanager
+def kafka_process(home: Path) -> Iterator[BrokerProcess]:
+    """A started broker with its data below `home`, stopped at the end; the caller awaits `wait_ready`."""
+    port, controller_port = free_ports(2)
+    try:
+        broker = EmbeddedBroker(home, broker_classpath(home_folder()), port, controller_port, checked_java())
+    except CannotStartError as reason:
+        pytest.skip(str(reason))
+    with running_broker(broker) as process:
+        yield process
+
+
+@contextmanager
+def embedded_kafka(home: Path) -> Iterator[BrokerProcess]:
+    """As `kafka_process`, and ready; for fixtures that run outside an event loop."""
+    with kafka_process(home) as process:
+        asyncio.run(wait_ready(process.address, START_SECONDS))
+        yield process
