@@ -9,15 +9,15 @@ from collections.abc import AsyncIterable, Awaitable, Callable
 
 from bots.closing import Books
 from bots.knowledge import Knowledge
-from bots.persistence import persist
+from bots.notes import Notes
+from bots.persistence import persist, wait_for
 from bots.reading import Signal
 from bots.reconciling import Due, due_legs, expired_halves
-from bots.refusals import RefusalBook
 from bots.reserving import Reserver
 from bots.trading import UNKNOWN_AFTER_SECONDS, Trader
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, LegRole
-from market.clock import Clock, SystemClock
+from market.clock import Clock, SystemClock, wall_now
 from market.execution import advancing, markets_by_symbol
 from market.markets import Market
 from market.spreads import SpreadWindow
@@ -27,7 +27,7 @@ from store.port import TradeStore
 log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.25
-REFUSAL_SECONDS = 0.5
+NOTES_SECONDS = 0.5
 WORKERS = 3
 
 
@@ -46,7 +46,7 @@ class Desk:
         self.exchange = account.exchange
         self.store = store
         self.knowledge = knowledge
-        self.refusals = RefusalBook(self.exchange)
+        self.notes = Notes(self.exchange)
         self.trader = Trader(store, account, advancing(markets), unknown_after)
         self.reserver = Reserver(
             exchange=self.exchange,
@@ -54,7 +54,7 @@ class Desk:
             markets=markets_by_symbol(markets),
             clock=clock,
             knowledge=knowledge,
-            refusals=self.refusals,
+            notes=self.notes,
             execute=self._execute,
         )
         self._books = Books(store, account)
@@ -68,8 +68,8 @@ class Desk:
         """
         async with self._tasks as tasks:
             tasks.create_task(persist(self._follow_settings))
-            await persist(self._recover, until_done=True)
-            for errand in (self._follow_arbitrages, self._reconcile, self._write_refusals):
+            await wait_for(self._recover)
+            for errand in (self._follow_arbitrages, self._reconcile, self._write_notes):
                 tasks.create_task(persist(errand))
             tasks.create_task(self._follow(signals))
             for _ in range(WORKERS):
@@ -113,6 +113,7 @@ class Desk:
         arbitrages = await self.store.open_arbitrages()
         now = await self.store.server_now()
         self.knowledge.see_open(arbitrages)
+        self.knowledge.server_ahead = now - wall_now()
         self.knowledge.see_balances(await self.store.balance_rows())
         for arbitrage in expired_halves(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id)
@@ -148,7 +149,7 @@ class Desk:
         self._legs.add(task)
         task.add_done_callback(self._legs.discard)
 
-    async def _write_refusals(self) -> None:
+    async def _write_notes(self) -> None:
         while True:
-            await SystemClock().sleep(REFUSAL_SECONDS)
-            await self.refusals.write(self.store)
+            await SystemClock().sleep(NOTES_SECONDS)
+            await self.notes.write(self.store)

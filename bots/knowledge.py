@@ -23,6 +23,10 @@ class Knowledge:
     open: dict[str, Arbitrage] = field(default_factory=dict)
     stopping: bool = False
     """No new reservation from now on; never taken back."""
+    server_ahead: int = 0
+    """How far the store's clock is ahead of this machine's, microseconds."""
+    _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """When the newest arbitrage of a pair was first reserved, by the store's clock."""
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
 
     def see_window(self, window: SpreadWindow) -> None:
@@ -33,12 +37,15 @@ class Knowledge:
             self._windows[pair] = window
 
     def window_of(self, opportunity: Opportunity) -> SpreadWindow | None:
-        return self._windows.get((opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange))
+        return self._windows.get(_pair_of(opportunity))
 
     def see_balances(self, rows: Iterable[BalanceRow]) -> None:
         self.free = {(row.exchange, row.currency): row.free for row in rows}
 
     def see_arbitrage(self, arbitrage: Arbitrage) -> None:
+        pair = _pair_of(arbitrage.opportunity)
+        reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
+        self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
         if arbitrage.state in OPEN_STATES:
             self.open[arbitrage.arbitrage_id] = arbitrage
         else:
@@ -48,11 +55,20 @@ class Knowledge:
         """These and no others are open."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
 
-    def is_busy(self, opportunity: Opportunity) -> bool:
-        """Whether another opportunity of the same pair is being traded."""
-        pair = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
-        return any(
-            (one.base, one.opportunity.buy.exchange, one.opportunity.sell.exchange) == pair
-            for one in self.open.values()
-            if one.arbitrage_id != opportunity.opportunity_id
-        )
+    def obstacle(self, opportunity: Opportunity, now: int) -> str | None:
+        """Why the store would most likely say no at wall time `now`; nothing stands in the way of completing a half."""
+        if opportunity.opportunity_id in self.open:
+            return None
+        if self.stopping:
+            return "stopping"
+        pair = _pair_of(opportunity)
+        if any(_pair_of(one.opportunity) == pair for one in self.open.values()):
+            return "pair_busy"
+        if len(self.open) >= self.settings.max_open_arbitrages:
+            return "too_many_open"
+        since = now + self.server_ahead - self._reserved_at.get(pair, 0)
+        return "cooling_down" if since < self.settings.cool_down_ms * 1_000 else None
+
+
+def _pair_of(opportunity: Opportunity) -> tuple[str, str, str]:
+    return opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange

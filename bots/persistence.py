@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from exchanges.errors import ExchangeUnavailableError
 from market.backoff import backoff
@@ -16,10 +17,22 @@ STEADY_SECONDS = 10
 """An errand that ran this long before it failed starts again with the shortest wait."""
 
 Errand = Callable[[], Awaitable[None]]
+Answer = TypeVar("Answer")
 
 
-async def persist(errand: Errand, until_done: bool = False) -> None:
-    """Run it, again after an outage and whenever it ends; or, `until_done`, until it ends once."""
+async def wait_for(question: Callable[[], Awaitable[Answer]]) -> Answer:
+    """The answer, asked again after each outage."""
+    waits = backoff()
+    while True:
+        try:
+            return await question()
+        except OUTAGES as error:
+            log.warning("trying again: %s", error)
+        await SystemClock().sleep(next(waits))
+
+
+async def persist(errand: Errand) -> None:
+    """Run it for ever: again after an outage and whenever it ends."""
     waits = backoff()
     while True:
         started = wall_now()
@@ -27,9 +40,6 @@ async def persist(errand: Errand, until_done: bool = False) -> None:
             await errand()
         except OUTAGES as error:
             log.warning("trying again: %s", error)
-        else:
-            if until_done:
-                return
         if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
             waits = backoff()
         await SystemClock().sleep(next(waits))

@@ -8,7 +8,7 @@ from bots.backlog import Backlog
 from bots.checks import Circumstances, is_expired
 from bots.deciding import Refused, checked, decided, side_of
 from bots.knowledge import Knowledge
-from bots.refusals import RefusalBook
+from bots.notes import Notes
 from market.arbitrages import Arbitrage, LegRole
 from market.clock import Clock, wall_now
 from market.execution import Markets
@@ -17,6 +17,9 @@ from store.errors import StoreUnavailableError
 from store.port import ReservationResult, TradeStore
 
 log = logging.getLogger(__name__)
+
+ENDED = "expired"
+"""The arbitrage has ended without this leg: too late, as with an expired opportunity no refusal."""
 
 Execute = Callable[[str, LegRole], None]
 """Starts trading a leg of an arbitrage, without waiting for it."""
@@ -31,7 +34,7 @@ class Reserver:
     markets: Markets
     clock: Clock
     knowledge: Knowledge
-    refusals: RefusalBook
+    notes: Notes
     execute: Execute
     backlog: Backlog = field(default_factory=Backlog)
     attempting: set[str] = field(default_factory=set)
@@ -85,8 +88,10 @@ class Reserver:
 
     def _note_result(self, opportunity: Opportunity, result: ReservationResult) -> None:
         if result.arbitrage is None:
-            self._refuse(opportunity, result.refusal or "pair_busy")
+            if result.refusal is not None and result.refusal != ENDED:
+                self._refuse(opportunity, result.refusal)
             return
+        self.notes.keep(opportunity)
         self.knowledge.see_arbitrage(result.arbitrage)
         own = next((leg for leg in result.arbitrage.legs if leg.exchange == self.exchange), None)
         if own is not None and result.arbitrage.state == "reserved" and own.state == "reserved":
@@ -95,11 +100,7 @@ class Reserver:
     def _early_refusal(self, opportunity: Opportunity) -> str | None:
         """What needs neither sizing nor the store."""
         refused = checked(opportunity, self.markets, self._circumstances(opportunity))
-        if refused is not None:
-            return refused.reason
-        if self.knowledge.stopping:
-            return "stopping"
-        return "pair_busy" if self.knowledge.is_busy(opportunity) else None
+        return self.knowledge.obstacle(opportunity, wall_now()) if refused is None else refused.reason
 
     def _is_reserved(self, identity: str) -> bool:
         known = self.knowledge.open.get(identity)
@@ -109,4 +110,4 @@ class Reserver:
         return Circumstances(self.knowledge.settings, self.knowledge.window_of(opportunity), self.clock.now())
 
     def _refuse(self, opportunity: Opportunity, reason: str) -> None:
-        self.refusals.note(opportunity, reason, wall_now())
+        self.notes.refuse(opportunity, reason, wall_now())

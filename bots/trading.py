@@ -3,15 +3,16 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from exchanges.port import TradingAccount
-from market.arbitrages import Leg, LegRole
+from market.arbitrages import Arbitrage, Leg, LegRole
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock
 from market.money import ZERO, Amount
 from market.orders import LimitOrder, OrderReport
+from market.settings import Settings
 from store.port import Advance, TradeStore
 
 log = logging.getLogger(__name__)
@@ -83,29 +84,47 @@ class Trader:
             if report.is_final:
                 await self._finish(arbitrage_id, leg, report)
             else:
-                await self._look_up(arbitrage_id, leg, acknowledged=True)
+                await self._look_up(arbitrage_id, leg)
 
-    async def _look_up(self, arbitrage_id: str, leg: Leg, acknowledged: bool = False) -> None:
+    async def _look_up(self, arbitrage_id: str, leg: Leg) -> None:
         """Until nothing more can fill, or the order is unknown to the exchange for too long."""
         waits = backoff(first=0.02, longest=1.0)
-        acknowledged = acknowledged or leg.exchange_order_id is not None
         while True:
             try:
                 report = await self.account.look_up(order_of(leg))
+                if await self._is_seen_through(arbitrage_id, leg, report):
+                    return
             except ExchangeUnavailableError as error:
                 log.warning("look-up failed, trying again: %s", error, extra=_ids(arbitrage_id, leg))
-            else:
-                if report is not None and not acknowledged:
-                    await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
-                    acknowledged = True
-                if report is not None and report.is_final:
-                    await self._finish(arbitrage_id, leg, report)
-                    return
-                if report is None and not acknowledged and await self._is_long_ago(leg):
-                    log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
-                    await self._finish(arbitrage_id, leg, None)
+            except OutcomeUnknownError as error:
+                if await self._held(arbitrage_id, leg, str(error)):
                     return
             await SystemClock().sleep(next(waits))
+
+    async def _is_seen_through(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> bool:
+        """Book what was found; whether that was all."""
+        if report is not None:
+            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
+            if report.is_final:
+                await self._finish(arbitrage_id, leg, report)
+            return report.is_final
+        stored = await self.store.arbitrage(arbitrage_id)
+        known = None if stored is None else stored.leg(leg.role)
+        is_acknowledged = known is not None and known.exchange_order_id is not None
+        if is_acknowledged or not await self._is_long_ago(leg):
+            return False
+        log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
+        await self._finish(arbitrage_id, leg, None)
+        return True
+
+    async def _held(self, arbitrage_id: str, leg: Leg, why: str) -> bool:
+        """End the arbitrage as held where the exchange cannot tell which order is ours; not before its other legs."""
+        arbitrage = await self.store.arbitrage(arbitrage_id)
+        if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
+            return False
+        log.error("order cannot be told from others, held: %s", why, extra=_ids(arbitrage_id, leg))
+        await self.store.finish_leg(arbitrage_id, leg.role, None, ended_as_held)
+        return True
 
     async def _is_long_ago(self, leg: Leg) -> bool:
         passed = await self.store.server_now() - leg.times["sending"]
@@ -140,6 +159,12 @@ def order_of(leg: Leg) -> LimitOrder:
         price=leg.limit_price,
         intended_at=leg.times["sending"],
     )
+
+
+def ended_as_held(arbitrage: Arbitrage, _settings: Settings, now: int) -> Arbitrage:
+    """An `Advance` for an order that may have filled, nobody knows: nothing more is traded."""
+    times = arbitrage.times | {"ended": now}
+    return replace(arbitrage, state="held", reason="ambiguous_order", times=times)
 
 
 def _ids(arbitrage_id: str, leg: Leg) -> dict[str, str]:

@@ -1,0 +1,94 @@
+"""One bot process: one exchange's account, the store and the streams, put together."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+from bots.desk import Desk
+from bots.errors import BotError
+from bots.knowledge import Knowledge
+from bots.paper_account import PaperAccount
+from bots.paper_journal import PaperJournal
+from bots.persistence import wait_for
+from bots.reading import follow_quotes, signals
+from exchanges.port import TradingAccount
+from exchanges.trading import open_session_account
+from market.money import ZERO
+from market.session import Session
+from market.settings import Settings
+from store.port import TradeStore
+from store.trades import open_store
+from streams.reader import TopicReader
+from streams.records import Newest
+from streams.topics import OPPORTUNITIES, SPREADS, TICKS
+
+RECENT_ROWS = 2_000
+"""Of each partition of the log: enough to hold the newest quote of every live symbol."""
+
+
+async def run_bot(session: Session, exchange: str, ready: Callable[[], None]) -> None:
+    """Trade for `exchange` until cancelled; `ready` once its books are open and it reads opportunities.
+
+    Raises StoreError, StreamError or BotError: the process ends with it and is started again.
+    """
+    if exchange not in session.exchanges:
+        raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
+    try:
+        async with AsyncExitStack() as stack:
+            store = await wait_for(lambda: open_store(session))
+            stack.push_async_callback(store.close)
+            knowledge = Knowledge(await _settings(store))
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            account = await _account(session, exchange, knowledge, stack, tasks)
+            reader = await _opened(session, (OPPORTUNITIES, SPREADS), stack)
+            desk = Desk(store, account, session.traded, session.clock(), knowledge)
+            await desk.run(signals(reader), ready)
+    except ExceptionGroup as failures:
+        raise _first(failures) from None
+
+
+async def _account(
+    session: Session, exchange: str, knowledge: Knowledge, stack: AsyncExitStack, tasks: asyncio.TaskGroup
+) -> TradingAccount:
+    """On the simulated exchange where the session has one, else local paper."""
+    account: TradingAccount
+    if session.exchanges_url is not None:
+        account = open_session_account(session, exchange)
+        stack.push_async_callback(account.close)
+        return account
+    account = PaperAccount(
+        exchange=exchange,
+        markets=session.traded,
+        opening=session.paper_balances.get(exchange, {}),
+        journal=PaperJournal(session.home / "paper" / session.session_id / f"{exchange}.jsonl"),
+        clock=session.clock(),
+        fee_rate=lambda: knowledge.settings.taker_fees.get(exchange, ZERO),
+        latency_ms=session.paper_latency_ms,
+    )
+    reader = await _opened(session, (TICKS,), stack, Newest(RECENT_ROWS))
+    tasks.create_task(follow_quotes(reader, account))
+    return account
+
+
+async def _opened(
+    session: Session, topics: tuple[str, ...], stack: AsyncExitStack, start: Newest | None = None
+) -> TopicReader:
+    reader = TopicReader(session.kafka, topics, start or "latest")
+    await wait_for(reader.open)
+    stack.push_async_callback(reader.close)
+    return reader
+
+
+async def _settings(store: TradeStore) -> Settings:
+    """Those in force; the first of a session are created beside us."""
+    async for settings in store.watch_settings():
+        return settings
+    raise BotError("the settings are not told any more.")
+
+
+def _first(failures: BaseExceptionGroup[Exception]) -> Exception:
+    """The first failure itself; groups within groups say nothing more."""
+    failure: BaseException = failures
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure if isinstance(failure, Exception) else BotError(str(failure))
