@@ -1,6 +1,7 @@
 """Keys of one exchange account. They never appear in a repr, a log or an error."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def load_credentials(home: Path, exchange: str) -> Credentials:
         raise AccountRefusedError(f"{path} holds no usable keys for {exchange}") from None
 
 
-def environment_credentials(exchange: str, environment: dict[str, str]) -> Credentials:
+def environment_credentials(exchange: str, environment: Mapping[str, str]) -> Credentials:
     """Live keys from ARBITRAGE_<EXCHANGE>_KEY, _SECRET, _PASSWORD, _UID. Raises AccountRefusedError."""
     prefix = f"ARBITRAGE_{exchange.upper()}_"
     key, secret = environment.get(f"{prefix}KEY", ""), environment.get(f"{prefix}SECRET", "")

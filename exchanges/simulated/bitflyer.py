@@ -1,16 +1,14 @@
 """bitFlyer's wire protocol: REST with signed headers, Lightstream (JSON-RPC over WebSocket). No client order ids."""
 
-import hashlib
-import hmac
 from datetime import UTC, datetime
 
 from aiohttp import WSMsgType, web
 
 from exchanges.credentials import Credentials
-from exchanges.simulated.exchange import Names, SimulatedExchange, charged_fee, executed_cost
+from exchanges.simulated.customer import charged_fee, executed_cost
+from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
     Change,
-    SignedRequest,
     count_field,
     decimal_field,
     guarded,
@@ -22,12 +20,12 @@ from exchanges.simulated.gateway import (
 )
 from exchanges.simulated.listings import Listing
 from exchanges.simulated.records import CustomerFill, CustomerOrder, OrderRequest, Reason, RequestRefusedError
+from exchanges.simulated.signatures import SignedRequest, check_bitflyer
 from exchanges.simulated.subscribers import Connection, Subscribers
 from market.clock import MICROSECONDS
 from market.orders import Side
 
 NAME = "bitflyer"
-_LONGEST_SKEW = 60 * MICROSECONDS
 _STATES = {"open": "ACTIVE", "done": "COMPLETED", "cancelled": "CANCELED"}
 
 
@@ -116,10 +114,10 @@ class BitflyerGateway:
     # -- private
 
     async def _balance(self, _request: web.Request) -> web.Response:
-        held = self.exchange.held()
+        held = self.exchange.customer.held()
         rows = [
             {"currency_code": currency, "amount": float(total), "available": float(total - held[currency])}
-            for currency, total in self.exchange.balances().items()
+            for currency, total in self.exchange.customer.balances.items()
         ]
         return json_reply(rows)
 
@@ -134,7 +132,7 @@ class BitflyerGateway:
         before, after = count_field(query, "before", 0), count_field(query, "after", 0)
         rows = [
             self._order_row(order)
-            for order in sorted(self.exchange.orders.values(), key=lambda order: -order.number)
+            for order in self.exchange.customer.newest_orders()
             if order.symbol == listing.market.symbol
             and state in (None, _STATES[order.state])
             and acceptance_id in (None, order.order_id)
@@ -147,7 +145,7 @@ class BitflyerGateway:
         query = request.query
         listing = self._listing(query.get("product_code", "BTC_JPY"))
         acceptance_id = query.get("child_order_acceptance_id")
-        fills = self.exchange.fills_of(acceptance_id) if acceptance_id else self.exchange.fills
+        fills = self.exchange.customer.fills_of(acceptance_id) if acceptance_id else self.exchange.customer.fills
         rows = [_execution_row(fill) for fill in fills[::-1] if fill.symbol == listing.market.symbol]
         return json_reply(rows[: count_field(query, "count", 100)])
 
@@ -170,7 +168,7 @@ class BitflyerGateway:
     async def _cancel(self, request: web.Request) -> web.Response:
         # The real exchange answers 200 without a body, even where the order has ended.
         order_id = text_field(json_fields(await request.text()), "child_order_acceptance_id")
-        if self.exchange.order(order_id).state == "open":
+        if self.exchange.customer.order(order_id).state == "open":
             self.exchange.cancel(order_id)
         return web.Response()
 
@@ -180,7 +178,7 @@ class BitflyerGateway:
         return self._by_id[market_id]
 
     def _order_row(self, order: CustomerOrder) -> dict[str, object]:
-        fills = self.exchange.fills_of(order.order_id)
+        fills = self.exchange.customer.fills_of(order.order_id)
         average = float(executed_cost(fills) / order.filled) if order.filled else 0
         return {
             "id": order.number,
@@ -204,20 +202,7 @@ class BitflyerGateway:
     # -- signing
 
     def _check(self, request: SignedRequest) -> None:
-        headers = request.headers
-        if headers.get("ACCESS-KEY", "") != self._credentials.api_key:
-            raise RequestRefusedError("unknown_key")
-        timestamp = headers.get("ACCESS-TIMESTAMP", "")
-        if not timestamp.isdigit():
-            raise RequestRefusedError("clock")
-        # Seconds or milliseconds are both taken.
-        sent = int(timestamp) * (MICROSECONDS if len(timestamp) <= 11 else 1_000)
-        if abs(sent - self.exchange.clock.now()) > _LONGEST_SKEW:
-            raise RequestRefusedError("clock")
-        signed = f"{timestamp}{request.method}{request.path}{request.body}".encode()
-        expected = hmac.digest(self._credentials.secret.encode(), signed, hashlib.sha256).hex()
-        if not hmac.compare_digest(expected.encode(), headers.get("ACCESS-SIGN", "").encode()):
-            raise RequestRefusedError("signature")
+        check_bitflyer(request, self._credentials, self.exchange.clock.now())
 
     # -- WebSocket
 

@@ -1,33 +1,38 @@
 """Bitstamp's wire protocol: signed forms over REST, WebSocket `diff_order_book` without a snapshot of its own."""
 
-import hashlib
-import hmac
+from decimal import Decimal
 from urllib.parse import parse_qsl
 
 from aiohttp import WSMsgType, web
 
 from exchanges.credentials import Credentials
+from exchanges.simulated.bitstamp_rows import (
+    market_row,
+    open_order_row,
+    order_row,
+    status_row,
+    transaction_row,
+)
 from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
     Change,
-    SignedRequest,
+    best_texts,
     count_field,
     decimal_field,
     guarded,
-    iso_text,
     json_fields,
     json_reply,
+    levels_of,
     text_field,
 )
 from exchanges.simulated.listings import Listing, fixed_text
-from exchanges.simulated.records import CustomerFill, CustomerOrder, OrderRequest, Reason, RequestRefusedError
+from exchanges.simulated.records import OrderRequest, Reason, RequestRefusedError
+from exchanges.simulated.signatures import BitstampNonces, SignedRequest
 from exchanges.simulated.subscribers import Connection, Subscribers
 from market.clock import MICROSECONDS
 from market.orders import Side
 
 NAME = "bitstamp"
-_LONGEST_SKEW = 150 * MICROSECONDS
-_STATES = {"open": "Open", "done": "Finished", "cancelled": "Canceled"}
 
 NAMES = Names(
     order=lambda number, micros: str(micros // 1_000 * 1_000 + number % 1_000),
@@ -58,7 +63,7 @@ class BitstampGateway:
         self.subscribers = Subscribers()
         self._credentials = credentials
         self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
-        self._nonces: dict[str, int] = {}
+        self._nonces = BitstampNonces()
         # Time of the last published step: diffs after it are what a snapshot lacks.
         self._micro = exchange.clock.now()
 
@@ -99,28 +104,24 @@ class BitstampGateway:
     # -- public
 
     async def _markets(self, _request: web.Request) -> web.Response:
-        return json_reply([_market_row(listing) for listing in self._by_id.values()])
+        return json_reply([market_row(listing) for listing in self._by_id.values()])
 
     async def _book(self, request: web.Request) -> web.Response:
         listing = self._listing(request)
         book = self.exchange.books[listing.market.symbol]
-        sides = {
-            name: [[listing.price_text(ticks), listing.amount_text(lots)] for ticks, lots in book.levels(side, 1_000)]
-            for name, side in (("bids", "buy"), ("asks", "sell"))
-        }
-        return json_reply({**self._stamps(), **sides})
+        return json_reply({**self._stamps(), **levels_of(listing, book, 1_000)})
 
     async def _ticker(self, request: web.Request) -> web.Response:
         listing = self._listing(request)
         book = self.exchange.books[listing.market.symbol]
-        bid, ask = listing.price_text(book.best("buy") or 0), listing.price_text(book.best("sell") or 0)
+        bid, ask = best_texts(listing, book)
         flat = {"last": bid, "open": bid, "high": ask, "low": bid, "vwap": bid, "volume": "0"}
         return json_reply({**flat, "bid": bid, "ask": ask, "timestamp": self._stamps()["timestamp"]})
 
     # -- private
 
     async def _balances(self, _request: web.Request) -> web.Response:
-        held = self.exchange.held()
+        held = self.exchange.customer.held()
         rows = [
             {
                 "currency": currency.lower(),
@@ -128,91 +129,53 @@ class BitstampGateway:
                 "available": fixed_text(total - held[currency], 8),
                 "reserved": fixed_text(held[currency], 8),
             }
-            for currency, total in self.exchange.balances().items()
+            for currency, total in self.exchange.customer.balances.items()
         ]
         return json_reply(rows)
 
     async def _place(self, request: web.Request) -> web.Response:
         fields = await _form(request)
-        listing = self._listing(request)
-        order = self.exchange.place(
-            OrderRequest(
-                symbol=listing.market.symbol,
-                side="buy" if request.match_info["side"] == "buy" else "sell",
-                amount=decimal_field(fields, "amount", "amount_invalid"),
-                price=decimal_field(fields, "price", "price_invalid"),
-                immediate=fields.get("ioc_order", "").lower() == "true",
-                client_order_id=fields.get("client_order_id"),
-            )
-        )
-        return json_reply(self._order_row(order))
+        is_immediate = fields.get("ioc_order", "").lower() == "true"
+        return self._taken(request, fields, decimal_field(fields, "price", "price_invalid"), is_immediate)
 
     async def _place_market(self, request: web.Request) -> web.Response:
-        fields = await _form(request)
+        return self._taken(request, await _form(request), None, True)
+
+    def _taken(
+        self, request: web.Request, fields: dict[str, str], price: Decimal | None, is_immediate: bool
+    ) -> web.Response:
         order = self.exchange.place(
             OrderRequest(
                 symbol=self._listing(request).market.symbol,
                 side="buy" if request.match_info["side"] == "buy" else "sell",
                 amount=decimal_field(fields, "amount", "amount_invalid"),
-                price=None,
-                immediate=True,
+                price=price,
+                immediate=is_immediate,
                 client_order_id=fields.get("client_order_id"),
             )
         )
-        return json_reply(self._order_row(order))
+        return json_reply(order_row(order))
 
     async def _cancel(self, request: web.Request) -> web.Response:
         order = self.exchange.cancel(text_field(await _form(request), "id"))
-        return json_reply({**self._order_row(order), "status": "Canceled"})
+        return json_reply({**order_row(order), "status": "Canceled"})
 
     async def _status(self, request: web.Request) -> web.Response:
         fields = await _form(request)
         if "client_order_id" in fields:
-            orders = self.exchange.orders_by_client_id(fields["client_order_id"])
-            if not orders:
-                raise RequestRefusedError("unknown_order")
-            order = orders[-1]
+            order = self.exchange.customer.latest_by_client_id(fields["client_order_id"])
         else:
-            order = self.exchange.order(text_field(fields, "id"))
-        row: dict[str, object] = {
-            "status": _STATES[order.state],
-            "id": int(order.order_id),
-            "market": order.symbol,
-            "datetime": iso_text(order.placed_at, " ", ""),
-            "amount_remaining": fixed_text(order.remaining, 8),
-            "transactions": [self._transaction_row(fill) for fill in self.exchange.fills_of(order.order_id)],
-        }
-        if order.client_order_id:
-            row["client_order_id"] = order.client_order_id
-        return json_reply(row)
+            order = self.exchange.customer.order(text_field(fields, "id"))
+        fills = self.exchange.customer.fills_of(order.order_id)
+        return json_reply(status_row(order, fills, self.exchange.listings[order.symbol]))
 
     async def _open_orders(self, _request: web.Request) -> web.Response:
-        rows = []
-        for order in self.exchange.open_orders():
-            extra = {"amount": fixed_text(order.remaining, 8), "amount_at_create": fixed_text(order.amount, 8)}
-            rows.append({**self._order_row(order), **extra, "currency_pair": order.symbol})
-        return json_reply(rows)
+        return json_reply([open_order_row(order) for order in self.exchange.customer.open_orders()])
 
     async def _transactions(self, request: web.Request) -> web.Response:
-        limit = count_field(await _form(request), "limit", 100)
-        rows = []
-        for fill in self.exchange.fills[::-1][: min(limit, 1_000)]:
-            market = self.exchange.listings[fill.symbol].market
-            base, quote = market.base.lower(), market.quote_currency.lower()
-            sign = 1 if fill.side == "buy" else -1
-            rows.append(
-                {
-                    "id": int(fill.fill_id),
-                    "datetime": iso_text(fill.filled_at, " ", ""),
-                    "type": "2",
-                    "order_id": int(fill.order_id),
-                    "fee": fixed_text(fill.fee, 5),
-                    base: fixed_text(sign * fill.amount, 8),
-                    quote: fixed_text(-sign * fill.cost, 2),
-                    f"{base}_{quote}": fixed_text(fill.price, 2),
-                }
-            )
-        return json_reply(rows)
+        limit = min(count_field(await _form(request), "limit", 100), 1_000)
+        fills = self.exchange.customer.fills[::-1][:limit]
+        return json_reply([transaction_row(fill, self.exchange.listings[fill.symbol]) for fill in fills])
 
     async def _fees(self, _request: web.Request) -> web.Response:
         rows = []
@@ -228,60 +191,10 @@ class BitstampGateway:
             raise RequestRefusedError("unknown_market", pair)
         return self._by_id[pair]
 
-    def _order_row(self, order: CustomerOrder) -> dict[str, object]:
-        row: dict[str, object] = {
-            "id": order.order_id,
-            "market": order.symbol,
-            "datetime": iso_text(order.placed_at, " ", ""),
-            "type": "0" if order.side == "buy" else "1",
-            "price": "0" if order.price is None else fixed_text(order.price, 2),
-            "amount": fixed_text(order.amount, 8),
-        }
-        if order.client_order_id:
-            row["client_order_id"] = order.client_order_id
-        return row
-
-    def _transaction_row(self, fill: CustomerFill) -> dict[str, object]:
-        market = self.exchange.listings[fill.symbol].market
-        return {
-            "tid": int(fill.fill_id),
-            "price": fixed_text(fill.price, 8),
-            market.base.lower(): fixed_text(fill.amount, 8),
-            market.quote_currency.lower(): fixed_text(fill.cost, 8),
-            "fee": fixed_text(fill.fee, 8),
-            "datetime": iso_text(fill.filled_at, " ", ""),
-            "type": 2,
-        }
-
     # -- signing
 
     def _check(self, request: SignedRequest) -> None:
-        headers = request.headers
-        if headers.get("X-Auth", "") != f"BITSTAMP {self._credentials.api_key}":
-            raise RequestRefusedError("unknown_key")
-        timestamp, nonce = headers.get("X-Auth-Timestamp", ""), headers.get("X-Auth-Nonce", "")
-        now = self.exchange.clock.now()
-        if not timestamp.isdigit() or abs(int(timestamp) * 1_000 - now) > _LONGEST_SKEW:
-            raise RequestRefusedError("clock")
-        signature = headers.get("X-Auth-Signature", "").encode()
-        # ccxt cuts "https://" off what it signs; over http the scheme stays in.
-        for url in (request.url, request.url.split("://", 1)[1]):
-            signed = (
-                f"{headers['X-Auth']}{request.method}{url}{headers.get('Content-Type', '')}{nonce}{timestamp}"
-                f"{headers.get('X-Auth-Version', '')}{request.body}"
-            )
-            expected = hmac.digest(self._credentials.secret.encode(), signed.encode(), hashlib.sha256).hex()
-            if hmac.compare_digest(expected.encode(), signature):
-                self._use_nonce(nonce, now)
-                return
-        raise RequestRefusedError("signature")
-
-    def _use_nonce(self, nonce: str, now: int) -> None:
-        if nonce in self._nonces:
-            raise RequestRefusedError("nonce")
-        self._nonces[nonce] = now
-        if len(self._nonces) > 20_000:
-            self._nonces = {used: when for used, when in self._nonces.items() if now - when <= 2 * _LONGEST_SKEW}
+        self._nonces.check(request, self._credentials, self.exchange.clock.now())
 
     # -- WebSocket
 
@@ -334,23 +247,3 @@ def _refusal(error: RequestRefusedError) -> web.Response:
 
 async def _form(request: web.Request) -> dict[str, str]:
     return dict(parse_qsl(await request.text()))
-
-
-def _market_row(listing: Listing) -> dict[str, object]:
-    market = listing.market
-    return {
-        "name": market.symbol,
-        "market_symbol": listing.market_id,
-        "base_currency": market.base,
-        "counter_currency": market.quote_currency,
-        "base_decimals": 8,
-        "counter_decimals": listing.price_decimals,
-        "minimum_order_value": str(market.minimum_notional),
-        "maximum_order_value": "30000000.00",
-        "minimum_order_amount": "0.00000001",
-        "trading": "Enabled",
-        "instant_order_counter_decimals": 2,
-        "instant_and_market_orders": "Enabled",
-        "market_type": "SPOT",
-        "description": f"{market.base} / {market.quote_currency}",
-    }

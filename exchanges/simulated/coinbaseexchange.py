@@ -1,35 +1,33 @@
 """Coinbase Exchange's wire protocol: REST with signed headers, WebSocket `level2` with a signed subscribe."""
 
-import base64
-import hashlib
-import hmac
 from uuid import UUID, uuid5
 
 from aiohttp import WSMsgType, web
 
 from exchanges.credentials import Credentials
-from exchanges.simulated.exchange import Names, SimulatedExchange, charged_fee, executed_cost
+from exchanges.simulated.coinbaseexchange_rows import fill_row, order_row, product_row
+from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
     Change,
-    SignedRequest,
+    best_texts,
     count_field,
     decimal_field,
     guarded,
     iso_text,
     json_fields,
     json_reply,
+    levels_of,
     side_field,
     text_field,
 )
 from exchanges.simulated.listings import Listing, fixed_text
-from exchanges.simulated.records import CustomerFill, CustomerOrder, Reason, RequestRefusedError
-from exchanges.simulated.records import OrderRequest as Request
+from exchanges.simulated.records import CustomerOrder, OrderRequest, Reason, RequestRefusedError
+from exchanges.simulated.signatures import CoinbaseExchangeSignature, SignedRequest
 from exchanges.simulated.subscribers import Connection, Subscribers
 from market.clock import MICROSECONDS
 
 NAME = "coinbaseexchange"
 _ORDER_IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")
-_LONGEST_SKEW = 30 * MICROSECONDS
 _WHOLE_BOOK = 1_000
 
 NAMES = Names(
@@ -116,22 +114,20 @@ class CoinbaseExchangeGateway:
         return json_reply(rows)
 
     async def _products(self, _request: web.Request) -> web.Response:
-        return json_reply([_product(listing) for listing in self._by_id.values()])
+        return json_reply([product_row(listing) for listing in self._by_id.values()])
 
     async def _book(self, request: web.Request) -> web.Response:
         listing = self._listing(request.match_info["id"])
         book = self.exchange.books[listing.market.symbol]
-        sides = {
-            name: [[listing.price_text(ticks), listing.amount_text(lots), 1] for ticks, lots in book.levels(side, 50)]
-            for name, side in (("bids", "buy"), ("asks", "sell"))
-        }
+        # A third element per level: how many orders stand there.
+        sides = {name: [[*level, 1] for level in levels] for name, levels in levels_of(listing, book, 50).items()}
         return json_reply({"sequence": self.exchange.clock.now(), "time": iso_text(self.exchange.clock.now()), **sides})
 
     async def _ticker(self, request: web.Request) -> web.Response:
         listing = self._listing(request.match_info["id"])
         book = self.exchange.books[listing.market.symbol]
-        bid, ask = book.best("buy"), book.best("sell")
-        quotes = {"bid": listing.price_text(bid or 0), "ask": listing.price_text(ask or 0)}
+        bid, ask = best_texts(listing, book)
+        quotes = {"bid": bid, "ask": ask}
         return json_reply(
             {**quotes, "price": quotes["bid"], "volume": "0", "time": iso_text(self.exchange.clock.now())}
         )
@@ -143,7 +139,7 @@ class CoinbaseExchangeGateway:
     # -- private
 
     async def _accounts(self, _request: web.Request) -> web.Response:
-        held = self.exchange.held()
+        held = self.exchange.customer.held()
         rows = [
             {
                 "id": str(uuid5(_ORDER_IDS, currency)),
@@ -153,7 +149,7 @@ class CoinbaseExchangeGateway:
                 "available": fixed_text(total - held[currency], 16),
                 "trading_enabled": True,
             }
-            for currency, total in self.exchange.balances().items()
+            for currency, total in self.exchange.customer.balances.items()
         ]
         return json_reply(rows)
 
@@ -163,18 +159,18 @@ class CoinbaseExchangeGateway:
 
     async def _fills(self, request: web.Request) -> web.Response:
         order_id, product = request.query.get("order_id"), request.query.get("product_id")
-        fills = self.exchange.fills_of(order_id) if order_id else self.exchange.fills
-        rows = [self._fill_row(fill) for fill in fills[::-1]]
+        fills = self.exchange.customer.fills_of(order_id) if order_id else self.exchange.customer.fills
+        rows = [fill_row(fill, self._market_id(fill.symbol)) for fill in fills[::-1]]
         return json_reply([row for row in rows if product in (None, row["product_id"])][: _limit(request)])
 
     async def _orders(self, request: web.Request) -> web.Response:
         states = request.query.getall("status", ["open"])
-        orders = sorted(self.exchange.orders.values(), key=lambda order: -order.number)
-        rows = [self._order_row(order) for order in orders]
+        orders = self.exchange.customer.newest_orders()
+        rows = [self._row(order) for order in orders]
         return json_reply([row for row in rows if "all" in states or row["status"] in states][: _limit(request)])
 
     async def _order(self, request: web.Request) -> web.Response:
-        return json_reply(self._order_row(self._found(request.match_info["id"])))
+        return json_reply(self._row(self._found(request.match_info["id"])))
 
     async def _place(self, request: web.Request) -> web.Response:
         fields = json_fields(await request.text())
@@ -183,7 +179,7 @@ class CoinbaseExchangeGateway:
             raise RequestRefusedError("invalid_request", "type")
         listing = self._listing(text_field(fields, "product_id"))
         order = self.exchange.place(
-            Request(
+            OrderRequest(
                 symbol=listing.market.symbol,
                 side=side_field(fields, "side"),
                 amount=decimal_field(fields, "size", "amount_invalid"),
@@ -194,7 +190,10 @@ class CoinbaseExchangeGateway:
         )
         # The real exchange answers before it has matched.
         pending = {"status": "pending", "settled": False, "filled_size": "0", "executed_value": "0", "fill_fees": "0"}
-        row = {**self._order_row(order), **pending}
+        row = {
+            **self._row(order),
+            **pending,
+        }
         return json_reply({name: value for name, value in row.items() if not name.startswith("done")})
 
     async def _cancel(self, request: web.Request) -> web.Response:
@@ -203,81 +202,25 @@ class CoinbaseExchangeGateway:
 
     def _found(self, name: str) -> CustomerOrder:
         if not name.startswith("client:"):
-            return self.exchange.order(name)
-        orders = self.exchange.orders_by_client_id(name.removeprefix("client:"))
-        if not orders:
-            raise RequestRefusedError("unknown_order")
-        return orders[-1]
+            return self.exchange.customer.order(name)
+        return self.exchange.customer.latest_by_client_id(name.removeprefix("client:"))
 
     def _listing(self, market_id: str) -> Listing:
         if market_id not in self._by_id:
             raise RequestRefusedError("unknown_market", market_id)
         return self._by_id[market_id]
 
-    def _order_row(self, order: CustomerOrder) -> dict[str, object]:
-        fills = self.exchange.fills_of(order.order_id)
-        row: dict[str, object] = {
-            "id": order.order_id,
-            "product_id": self.exchange.listings[order.symbol].market_id,
-            "side": order.side,
-            "type": "market" if order.price is None else "limit",
-            "size": fixed_text(order.amount, 8),
-            "time_in_force": "IOC" if order.immediate else "GTC",
-            "post_only": False,
-            "created_at": iso_text(order.placed_at),
-            "fill_fees": fixed_text(charged_fee(fills), 16),
-            "filled_size": fixed_text(order.filled, 8),
-            "executed_value": fixed_text(executed_cost(fills), 16),
-            "status": "open" if order.state == "open" else "done",
-            "settled": order.state != "open",
-        }
-        if order.price is not None:
-            row["price"] = fixed_text(order.price, 8)
-        if order.client_order_id:
-            row["client_oid"] = order.client_order_id
-        if order.ended_at is not None:
-            row["done_at"] = iso_text(order.ended_at)
-            row["done_reason"] = "filled" if order.state == "done" else "canceled"
-        return row
+    def _row(self, order: CustomerOrder) -> dict[str, object]:
+        return order_row(order, self.exchange.customer.fills_of(order.order_id), self._market_id(order.symbol))
 
-    def _fill_row(self, fill: CustomerFill) -> dict[str, object]:
-        return {
-            "trade_id": fill.number,
-            "order_id": fill.order_id,
-            "product_id": self.exchange.listings[fill.symbol].market_id,
-            "side": fill.side,
-            "price": fixed_text(fill.price, 8),
-            "size": fixed_text(fill.amount, 8),
-            "fee": fixed_text(fill.fee, 16),
-            "usd_volume": fixed_text(fill.cost, 16),
-            "liquidity": "T" if fill.liquidity == "taker" else "M",
-            "settled": True,
-            "created_at": iso_text(fill.filled_at),
-        }
+    def _market_id(self, symbol: str) -> str:
+        return self.exchange.listings[symbol].market_id
 
     # -- signing
 
     def _check(self, request: SignedRequest) -> None:
-        headers = request.headers
-        self._check_signature(
-            key=headers.get("CB-ACCESS-KEY", ""),
-            passphrase=headers.get("CB-ACCESS-PASSPHRASE", ""),
-            timestamp=headers.get("CB-ACCESS-TIMESTAMP", ""),
-            signature=headers.get("CB-ACCESS-SIGN", ""),
-            signed=request.method + request.path + request.body,
-        )
-
-    def _check_signature(self, *, key: str, passphrase: str, timestamp: str, signature: str, signed: str) -> None:
-        if key != self._credentials.api_key:
-            raise RequestRefusedError("unknown_key")
-        if not timestamp.isdigit() or abs(int(timestamp) * MICROSECONDS - self.exchange.clock.now()) > _LONGEST_SKEW:
-            raise RequestRefusedError("clock")
-        secret = base64.b64decode(self._credentials.secret)
-        expected = base64.b64encode(hmac.digest(secret, f"{timestamp}{signed}".encode(), hashlib.sha256)).decode()
-        if not hmac.compare_digest(expected, signature):
-            raise RequestRefusedError("signature")
-        if passphrase != self._credentials.password:
-            raise RequestRefusedError("passphrase")
+        signature = CoinbaseExchangeSignature.of_headers(request.headers)
+        signature.check(self._credentials, self.exchange.clock.now(), request.method + request.path + request.body)
 
     # -- WebSocket
 
@@ -294,13 +237,8 @@ class CoinbaseExchangeGateway:
             channels = [_channel_name(channel) for channel in fields.get("channels") or ()]
             listings = [self._listing(product) for product in fields.get("product_ids") or ()]
             if "level2" in channels and fields.get("type") == "subscribe":
-                self._check_signature(
-                    key=str(fields.get("key", "")),
-                    passphrase=str(fields.get("passphrase", "")),
-                    timestamp=str(fields.get("timestamp", "")),
-                    signature=str(fields.get("signature", "")),
-                    signed="GET/users/self/verify",
-                )
+                signature = CoinbaseExchangeSignature.of_fields(fields)
+                signature.check(self._credentials, self.exchange.clock.now(), "GET/users/self/verify")
         except RequestRefusedError as error:
             reason = _REFUSALS[error.reason][1]
             is_key = error.reason in ("unknown_key", "signature", "passphrase", "clock")
@@ -319,11 +257,8 @@ class CoinbaseExchangeGateway:
             return
         connection.channels.add(channel)
         book = self.exchange.books[listing.market.symbol]
-        sides = {
-            name: [[listing.price_text(t), listing.amount_text(lots)] for t, lots in book.levels(side, _WHOLE_BOOK)]
-            for name, side in (("bids", "buy"), ("asks", "sell"))
-        }
-        connection.send({"type": "snapshot", "product_id": listing.market_id, **sides})
+        levels = levels_of(listing, book, _WHOLE_BOOK)
+        connection.send({"type": "snapshot", "product_id": listing.market_id, **levels})
 
 
 def _channel_name(channel: object) -> str:
@@ -350,25 +285,3 @@ def _client_id(value: object) -> str | None:
 def _refusal(error: RequestRefusedError) -> web.Response:
     status, text = _REFUSALS.get(error.reason, (400, "Bad Request"))
     return json_reply({"message": text.format(detail=error.detail)}, status)
-
-
-def _product(listing: Listing) -> dict[str, object]:
-    market = listing.market
-    return {
-        "id": listing.market_id,
-        "base_currency": market.base,
-        "quote_currency": market.quote_currency,
-        "base_min_size": format(market.minimum_amount, "f"),
-        "quote_increment": format(market.tick_size, "f"),
-        "base_increment": format(market.lot_step, "f"),
-        "display_name": f"{market.base}/{market.quote_currency}",
-        "min_market_funds": format(market.minimum_notional, "f"),
-        "margin_enabled": False,
-        "post_only": False,
-        "limit_only": False,
-        "cancel_only": False,
-        "trading_disabled": False,
-        "status": "online",
-        "status_message": "",
-        "auction_mode": False,
-    }

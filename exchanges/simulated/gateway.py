@@ -1,7 +1,6 @@
 """What the wire adapters of all simulated exchanges share: the port, request parsing, the guard, times as text."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Protocol
@@ -10,14 +9,21 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from exchanges.simulated.engine import Book
 from exchanges.simulated.exchange import SimulatedExchange
+from exchanges.simulated.listings import Listing
 from exchanges.simulated.records import Reason, RequestRefusedError
+from exchanges.simulated.signatures import SignedRequest
 from exchanges.simulated.subscribers import Subscribers
 from market.money import decimal_of
 from market.orders import Side
 
 Change = tuple[Side, int, int]
 """(side, ticks, lots): a level as it stands after a step; lots 0 where it is gone."""
+
+
+BOOK_SIDES: tuple[tuple[str, Side], ...] = (("bids", "buy"), ("asks", "sell"))
+"""What the wire calls the side whose orders buy, and the one whose orders sell."""
 
 
 class Gateway(Protocol):
@@ -31,17 +37,6 @@ class Gateway(Protocol):
     def publish(self, symbol: str, changes: list[Change]) -> None:
         """Tell WebSocket readers of one market's step, in one message."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class SignedRequest:
-    """What signatures are made over: the path as sent, without the prefix of the simulated exchange."""
-
-    method: str
-    url: str
-    path: str
-    headers: Mapping[str, str]
-    body: str
 
 
 Check = Callable[[SignedRequest], None]
@@ -62,6 +57,19 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal:
             return refusal(error)
 
     return web.Application(middlewares=[guard])
+
+
+def levels_of(listing: Listing, book: Book, depth: int) -> dict[str, list[list[object]]]:
+    """`bids` and `asks` as [price, amount] texts, best first."""
+    return {
+        name: [[listing.price_text(ticks), listing.amount_text(lots)] for ticks, lots in book.levels(side, depth)]
+        for name, side in BOOK_SIDES
+    }
+
+
+def best_texts(listing: Listing, book: Book) -> tuple[str, str]:
+    """Best bid and ask, 0 where there is none."""
+    return listing.price_text(book.best("buy") or 0), listing.price_text(book.best("sell") or 0)
 
 
 def json_reply(body: object, status: int = 200) -> web.Response:
@@ -114,6 +122,3 @@ def count_field(fields: Mapping[str, Any], name: str, default: int) -> int:
 def iso_text(micros: int, separator: str = "T", zone: str = "Z") -> str:
     moment = datetime.fromtimestamp(micros // 1_000_000, UTC)
     return f"{moment:%Y-%m-%d}{separator}{moment:%H:%M:%S}.{micros % 1_000_000:06d}{zone}"
-
-
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -1,8 +1,5 @@
 """Kraken's wire protocol: signed forms with growing nonces, answers as {error, result}, WebSocket v2."""
 
-import base64
-import hashlib
-import hmac
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
@@ -12,10 +9,12 @@ from exchanges.credentials import Credentials
 from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
     Change,
-    SignedRequest,
+    best_texts,
+    count_field,
     decimal_field,
     guarded,
     json_reply,
+    levels_of,
     side_field,
     text_field,
 )
@@ -31,6 +30,7 @@ from exchanges.simulated.kraken_rows import (
 from exchanges.simulated.kraken_stream import KrakenStream
 from exchanges.simulated.listings import Listing
 from exchanges.simulated.records import CustomerFill, CustomerOrder, OrderRequest, Reason, RequestRefusedError
+from exchanges.simulated.signatures import SignedRequest, check_kraken
 from exchanges.simulated.subscribers import Subscribers
 from market.clock import MICROSECONDS
 
@@ -118,30 +118,29 @@ class KrakenGateway:
     async def _depth(self, request: web.Request) -> web.Response:
         listing = self._listing(request.query.get("pair", ""))
         book = self.exchange.books[listing.market.symbol]
-        count, now = int(request.query.get("count", "100")), self.exchange.clock.now() // MICROSECONDS
-        sides = {
-            name: [[listing.price_text(t), listing.amount_text(lots), now] for t, lots in book.levels(side, count)]
-            for name, side in (("asks", "sell"), ("bids", "buy"))
-        }
+        count, now = count_field(request.query, "count", 100), self.exchange.clock.now() // MICROSECONDS
+        sides = {name: [[*level, now] for level in levels] for name, levels in levels_of(listing, book, count).items()}
         return _result({listing.market_id: sides})
 
     async def _ticker(self, request: web.Request) -> web.Response:
         listing = self._listing(request.query.get("pair", ""))
         book = self.exchange.books[listing.market.symbol]
-        bid, ask = listing.price_text(book.best("buy") or 0), listing.price_text(book.best("sell") or 0)
+        bid, ask = best_texts(listing, book)
         flat = {"v": ["0", "0"], "p": [bid, bid], "t": [0, 0], "l": [bid, bid], "h": [ask, ask], "o": bid}
         return _result({listing.market_id: {"a": [ask, "1", "1"], "b": [bid, "1", "1"], "c": [bid, "0"], **flat}})
 
     # -- private
 
     async def _balance(self, _request: web.Request) -> web.Response:
-        return _result({ASSET_IDS[name]: ledger_text(name, total) for name, total in self.exchange.balances().items()})
+        return _result(
+            {ASSET_IDS[name]: ledger_text(name, total) for name, total in self.exchange.customer.balances.items()}
+        )
 
     async def _balance_with_holds(self, _request: web.Request) -> web.Response:
-        held = self.exchange.held()
+        held = self.exchange.customer.held()
         rows = {
             ASSET_IDS[name]: {"balance": ledger_text(name, total), "hold_trade": ledger_text(name, held[name])}
-            for name, total in self.exchange.balances().items()
+            for name, total in self.exchange.customer.balances.items()
         }
         return _result(rows)
 
@@ -172,35 +171,38 @@ class KrakenGateway:
     async def _cancel(self, request: web.Request) -> web.Response:
         fields = await _form(request)
         if "cl_ord_id" in fields:
-            orders = self.exchange.orders_by_client_id(fields["cl_ord_id"])
-            if not orders:
-                raise RequestRefusedError("unknown_order")
-            self.exchange.cancel(orders[-1].order_id)
+            self.exchange.cancel(self.exchange.customer.latest_by_client_id(fields["cl_ord_id"]).order_id)
         else:
             self.exchange.cancel(text_field(fields, "txid"))
         return _result({"count": 1})
 
     async def _query_orders(self, request: web.Request) -> web.Response:
         names = text_field(await _form(request), "txid").split(",")
-        return _result(self._order_rows(self.exchange.order(name) for name in names))
+        return _result(self._order_rows(self.exchange.customer.order(name) for name in names))
 
     async def _open_orders(self, request: web.Request) -> web.Response:
         wanted = (await _form(request)).get("cl_ord_id")
-        orders = [order for order in self.exchange.open_orders() if wanted in (None, order.client_order_id)]
+        orders = [order for order in self.exchange.customer.open_orders() if wanted in (None, order.client_order_id)]
         return _result({"open": self._order_rows(orders)})
 
     async def _closed_orders(self, request: web.Request) -> web.Response:
         wanted = (await _form(request)).get("cl_ord_id")
-        orders = self.exchange.orders.values() if wanted is None else self.exchange.orders_by_client_id(wanted)
+        orders = (
+            self.exchange.customer.orders.values()
+            if wanted is None
+            else self.exchange.customer.orders_by_client_id(wanted)
+        )
         closed = sorted((order for order in orders if order.state != "open"), key=lambda order: -order.number)
         return _result({"closed": self._order_rows(closed[:50]), "count": len(closed)})
 
     async def _query_trades(self, request: web.Request) -> web.Response:
         wanted = set(text_field(await _form(request), "txid").split(","))
-        return _result(self._trade_rows(fill for fill in self.exchange.fills if fill.fill_id in wanted))
+        return _result(self._trade_rows(fill for fill in self.exchange.customer.fills if fill.fill_id in wanted))
 
     async def _trades_history(self, _request: web.Request) -> web.Response:
-        return _result({"trades": self._trade_rows(self.exchange.fills[-50:]), "count": len(self.exchange.fills)})
+        return _result(
+            {"trades": self._trade_rows(self.exchange.customer.fills[-50:]), "count": len(self.exchange.customer.fills)}
+        )
 
     async def _trade_volume(self, request: web.Request) -> web.Response:
         listing = self._listing((await _form(request)).get("pair", ""))
@@ -216,7 +218,7 @@ class KrakenGateway:
     def _order_rows(self, orders: Iterable[CustomerOrder]) -> dict[str, object]:
         return {
             order.order_id: order_row(
-                order, self.exchange.fills_of(order.order_id), self.exchange.listings[order.symbol]
+                order, self.exchange.customer.fills_of(order.order_id), self.exchange.listings[order.symbol]
             )
             for order in orders
         }
@@ -227,17 +229,7 @@ class KrakenGateway:
     # -- signing
 
     def _check(self, request: SignedRequest) -> None:
-        if request.headers.get("API-Key", "") != self._credentials.api_key:
-            raise RequestRefusedError("unknown_key")
-        nonce = dict(parse_qsl(request.body)).get("nonce", "")
-        digest = hashlib.sha256(f"{nonce}{request.body}".encode()).digest()
-        secret = base64.b64decode(self._credentials.secret)
-        expected = base64.b64encode(hmac.digest(secret, request.path.encode() + digest, hashlib.sha512))
-        if not hmac.compare_digest(expected, request.headers.get("API-Sign", "").encode()):
-            raise RequestRefusedError("signature")
-        if not nonce.isdigit() or int(nonce) <= self._last_nonce:
-            raise RequestRefusedError("nonce")
-        self._last_nonce = int(nonce)
+        self._last_nonce = check_kraken(request, self._credentials, self._last_nonce)
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
         async with self.subscribers.joined(request) as connection:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from exchanges.simulated.exchange import charged_fee, executed_cost
+from exchanges.simulated.customer import charged_fee, executed_cost
 from exchanges.simulated.listings import Listing, fixed_text
 from exchanges.simulated.records import CustomerFill, CustomerOrder
 from market.clock import MICROSECONDS

@@ -8,8 +8,6 @@ from market.markets import Market
 from market.money import ceil_to_step, floor_to_step
 from market.orders import Side
 
-BASE_STEP = Decimal("0.00000001")
-
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -34,6 +32,12 @@ class Listing:
     @property
     def fee_currency(self) -> str:
         return self.market.base if self.market.fee_side == "base" else self.market.quote_currency
+
+    def ticks(self, price: Decimal) -> int:
+        return int(price / self.market.tick_size)
+
+    def lots(self, amount: Decimal) -> int:
+        return int(amount / self.market.lot_step)
 
     def price(self, ticks: int) -> Decimal:
         return ticks * self.market.tick_size

@@ -28,7 +28,7 @@ class Temper:
     busy_seconds: float = 6.0
     calm_seconds: float = 4.0
     """Dislocations come in busy phases, with calm ones between; mean lengths."""
-    dislocations_per_second: float = 0.55
+    dislocations_per_second: float = 0.7
     """Per exchange, in a busy phase."""
     dislocation_size: float = 30.0
     largest_dislocation: float = 75.0
@@ -100,7 +100,7 @@ class Prices:
         if self._busy and state.random.random() < temper.dislocations_per_second * seconds:
             size = min(temper.largest_dislocation, 10 + state.random.expovariate(1 / temper.dislocation_size))
             sign = state.random.choice((-1, 1))
-            state.dislocations.append(_Dislocation(sign * size, state.random.uniform(0.2, 1.2)))
+            state.dislocations.append(_Dislocation(sign * size, state.random.uniform(0.3, 1.5)))
 
     def mid(self, listing: Listing) -> float:
         market = listing.market
