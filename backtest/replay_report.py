@@ -38,7 +38,7 @@ def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
         f"quotes in       {sum(outcome.sent.values())}  ({_counts(outcome.sent)})",
         f"quotes rejected {sum(recording.rejected.values())}{_bracketed(recording.rejected)}",
         f"opportunities   {outcome.opportunities}",
-        f"trades          {len(outcome.arbitrages)}{_bracketed(ends)}",
+        f"trades          {_trades(outcome.arbitrages)}{_bracketed(ends)}",
         f"refusals        {sum(outcome.refusals.values())}{_bracketed(outcome.refusals)}",
     ]
     if recording.outside:
@@ -66,13 +66,18 @@ def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, objec
         "rejected_by_reason": dict(recording.rejected),
         "fx_quotes_left_out": recording.outside,
         "opportunities": outcome.opportunities,
-        "trades": len(outcome.arbitrages),
-        "trades_by_end": _ends(outcome.arbitrages),
+        "trades": _trades(outcome.arbitrages),
+        "arbitrages_by_end": _ends(outcome.arbitrages),
         "refusals": sum(outcome.refusals.values()),
         "refusals_by_reason": dict(outcome.refusals),
         "currency": profile.settlement_currency,
         "profit": {name: text_of(amount) for name, amount in _profit(outcome)},
     }
+
+
+def _trades(arbitrages: tuple[Arbitrage, ...]) -> int:
+    """Those of which anything was bought or sold; a half reservation that expired is none."""
+    return sum(any(leg.fills for leg in arbitrage.legs) for arbitrage in arbitrages)
 
 
 def _ends(arbitrages: tuple[Arbitrage, ...]) -> dict[str, int]:

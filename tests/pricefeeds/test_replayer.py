@@ -1,0 +1,62 @@
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from market.clock import MICROSECONDS, ReplayClock, wall_now
+from market.quotes import Quote
+from pricefeeds.replayer import ROWS_BETWEEN_FLUSHES, send_in_time
+from pricefeeds.symbolfeed import SymbolFeed
+from tests.pricefeeds.samples import MARKET, book
+
+START = 1_500_000_000 * MICROSECONDS
+
+
+def quotes_at(*seconds: float) -> list[Quote]:
+    feed = SymbolFeed(MARKET, 0, 0)
+    (first,) = feed.take(book("100", "101"), START)
+    assert isinstance(first, Quote)
+    times = [START + int(second * MICROSECONDS) for second in seconds]
+    return [replace(first, received_time=time, sequence=rank) for rank, time in enumerate(times, start=1)]
+
+
+@dataclass
+class Sink:
+    """Keeps what is written, with the clock's time of writing."""
+
+    clock: ReplayClock
+    written: list[tuple[Quote, int]] = field(default_factory=list)
+    flushed_at: list[int] = field(default_factory=list)
+
+    def write(self, quote: Quote) -> None:
+        self.written.append((quote, self.clock.now()))
+
+    async def flush(self) -> None:
+        self.flushed_at.append(len(self.written))
+
+
+async def sent(quotes: list[Quote], speed: float) -> Sink:
+    sink = Sink(ReplayClock(START, wall_now(), speed))
+    counts = await send_in_time(quotes, sink.write, sink.flush, sink.clock)
+    assert counts.sent == {"bitstamp": len(quotes)}
+    assert counts.last_received == quotes[-1].received_time
+    return sink
+
+
+async def test_no_quote_goes_out_before_its_time_and_all_in_order() -> None:
+    quotes = quotes_at(0, 0, 0.5, 1, 30, 30, 30, 90)
+    sink = await sent(quotes, speed=600)
+    assert [quote for quote, _ in sink.written] == quotes
+    assert all(at >= quote.received_time for quote, at in sink.written)
+
+
+async def test_the_clock_paces_the_replay() -> None:
+    sink = Sink(ReplayClock(START, wall_now(), 100))
+    sending = asyncio.create_task(send_in_time(quotes_at(0, 1_000), sink.write, sink.flush, sink.clock))
+    await asyncio.wait({sending}, timeout=0.2)
+    assert [quote.sequence for quote, _ in sink.written] == [1]
+    sending.cancel()
+    await asyncio.wait({sending})
+
+
+async def test_a_replay_that_is_behind_lets_the_writer_catch_up() -> None:
+    sink = await sent(quotes_at(*[0.0] * (2 * ROWS_BETWEEN_FLUSHES + 1)), speed=1)
+    assert sink.flushed_at == [ROWS_BETWEEN_FLUSHES, 2 * ROWS_BETWEEN_FLUSHES]
