@@ -1,0 +1,49 @@
+# `make` lists the targets. Each of them does its own set-up; a second time that is a look and no work.
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+# byte code on disk is worth 10 s at every start, whatever the environment says
+unexport PYTHONDONTWRITEBYTECODE
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+
+IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup paper test whole soak lint format clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: ## environment, pinned packages, byte code, jars
+	@for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	  if "$$python" -c '$(IS_NEW_ENOUGH)' 2>/dev/null; then exec "$$python" -m launch.environment $(VENV); fi; \
+	done; \
+	echo 'setup: Python 3.11 or newer is needed and none was found; install it, or name one: make setup PYTHON=/path/to/python3.' >&2; \
+	exit 2
+
+paper: setup ## start everything on paper and print the address of the dashboard
+	@$(BIN)/arbitrage paper
+
+test: lint ## lint, types, import rules, all quick tests, one run of the whole system
+	$(BIN)/pytest -q -m "not whole and not soak and not browser"
+	$(BIN)/pytest -q -m whole tests/whole/test_paper.py
+
+whole: setup ## kills, chaos and the browser against the whole system
+	$(BIN)/pytest -q -m "whole or browser"
+
+soak: setup ## the long forms
+	$(BIN)/pytest -q -m soak
+
+lint: setup ## format, style, types, who may import whom
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+
+format: setup ## put the code into its form
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean: ## remove the environment and all caches; .data (books, keys, jars) stays
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -path ./.data -prune -o -name __pycache__ -type d -exec rm -rf {} +
