@@ -13,6 +13,7 @@ from bots.persistence import wait_for
 from bots.reading import follow_quotes, signals
 from exchanges.port import TradingAccount
 from exchanges.trading import open_session_account
+from market.clock import SystemClock
 from market.money import ZERO
 from market.session import Session
 from market.settings import Settings
@@ -24,6 +25,9 @@ from streams.topics import OPPORTUNITIES, SPREADS, TICKS
 
 RECENT_ROWS = 2_000
 """Of each partition of the log: enough to hold the newest quote of every live symbol."""
+
+
+SETTINGS_SECONDS = 0.25
 
 
 async def run_bot(session: Session, exchange: str, ready: Callable[[], None]) -> None:
@@ -81,9 +85,11 @@ async def _opened(
 
 async def _settings(store: TradeStore) -> Settings:
     """Those in force; the first of a session are created beside us."""
-    async for settings in store.watch_settings():
-        return settings
-    raise BotError("the settings are not told any more.")
+    while True:
+        settings = await wait_for(store.settings)
+        if settings is not None:
+            return settings
+        await SystemClock().sleep(SETTINGS_SECONDS)
 
 
 def _first(failures: BaseExceptionGroup[Exception]) -> Exception:

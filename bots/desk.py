@@ -5,16 +5,16 @@ Nothing here has to survive: a new desk of the same exchange finds everything in
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Callable
 
 from bots.closing import Books
 from bots.knowledge import Knowledge
 from bots.notes import Notes
-from bots.persistence import persist, wait_for
+from bots.persistence import Errand, persist, wait_for
 from bots.reading import Signal
 from bots.reconciling import Due, due_legs, expired_halves
 from bots.reserving import Reserver
-from bots.trading import UNKNOWN_AFTER_SECONDS, Trader
+from bots.trading import UNKNOWN_AFTER_SECONDS, LegKey, Trader
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, LegRole
 from market.clock import Clock, SystemClock, wall_now
@@ -42,6 +42,7 @@ class Desk:
         clock: Clock,
         knowledge: Knowledge,
         unknown_after: float = UNKNOWN_AFTER_SECONDS,
+        round_seconds: float = ROUND_SECONDS,
     ) -> None:
         self.exchange = account.exchange
         self.store = store
@@ -58,7 +59,9 @@ class Desk:
             execute=self._execute,
         )
         self._books = Books(store, account)
-        self._legs: set[asyncio.Task[None]] = set()
+        self._round_seconds = round_seconds
+        self._legs: set[LegKey] = set()
+        """Those that this process is busy with: it must not look up what it is just sending."""
         self._tasks = asyncio.TaskGroup()
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
@@ -97,12 +100,12 @@ class Desk:
         """See what a predecessor left through, then take the exchange's word for the balances."""
         while not await self._books.opened():
             await self._round()
-            await SystemClock().sleep(ROUND_SECONDS)
+            await SystemClock().sleep(self._round_seconds)
         await self._round()
 
     async def _reconcile(self) -> None:
         while True:
-            await SystemClock().sleep(ROUND_SECONDS)
+            await SystemClock().sleep(self._round_seconds)
             await self._round()
             if self.knowledge.stopping and not self.reserver.attempting and not self._legs:
                 await self._books.close()
@@ -118,7 +121,7 @@ class Desk:
         for arbitrage in expired_halves(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id)
         for thing in due_legs(arbitrages, self.exchange):
-            self._start(self._done(thing))
+            self._do(thing)
 
     def _execute_own(self, arbitrage: Arbitrage) -> None:
         if arbitrage.state in ("reserved", "single_leg"):
@@ -127,27 +130,30 @@ class Desk:
                     self._execute(arbitrage.arbitrage_id, leg.role)
 
     def _execute(self, arbitrage_id: str, role: LegRole) -> None:
-        if (arbitrage_id, role) not in self.trader.in_flight:
-            self._start(self.trader.execute(arbitrage_id, role))
+        self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
-    async def _done(self, thing: Due) -> None:
+    def _do(self, thing: Due) -> None:
+        identity, leg = thing.arbitrage_id, thing.leg
         if thing.what == "execute":
-            await self.trader.execute(thing.arbitrage_id, thing.leg.role)
+            self._execute(identity, leg.role)
         elif thing.what == "resolve":
-            await self.trader.resolve(thing.arbitrage_id, thing.leg)
+            self._start((identity, leg.role), lambda: self.trader.resolve(identity, leg))
         else:
-            await self.trader.settle(thing.arbitrage_id, thing.leg)
+            self._start((identity, leg.role), lambda: self.trader.settle(identity, leg))
 
-    def _start(self, work: Awaitable[None]) -> None:
-        async def guarded() -> None:
-            try:
-                await work
-            except StoreUnavailableError as error:
-                log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
+    def _start(self, key: LegKey, work: Errand) -> None:
+        """In a task of its own; nothing where this process is busy with the leg already."""
+        if key in self._legs:
+            return
+        self._legs.add(key)
+        task = self._tasks.create_task(self._guarded(work))
+        task.add_done_callback(lambda _: self._legs.discard(key))
 
-        task = self._tasks.create_task(guarded())
-        self._legs.add(task)
-        task.add_done_callback(self._legs.discard)
+    async def _guarded(self, work: Errand) -> None:
+        try:
+            await work()
+        except StoreUnavailableError as error:
+            log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
 
     async def _write_notes(self) -> None:
         while True:

@@ -1,9 +1,7 @@
 """Carries one leg through: sent once, then looked up until nothing more can fill."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from exchanges.port import TradingAccount
@@ -25,47 +23,32 @@ LegKey = tuple[str, LegRole]
 
 @dataclass(slots=True)
 class Trader:
-    """Trades the legs of one exchange. `in_flight` keeps this process from looking up what it is just sending."""
+    """Trades the legs of one exchange; the caller sees to it that no leg is in two hands of one process at a time."""
 
     store: TradeStore
     account: TradingAccount
     advance: Advance
     unknown_after: float = UNKNOWN_AFTER_SECONDS
     """Seconds from the intent after which an order that the exchange does not know counts as not sent."""
-    in_flight: set[LegKey] = field(default_factory=set)
 
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
         """Send a reserved leg, unless anybody did so before, and see it through.
 
         Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
         """
-        with self._claimed((arbitrage_id, role)) as free:
-            if not free:
-                return
-            leg = await self.store.start_sending(arbitrage_id, role)
-            if leg is not None:
-                await self._send(arbitrage_id, leg)
-                return
-            arbitrage = await self.store.arbitrage(arbitrage_id)
-            late = None if arbitrage is None else arbitrage.leg(role)
-            if late is not None and late.state == "not_sent":
-                await self._finish(arbitrage_id, late, None)
-
-    async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
-        """See a leg through that somebody sent, by looking it up; never sends.
-
-        Raises StoreUnavailableError; call again.
-        """
-        with self._claimed((arbitrage_id, leg.role)) as free:
-            if free:
-                await self._look_up(arbitrage_id, leg)
+        leg = await self.store.start_sending(arbitrage_id, role)
+        if leg is not None:
+            await self._send(arbitrage_id, leg)
+            return
+        arbitrage = await self.store.arbitrage(arbitrage_id)
+        late = None if arbitrage is None else arbitrage.leg(role)
+        if late is not None and late.state == "not_sent":
+            await self._finish(arbitrage_id, late, None)
 
     async def settle(self, arbitrage_id: str, leg: Leg) -> None:
         """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
-        with self._claimed((arbitrage_id, leg.role)) as free:
-            if free:
-                report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
-                await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
+        report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
+        await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
 
     async def _send(self, arbitrage_id: str, leg: Leg) -> None:
         try:
@@ -75,7 +58,7 @@ class Trader:
             await self._finish(arbitrage_id, leg, NOTHING_FILLED)
         except OutcomeUnknownError as error:
             log.warning("outcome of an order unknown: %s", error, extra=_ids(arbitrage_id, leg))
-            await self._look_up(arbitrage_id, leg)
+            await self.resolve(arbitrage_id, leg)
         except AccountRefusedError:
             await self._finish(arbitrage_id, leg, None)
             raise
@@ -84,10 +67,12 @@ class Trader:
             if report.is_final:
                 await self._finish(arbitrage_id, leg, report)
             else:
-                await self._look_up(arbitrage_id, leg)
+                await self.resolve(arbitrage_id, leg)
 
-    async def _look_up(self, arbitrage_id: str, leg: Leg) -> None:
-        """Until nothing more can fill, or the order is unknown to the exchange for too long."""
+    async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
+        """See a leg through that somebody sent: look it up until nothing more can fill, or the exchange does not know
+        it for too long. Never sends. Raises StoreUnavailableError; call again.
+        """
         waits = backoff(first=0.02, longest=1.0)
         while True:
             try:
@@ -134,18 +119,6 @@ class Trader:
         arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance)
         if arbitrage.state == "held":
             log.error("arbitrage held, somebody must look at it: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
-
-    @contextmanager
-    def _claimed(self, key: LegKey) -> Iterator[bool]:
-        """True where no other task of this process is busy with the leg."""
-        if key in self.in_flight:
-            yield False
-            return
-        self.in_flight.add(key)
-        try:
-            yield True
-        finally:
-            self.in_flight.discard(key)
 
 
 def order_of(leg: Leg) -> LimitOrder:

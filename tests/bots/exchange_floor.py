@@ -1,0 +1,258 @@
+"""A small market for bots: two exchanges' accounts on scripted quotes, a store, and desks that may be killed."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Literal, TypeVar
+
+from bots.desk import Desk
+from bots.knowledge import Knowledge
+from bots.paper_account import PaperAccount
+from bots.paper_journal import PaperJournal
+from bots.reading import Signal
+from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from market.arbitrages import Arbitrage, Leg, LegRole
+from market.clock import Clock, ReplayClock, wall_now
+from market.markets import Market
+from market.money import ZERO
+from market.opportunities import Opportunity
+from market.orders import LimitOrder, OrderReport
+from market.quotes import Quote
+from market.reservations import Reservation, ReservationResult
+from market.settings import Settings
+from store.memory import MemoryTradeStore
+from store.port import Advance
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
+
+OPENING = {
+    "alpha": {"USD": Decimal(20_000_000), "BTC": Decimal(300)},
+    "beta": {"EUR": Decimal(20_000_000), "BTC": Decimal(300)},
+}
+WAIT_SECONDS = 20.0
+Answer = TypeVar("Answer")
+Book = tuple[tuple[str, str], ...]
+
+
+@dataclass
+class Mishaps:
+    """What goes wrong, drawn from one seed."""
+
+    random: Random
+    share: float = 0.0
+
+    def happens(self) -> bool:
+        return self.random.random() < self.share
+
+    async def pause(self) -> None:
+        """Some turns of the loop, in each of which the caller may be cancelled."""
+        for _ in range(self.random.randrange(3)):
+            await asyncio.sleep(0)
+
+
+class SlowStore(MemoryTradeStore):
+    """The memory store, with a moment before and after each step, as over a network."""
+
+    def __init__(self, clock: Clock, mishaps: Mishaps) -> None:
+        super().__init__(clock)
+        self._mishaps = mishaps
+
+    async def reserve(self, reservation: Reservation) -> ReservationResult:
+        await self._mishaps.pause()
+        result = await super().reserve(reservation)
+        await self._mishaps.pause()
+        return result
+
+    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
+        await self._mishaps.pause()
+        leg = await super().start_sending(arbitrage_id, role)
+        await self._mishaps.pause()
+        return leg
+
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
+        await self._mishaps.pause()
+        await super().note_sent(arbitrage_id, role, exchange_order_id)
+        await self._mishaps.pause()
+
+    async def finish_leg(
+        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+    ) -> Arbitrage:
+        await self._mishaps.pause()
+        arbitrage = await super().finish_leg(arbitrage_id, role, report, advance)
+        await self._mishaps.pause()
+        return arbitrage
+
+
+class FlakyAccount:
+    """A paper account behind a bad line: an order may be lost, its answer may be, and reads may fail."""
+
+    def __init__(self, account: PaperAccount, mishaps: Mishaps) -> None:
+        self.paper = account
+        self.posts: Counter[str] = Counter()
+        self.stuck: Literal["before", "after"] | None = None
+        """Where orders get stuck for ever: before or after the exchange has them."""
+        self._mishaps = mishaps
+
+    @property
+    def exchange(self) -> str:
+        return self.paper.exchange
+
+    async def place(self, order: LimitOrder) -> OrderReport:
+        self.posts[order.client_order_id] += 1
+        await self._mishaps.pause()
+        if self._mishaps.happens():
+            raise OutcomeUnknownError("lost on the way")
+        if self._mishaps.happens():
+            raise OrderRefusedError("not today")
+        if self.stuck == "before":
+            await asyncio.Event().wait()
+        report = await self.paper.place(order)
+        if self.stuck == "after":
+            await asyncio.Event().wait()
+        await self._mishaps.pause()
+        if self._mishaps.happens():
+            raise OutcomeUnknownError("answer lost")
+        return report
+
+    async def look_up(self, order: LimitOrder) -> OrderReport | None:
+        await self._mishaps.pause()
+        if self._mishaps.happens():
+            raise ExchangeUnavailableError("no answer")
+        return await self.paper.look_up(order)
+
+    async def balances(self) -> dict[str, Decimal]:
+        await self._mishaps.pause()
+        return await self.paper.balances()
+
+    async def close(self) -> None:
+        await self.paper.close()
+
+
+@dataclass
+class Floor:
+    """Both exchanges, the store, and one desk each."""
+
+    folder: Path
+    settings: Settings
+    mishaps: Mishaps = field(default_factory=lambda: Mishaps(Random(1)))
+    speed: float = 1.0
+    """The clock's seconds are this much shorter than the wall's, so that nobody waits long for a deadline."""
+
+    def __post_init__(self) -> None:
+        self.clock = ReplayClock(1_000_000_000, wall_now(), self.speed)
+        self.store = SlowStore(self.clock, self.mishaps)
+        self.accounts = {market.exchange: self._account(market) for market in (USD_MARKET, EUR_MARKET)}
+        self.streams: dict[str, asyncio.Queue[Signal]] = {name: asyncio.Queue() for name in self.accounts}
+        self.desks: dict[str, asyncio.Task[None]] = {}
+        self._sequence = 0
+
+    async def open(self) -> None:
+        await self.store.create_settings(self.settings)
+        for exchange in self.accounts:
+            await self.start(exchange)
+
+    async def start(self, exchange: str) -> None:
+        """A new desk; waits until it is ready or over."""
+        settings = await self.store.settings()
+        assert settings is not None
+        knowledge = Knowledge(settings)
+        markets = (USD_MARKET, EUR_MARKET)
+        desk = Desk(self.store, self.accounts[exchange], markets, self.clock, knowledge, round_seconds=0.01)
+        ready = asyncio.Event()
+        self.desks[exchange] = asyncio.create_task(desk.run(self._signals(exchange), ready.set))
+        waiting = asyncio.ensure_future(ready.wait())
+        await asyncio.wait([waiting, self.desks[exchange]], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
+    async def kill(self, exchange: str) -> None:
+        """The desk is gone in the middle of whatever it does."""
+        self.desks[exchange].cancel()
+        with suppress(asyncio.CancelledError):
+            await self.desks[exchange]
+
+    def show(self, market: Market, bids: Book, asks: Book) -> Quote:
+        """A new quote, at once seen by the account of its exchange."""
+        self._sequence += 1
+        quote = Quote(
+            kind="quote",
+            exchange=market.exchange,
+            region=market.region,
+            symbol=market.symbol,
+            base=market.base,
+            quote_currency=market.quote_currency,
+            bids=levels(*bids),
+            asks=levels(*asks),
+            exchange_time=None,
+            received_time=self.clock.now(),
+            sequence=self._sequence,
+        )
+        self.accounts[market.exchange].paper.see_quote(quote)
+        return quote
+
+    def offer(
+        self,
+        asks: Book = (("6000", "0.5"),),
+        bids: Book = (("5618", "0.5"),),
+        told: Sequence[str] = ("alpha", "beta"),
+    ) -> Opportunity:
+        """Buying on alpha and selling on beta pays."""
+        low, high = str(Decimal(asks[0][0]) - 1), str(Decimal(bids[0][0]) + 1)
+        buy = self.show(USD_MARKET, ((low, "1"),), asks)
+        sell = self.show(EUR_MARKET, bids, ((high, "1"),))
+        opportunity = opportunity_of(
+            (USD_MARKET, buy.asks),
+            (EUR_MARKET, sell.bids),
+            identity=f"opportunity-{self._sequence}",
+            event_time=self.clock.now(),
+            lifetime=int(self.speed * WAIT_SECONDS * 1_000_000),
+        )
+        for exchange in told:
+            self.streams[exchange].put_nowait(opportunity)
+        return opportunity
+
+    async def close(self) -> None:
+        """Stop, wait for the closing balances of both, end the desks."""
+        await self.store.stop_reservations()
+        await until(self.store.session_balances, lambda balances: balances[1].keys() == OPENING.keys())
+        for exchange in self.desks:
+            await self.kill(exchange)
+
+    async def balances_by_fills(self) -> dict[str, dict[str, Decimal]]:
+        """What the opening balances became by the ledger."""
+        before, _ = await self.store.session_balances()
+        expected = {exchange: dict(row) for exchange, row in before.items()}
+        for fill in await self.store.fills():
+            row, (base, quote_currency) = expected[fill.exchange], fill.symbol.split("/")
+            sign = 1 if fill.side == "buy" else -1
+            row[base] = row.get(base, ZERO) + sign * fill.amount
+            row[quote_currency] = row.get(quote_currency, ZERO) - sign * fill.cost
+            row[fill.fee_currency] -= fill.fee
+        return expected
+
+    def _account(self, market: Market) -> FlakyAccount:
+        account = PaperAccount(
+            exchange=market.exchange,
+            markets=(USD_MARKET, EUR_MARKET),
+            opening=OPENING[market.exchange],
+            journal=PaperJournal(self.folder / f"{market.exchange}.jsonl"),
+            clock=self.clock,
+            fee_rate=lambda: self.settings.taker_fees[market.exchange],
+            latency_ms=0,
+        )
+        return FlakyAccount(account, self.mishaps)
+
+    async def _signals(self, exchange: str) -> AsyncIterator[Signal]:
+        while True:
+            yield await self.streams[exchange].get()
+
+
+async def until(question: Callable[[], Awaitable[Answer]], answered: Callable[[Answer], bool]) -> Answer:
+    """The answer once it is right; fails after a while."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not answered(answer := await question()):  # noqa: ASYNC110 - other tasks change the answer
+            await asyncio.sleep(0.002)
+        return answer
