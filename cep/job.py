@@ -40,6 +40,8 @@ def run_cep(session: Session, ready: Callable[[], None]) -> None:
 
     Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint.
     """
+    # py4j logs every call back, and a dead JVM several times over; what matters reaches us as an exception
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     layout = _layout(session)
     jars = connector_jars(session.home / "jars" / "spark")
     try:
