@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
+from market.backoff import backoff
 from market.clock import SystemClock
 from market.feeds import FeedState
 from market.session import Session
@@ -14,14 +15,15 @@ from pricefeeds.sources import books_of
 from pricefeeds.symbolfeed import Row, SymbolFeed
 from pricefeeds.watching import Patience, watch_symbol
 from store.errors import StoreUnavailableError
-from store.open import open_store
 from store.port import TradeStore
+from store.trades import open_store
 from streams.log import LogWriter
 from streams.tail import last_sequences
 from streams.writer import TopicWriter
 
 ALIVE_SECONDS = 1.0
 STATE_SECONDS = 1.0
+STATE_CHECKS = 10
 
 log = logging.getLogger("pricefeeds")
 
@@ -95,23 +97,37 @@ class _Feeder:
         ready()
 
     async def _save_states(self) -> None:
-        """Once a second what changed; the counters of a dead store are saved when it is back."""
-        async with open_store(self._session) as store:
-            saved: dict[str, FeedState] = {}
-            while True:
-                for feed in self._feeds:
-                    await self._save_state(store, feed, saved)
-                await SystemClock().sleep(STATE_SECONDS)
+        """For ever, over outages of the store: nobody trades on them, so feeding never waits for it."""
+        delays = backoff()
+        while True:
+            try:
+                store = await open_store(self._session)
+                delays = backoff()
+                try:
+                    await self._save_changes(store)
+                finally:
+                    await store.close()
+            except StoreUnavailableError as error:
+                log.warning("feed states not saved", extra={"error": str(error)})
+            await SystemClock().sleep(next(delays))
 
-    async def _save_state(self, store: TradeStore, feed: SymbolFeed, saved: dict[str, FeedState]) -> None:
-        state = feed.state
-        if saved.get(state.symbol) == state:
-            return
-        try:
-            await store.save_feed_state(state)
-            saved[state.symbol] = state
-        except StoreUnavailableError as error:
-            log.warning("feed state not saved", extra={"exchange": state.exchange, "error": str(error)})
+    async def _save_changes(self, store: TradeStore) -> NoReturn:
+        saved: dict[str, FeedState] = {}
+        while True:
+            for feed in self._feeds:
+                state = feed.state
+                if saved.get(state.symbol) != state:
+                    await store.save_feed_state(state)
+                    saved[state.symbol] = state
+            await self._state_due()
+
+    async def _state_due(self) -> None:
+        """A second from now, or as soon as a feed's status changes."""
+        statuses = [feed.state.status for feed in self._feeds]
+        for _ in range(STATE_CHECKS):
+            await SystemClock().sleep(STATE_SECONDS / STATE_CHECKS)
+            if [feed.state.status for feed in self._feeds] != statuses:
+                return
 
 
 def _first_of(failures: ExceptionGroup[Exception]) -> Exception:

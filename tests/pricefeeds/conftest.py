@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from aiohttp import web
@@ -46,6 +47,10 @@ class World:
             for side in SIDES
         )
         return bids, asks
+
+    async def run(self) -> NoReturn:
+        """Move on for ever at the exchanges' own pace."""
+        await self.exchanges.run(SystemClock())
 
     async def step(self, times: int = 1) -> None:
         """Move every exchange on so many times, and let its messages leave."""

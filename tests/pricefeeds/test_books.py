@@ -1,5 +1,3 @@
-from decimal import Decimal
-
 import pytest
 
 from pricefeeds.books import RawLevel, book_top, levels_of_side
@@ -24,8 +22,7 @@ def test_a_side_becomes_decimal(side: list[RawLevel], expected: tuple[object, ..
 
 
 def test_ten_levels_are_copied_from_a_book_that_goes_on_changing() -> None:
-    side = [[Decimal(100 - depth), 1.0] for depth in range(20)]
-    levels = levels_of_side([[float(price), amount] for price, amount in side])
+    levels = levels_of_side([[100.0 - depth, 1.0] for depth in range(20)])
     live = [[100.0, 1.0]]
     copied = levels_of_side(live)
     live[0][1] = 99.0
