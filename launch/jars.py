@@ -3,6 +3,7 @@
 `<home>/jars/spark/` goes on Spark's class path, `<home>/jars/kafka/` on the embedded broker's, never the other way.
 """
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -56,19 +57,28 @@ def resolve_jars(home: Path, say: Callable[[str], None]) -> None:
 
     Raises CannotStartError where a jar cannot be fetched, or what was fetched is not what was pinned.
     """
-    incomplete = [jars for jars in JAR_SETS if _faults(_folder(home, jars), jars)]
-    if not incomplete:
-        say(f"{sum(len(jars.pins) for jars in JAR_SETS)} jars are there, checksums right")
-        return
-    java = checked_java()
-    (home / "jars").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=home / "jars") as scratch, _ivy_machine(java) as gateway:
-        for jars in incomplete:
-            say(f"fetching {len(jars.pins)} jars for {jars.name} (about 20 s) ...")
-            fetched = Path(scratch) / jars.name
-            _fetch(gateway, jars, fetched)
-            _install(fetched, _folder(home, jars), jars)
-    say("jars fetched, checksums right")
+    if jar_faults(home):
+        with _one_at_a_time(home / "jars"):
+            _fetch_incomplete(home, say)
+    say(f"{sum(len(jars.pins) for jars in JAR_SETS)} jars are there, checksums right")
+
+
+def install_jars(fetched: Path, folder: Path, jars: JarSet) -> None:
+    """Move checked jars from one folder to another, each in one step, so that a half-written one never stands there.
+
+    Raises CannotStartError where one is not what was pinned; nothing has been moved then.
+    """
+    differing = [pin.coordinate for pin in _faults(fetched, jars)]
+    if differing:
+        raise CannotStartError(
+            f"what was downloaded for {', '.join(differing)} does not have the pinned checksum and was thrown away; "
+            "find out why before you change launch/jar_pins.py."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for pin in jars.pins:
+        (fetched / pin.file_name).replace(folder / pin.file_name)
+    for stray in set(folder.glob("*.jar")) - {folder / pin.file_name for pin in jars.pins}:
+        stray.unlink()
 
 
 def _folder(home: Path, jars: JarSet) -> Path:
@@ -96,19 +106,28 @@ def _faults(folder: Path, jars: JarSet) -> dict[JarPin, str]:
     return faults
 
 
-def _install(fetched: Path, folder: Path, jars: JarSet) -> None:
-    """Move checked jars to their place, each in one step, so that a half-written one never stands there."""
-    differing = [pin.coordinate for pin in _faults(fetched, jars)]
-    if differing:
-        raise CannotStartError(
-            f"what was downloaded for {', '.join(differing)} does not have the pinned checksum and was thrown away; "
-            "find out why before you change launch/jar_pins.py."
-        )
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Two set-ups at once wait for each other; what a killed one left half done is thrown away."""
     folder.mkdir(parents=True, exist_ok=True)
-    for pin in jars.pins:
-        (fetched / pin.file_name).replace(folder / pin.file_name)
-    for stray in set(folder.glob("*.jar")) - {folder / pin.file_name for pin in jars.pins}:
-        stray.unlink()
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for leftover in folder.glob("fetching-*"):
+            shutil.rmtree(leftover)
+        yield
+
+
+def _fetch_incomplete(home: Path, say: Callable[[str], None]) -> None:
+    incomplete = [jars for jars in JAR_SETS if _faults(_folder(home, jars), jars)]
+    if not incomplete:
+        return
+    java = checked_java()
+    with tempfile.TemporaryDirectory(prefix="fetching-", dir=home / "jars") as scratch, _ivy_machine(java) as gateway:
+        for jars in incomplete:
+            say(f"fetching {len(jars.pins)} jars for {jars.name} (some seconds) ...")
+            fetched = Path(scratch) / jars.name
+            _fetch(gateway, jars, fetched)
+            install_jars(fetched, _folder(home, jars), jars)
 
 
 @contextmanager

@@ -1,0 +1,157 @@
+"""What `arbitrage doctor` makes of what it sees."""
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from launch.configuration import Configuration
+from launch.doctor import (
+    Finding,
+    State,
+    chromium_finding,
+    doctor,
+    examined,
+    exit_code,
+    jars_finding,
+    judged,
+    packages_finding,
+    port_finding,
+    room_finding,
+    session_findings,
+    session_runs,
+    system_finding,
+)
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize(
+    ("states", "code"),
+    [(["ok"], 0), (["ok", "advice"], 1), (["missing"], 2), (["advice", "missing", "ok"], 2), ([], 0)],
+)
+def test_the_worst_finding_decides_the_exit_code(states: list[State], code: int) -> None:
+    assert exit_code(Finding(state, "something", "text") for state in states) == code
+
+
+@pytest.mark.parametrize(
+    ("installed", "state", "words"),
+    [
+        ({"alpha": "1.0", "beta": "2.0rc1"}, "ok", "2 at their pins"),
+        ({"alpha": "1.0"}, "missing", "beta not installed"),
+        ({"alpha": "1.1", "beta": "2.0rc1"}, "advice", "alpha not at the pinned version"),
+        ({}, "missing", "alpha, beta not installed"),
+    ],
+)
+def test_packages(tmp_path: Path, installed: dict[str, str], state: State, words: str) -> None:
+    pins = tmp_path / "requirements.lock"
+    pins.write_text("alpha==1.0\nbeta==2.0rc1\n\ngamma==3.0; sys_platform == 'plan9'\n")
+    finding = packages_finding(pins, installed.get)
+    assert finding.state == state
+    assert words in finding.text
+
+
+def test_many_absent_packages_are_counted(tmp_path: Path) -> None:
+    pins = tmp_path / "requirements.lock"
+    pins.write_text("".join(f"package{number}==1\n" for number in range(10)))
+    assert "package2 and 7 more not installed" in packages_finding(pins, lambda _: None).text
+
+
+def test_without_a_lock_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    assert packages_finding(tmp_path / "requirements.lock", lambda _: None).state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("finding", "state"),
+    [
+        (system_finding("Linux", "x86_64"), "ok"),
+        (system_finding("Darwin", "arm64"), "advice"),
+        (room_finding("memory", 8 * 1024**3, 3 * 1024**3), "ok"),
+        (room_finding("memory", 1 * 1024**3, 3 * 1024**3), "advice"),
+        (judged("Java", None, "17"), "ok"),
+        (judged("Java", "there is none.", ""), "missing"),
+        (chromium_finding(lambda name: f"/usr/bin/{name}"), "ok"),
+        (chromium_finding(lambda _: None), "ok"),
+    ],
+)
+def test_single_findings(finding: Finding, state: State) -> None:
+    assert finding.state == state
+
+
+def test_missing_jars_say_what_to_do(tmp_path: Path) -> None:
+    finding = jars_finding(tmp_path)
+    assert finding.state == "missing"
+    assert "and 45 more" in finding.text
+    assert "make setup" in finding.text
+
+
+def test_a_taken_web_port_is_missing_and_a_free_one_ok(tmp_path: Path, taken_port: int, free_port: int) -> None:
+    for port, state in ((taken_port, "missing"), (free_port, "ok")):
+        none_runs, web_port = session_findings(tmp_path, Configuration(port=port))
+        assert none_runs.state == "ok"
+        assert (web_port.state, web_port.subject) == (state, "web port")
+        assert str(port) in web_port.text
+
+
+def test_configured_addresses_are_tried(tmp_path: Path, free_port: int, taken_port: int) -> None:
+    told = Configuration(
+        port=free_port,
+        kafka="127.0.0.1:9",
+        mongodb=f"mongodb://user:secret@127.0.0.1:{taken_port}/?replicaSet=rs0",
+    )
+    found = {finding.subject: finding for finding in session_findings(tmp_path, told)}
+    assert found["Kafka"].state == "missing"
+    assert "connection refused" in found["Kafka"].text
+    assert found["MongoDB"].state == "ok"
+    assert not any("secret" in finding.text for finding in found.values())
+
+
+@pytest.mark.parametrize("url", ["mongodb://a:1,b:2/?replicaSet=rs0", "mongodb+srv://cluster.example"])
+def test_what_has_no_single_port_is_left_to_the_start(url: str) -> None:
+    assert port_finding("MongoDB", url).state == "ok"
+
+
+def test_nobody_listening_is_said() -> None:
+    finding = port_finding("dashboard", "http://127.0.0.1:9")
+    assert finding.state == "missing"
+    assert "127.0.0.1:9" in finding.text
+
+
+def test_a_session_is_known_by_its_lock(tmp_path: Path) -> None:
+    assert not session_runs(tmp_path)
+    with (tmp_path / "lock").open("w") as lock:
+        assert not session_runs(tmp_path)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert session_runs(tmp_path)
+    assert not session_runs(tmp_path)
+
+
+def test_a_broken_configuration_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arbitrage.toml").write_text("prot = 8000\n")
+    last = list(examined(tmp_path / "not" / "yet" / "there"))[-1]
+    assert (last.subject, last.state) == ("configuration", "missing")
+    assert "prot" in last.text
+
+
+def test_every_finding_becomes_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", os.devnull)
+    said: list[str] = []
+    assert doctor(tmp_path, said.append) == 2
+    assert {line.split(":")[0] for line in said if line.startswith("MISSING")} >= {"MISSING Java", "MISSING jars"}
+    assert not any("\n" in line for line in said)
