@@ -1,0 +1,81 @@
+"""What a bot has seen lately, and what it spares the store."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bots.knowledge import Knowledge
+from market.arbitrages import Arbitrage
+from market.reservations import BalanceRow
+from market.spreads import SpreadWindow
+from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg, settings_of
+
+BOOKS = ((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
+MINE = opportunity_of(*BOOKS, identity="mine")
+NOW = 10_000_000
+
+
+def window(end: int, share: float, seconds: int = 10, sell: str = "beta") -> SpreadWindow:
+    return SpreadWindow("BTC", "alpha", sell, end - seconds * 1_000_000, end, 0.0, 0.0, 0.0, share, 1)
+
+
+def arbitrage(identity: str, reserved_at: int = 0, turned: bool = False) -> Arbitrage:
+    first, second = (BOOKS[1], BOOKS[0]) if turned else BOOKS
+    opportunity = opportunity_of(first, second, identity=identity)
+    leg = replace(order_leg(USD_MARKET, "buy", Decimal(1), Decimal(1)), times={"reserved": reserved_at})
+    return arbitrage_of(opportunity, leg)
+
+
+def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:
+    knowledge = Knowledge(settings_of())
+    for one in (window(20_000_000, 0.2), window(10_000_000, 0.1), window(30_000_000, 0.6, seconds=60)):
+        knowledge.see_window(one)
+    knowledge.see_window(window(40_000_000, 0.9, sell="gamma"))
+    seen = knowledge.window_of(MINE)
+    assert seen is not None
+    assert seen.share_above == 0.2
+
+
+@pytest.mark.parametrize(
+    ("prepare", "expected"),
+    [
+        (lambda _: None, None),
+        (lambda knowledge: setattr(knowledge, "stopping", True), "stopping"),
+        (lambda knowledge: knowledge.see_arbitrage(arbitrage("other")), "pair_busy"),
+        (lambda knowledge: knowledge.see_arbitrage(arbitrage("other", turned=True)), None),
+        (lambda knowledge: knowledge.see_arbitrage(arbitrage("mine")), None),
+        (lambda knowledge: knowledge.see_open([arbitrage("1", turned=True)] * 2), None),
+        (lambda knowledge: knowledge.see_open([arbitrage(str(n), turned=True) for n in range(2)]), "too_many_open"),
+        (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 99_000)), "cooling_down"),
+        (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 100_000)), None),
+    ],
+)
+def test_obstacles(prepare: Callable[[Knowledge], None], expected: str | None) -> None:
+    knowledge = Knowledge(settings_of(max_open_arbitrages=2, cool_down_ms=100))
+    prepare(knowledge)
+    assert knowledge.obstacle(MINE, NOW) == expected
+
+
+def _ended(reserved_at: int) -> Arbitrage:
+    return replace(arbitrage("other", reserved_at), state="closed")
+
+
+def test_what_has_ended_is_no_obstacle_any_more() -> None:
+    knowledge = Knowledge(settings_of())
+    knowledge.see_arbitrage(arbitrage("other"))
+    knowledge.see_arbitrage(_ended(0))
+    assert knowledge.obstacle(MINE, NOW) is None
+
+
+def test_cooling_down_is_by_the_clock_of_the_store() -> None:
+    knowledge = Knowledge(settings_of(cool_down_ms=100), server_ahead=-50_000)
+    knowledge.see_arbitrage(_ended(NOW - 120_000))
+    assert knowledge.obstacle(MINE, NOW) == "cooling_down"
+
+
+def test_free_balances() -> None:
+    knowledge = Knowledge(settings_of())
+    knowledge.see_balances([BalanceRow("alpha", "USD", Decimal(3), Decimal(4))])
+    assert knowledge.free == {("alpha", "USD"): Decimal(3)}

@@ -1,0 +1,69 @@
+"""Refusals counted by second, written once; opportunities kept once."""
+
+import pytest
+
+from bots.notes import Notes
+from market.arbitrages import Refusal
+from market.opportunities import Opportunity
+from store.errors import StoreUnavailableError
+from store.memory import MemoryTradeStore
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
+
+
+def opportunity(identity: str) -> Opportunity:
+    return opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))), identity=identity)
+
+
+class UnreachableStore(MemoryTradeStore):
+    """Refusals fail while it is unreachable."""
+
+    is_unreachable = True
+
+    async def refuse(self, refusal: Refusal) -> None:
+        if self.is_unreachable:
+            raise StoreUnavailableError("gone")
+        await super().refuse(refusal)
+
+
+async def test_first_of_each_reason_and_second_whole_the_rest_counted() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha")
+    for number, (reason, second) in enumerate(
+        [("stale", 1), ("stale", 1), ("too_small", 1), ("stale", 2), ("stale", 1)]
+    ):
+        notes.refuse(opportunity(str(number)), reason, second * 1_000_000 + number)
+    await notes.write(store)
+    seen = {(one.opportunity_id, one.reason, one.count) for one in store.refusals.values()}
+    assert seen == {("0", "stale", 3), ("2", "too_small", 1), ("3", "stale", 1)}
+    assert store.opportunities.keys() == {"0", "2", "3"}
+
+
+async def test_later_refusals_of_the_same_second_are_added() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha")
+    notes.refuse(opportunity("1"), "stale", 1_000_000)
+    await notes.write(store)
+    notes.refuse(opportunity("2"), "stale", 1_500_000)
+    await notes.write(store)
+    await notes.write(store)
+    (refusal,) = store.refusals.values()
+    assert (refusal.opportunity_id, refusal.count) == ("1", 2)
+
+
+async def test_below_the_threshold_only_the_refusal_is_stored() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha")
+    notes.refuse(opportunity("1"), "below_threshold", 1)
+    notes.keep(opportunity("2"))
+    await notes.write(store)
+    assert store.opportunities.keys() == {"2"}
+    assert [refusal.reason for refusal in store.refusals.values()] == ["below_threshold"]
+
+
+async def test_an_outage_loses_no_count() -> None:
+    store, notes = UnreachableStore(), Notes("alpha")
+    notes.refuse(opportunity("1"), "stale", 1)
+    with pytest.raises(StoreUnavailableError):
+        await notes.write(store)
+    notes.refuse(opportunity("2"), "stale", 2)
+    store.is_unreachable = False
+    await notes.write(store)
+    (refusal,) = store.refusals.values()
+    assert (refusal.opportunity_id, refusal.count) == ("1", 2)

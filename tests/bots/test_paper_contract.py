@@ -1,0 +1,59 @@
+"""The local paper account keeps the contract of every trading account, whichever side its fee is taken on."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bots.paper_account import PaperAccount
+from bots.paper_journal import PaperJournal
+from exchanges.port import TradingAccount
+from market.clock import SystemClock
+from market.markets import Market
+from market.money import Amount, Price
+from market.orders import Side
+from market.quotes import Quote
+from tests.exchanges.account_contract import AccountContract, Bench
+from tests.market.samples import JPY_MARKET, USD_MARKET, levels
+
+ASKS = levels(("60000", "0.02"), ("60050", "0.05"), ("60100", "1"))
+BIDS = levels(("59950", "0.02"), ("59900", "0.05"), ("59850", "1"))
+
+
+@dataclass
+class PaperBench:
+    account: TradingAccount
+    market: Market
+    quote: Quote
+
+    def best(self, side: Side) -> tuple[Price, Amount]:
+        level = self.quote.bids[0] if side == "buy" else self.quote.asks[0]
+        return level.price, level.amount
+
+
+class TestPaperAccount(AccountContract):
+    @pytest.fixture(params=[USD_MARKET, JPY_MARKET], ids=["fee in quote", "fee in base"])
+    def bench(self, request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+        market = replace(
+            cast(Market, request.param),
+            lot_step=Decimal("0.001"),
+            minimum_amount=Decimal("0.01"),
+            tick_size=Decimal("0.01"),
+        )
+        account = PaperAccount(
+            exchange=market.exchange,
+            markets=(market,),
+            opening={market.base: Decimal(10), market.quote_currency: Decimal(1_000_000)},
+            journal=PaperJournal(tmp_path / "account.jsonl"),
+            clock=SystemClock(),
+            fee_rate=lambda: Decimal("0.001"),
+            latency_ms=0,
+        )
+        currency = market.quote_currency
+        quote = Quote(
+            "quote", market.exchange, market.region, market.symbol, market.base, currency, BIDS, ASKS, None, 1, 1
+        )
+        account.see_quote(quote)
+        return PaperBench(account, market, quote)

@@ -1,0 +1,198 @@
+"""One leg at an exchange that answers in every way it may."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import pytest
+
+from bots.checks import Circumstances
+from bots.deciding import decided
+from bots.trading import Trader, order_of
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from market.arbitrages import Arbitrage, Leg
+from market.execution import advancing, markets_by_symbol
+from market.money import Amount
+from market.orders import LimitOrder, OrderReport
+from store.memory import MemoryTradeStore
+from store.port import Reservation
+from tests.bots.exchange_floor import OPENING
+from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of, levels, opportunity_of, settings_of
+
+Answer = OrderReport | Exception | None
+OPPORTUNITY = opportunity_of((USD_MARKET, levels(("6000", "1"))), (EUR_MARKET, levels(("5618", "1"))))
+IDENTITY = OPPORTUNITY.opportunity_id
+SETTINGS = settings_of(max_notional=600)
+
+
+def report(order: LimitOrder, amount: str, is_final: bool = True) -> OrderReport:
+    number = Decimal(amount)
+    fills = (fill_of(USD_MARKET, order.side, number, order.price),) if number else ()
+    return OrderReport("exchange-1", is_final, Amount(number), fills)
+
+
+@dataclass
+class SteppedClock:
+    """The store's time; each look-up takes three seconds of it."""
+
+    time: int = 1_000_000
+
+    def now(self) -> int:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += round(seconds * 1_000_000)
+
+
+@dataclass
+class ScriptedAccount:
+    """Answers in the order written down; the last answer to a look-up stays."""
+
+    clock: SteppedClock
+    placing: Callable[[LimitOrder], Answer]
+    looks: list[Callable[[LimitOrder], Answer]] = field(default_factory=list)
+    posts: list[LimitOrder] = field(default_factory=list)
+    exchange: str = "alpha"
+
+    async def place(self, order: LimitOrder) -> OrderReport:
+        self.posts.append(order)
+        answer = self.placing(order)
+        if isinstance(answer, OrderReport):
+            return answer
+        raise answer or AssertionError("an order is always answered")
+
+    async def look_up(self, order: LimitOrder) -> OrderReport | None:
+        self.clock.time += 3_000_000
+        answer = (self.looks.pop(0) if len(self.looks) > 1 else self.looks[0])(order)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def balances(self) -> dict[str, Decimal]:
+        return {}
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+async def reserved(clock: SteppedClock) -> MemoryTradeStore:
+    """Both legs reserved, nothing sent."""
+    store = MemoryTradeStore(clock)
+    await store.create_settings(SETTINGS)
+    for exchange, balances in OPENING.items():
+        await store.set_balances(exchange, balances, "before")
+    for side in ("buy", "sell"):
+        wish = decided(
+            OPPORTUNITY,
+            "buy" if side == "buy" else "sell",
+            markets_by_symbol(MARKETS),
+            {},
+            Circumstances(SETTINGS, None, OPPORTUNITY.event_time),
+        )
+        assert isinstance(wish, Reservation)
+        result = await store.reserve(wish)
+        assert result.refusal is None
+    return store
+
+
+async def buy_leg(store: MemoryTradeStore) -> Leg:
+    arbitrage = await store.arbitrage(IDENTITY)
+    leg = None if arbitrage is None else arbitrage.leg("buy")
+    assert leg is not None
+    return leg
+
+
+async def executed(
+    placing: Callable[[LimitOrder], Answer], *looks: Callable[[LimitOrder], Answer]
+) -> tuple[Leg, ScriptedAccount]:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, placing, list(looks))
+    trader = Trader(store, account, advancing(MARKETS))
+    await trader.execute(IDENTITY, "buy")
+    await trader.execute(IDENTITY, "buy")
+    assert len(account.posts) == 1
+    return await buy_leg(store), account
+
+
+def unknown(_: LimitOrder) -> Answer:
+    return OutcomeUnknownError("timed out")
+
+
+def nothing(_: LimitOrder) -> Answer:
+    return None
+
+
+def away(_: LimitOrder) -> Answer:
+    return ExchangeUnavailableError("maintenance")
+
+
+def found(order: LimitOrder) -> Answer:
+    return report(order, "0.05")
+
+
+def open_still(order: LimitOrder) -> Answer:
+    return report(order, "0", is_final=False)
+
+
+@pytest.mark.parametrize(
+    ("placing", "looks", "state", "filled"),
+    [
+        (found, [], "done", "0.05"),
+        (open_still, [open_still, found], "done", "0.05"),
+        # acknowledged: that the exchange does not show it for a while never means that it is not there
+        (open_still, [*([nothing] * 3), found], "done", "0.05"),
+        (unknown, [nothing, found], "done", "0.05"),
+        (unknown, [nothing], "not_sent", "0"),
+        # a look-up that failed says nothing: only answered ones count
+        (unknown, [*([away] * 3), found], "done", "0.05"),
+        (lambda _: OrderRefusedError("too poor"), [], "done", "0"),
+    ],
+)
+async def test_is_seen_through(
+    placing: Callable[[LimitOrder], Answer], looks: list[Callable[[LimitOrder], Answer]], state: str, filled: str
+) -> None:
+    leg, _ = await executed(placing, *looks)
+    assert leg.state == state
+    assert leg.filled == Decimal(filled)
+    assert leg.held == 0
+
+
+async def test_a_refused_account_ends_the_leg_and_the_bot() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    trader = Trader(store, ScriptedAccount(clock, lambda _: AccountRefusedError("bad key")), advancing(MARKETS))
+    with pytest.raises(AccountRefusedError):
+        await trader.execute(IDENTITY, "buy")
+    assert (await buy_leg(store)).state == "not_sent"
+
+
+async def test_past_its_time_a_leg_is_not_sent() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found)
+    clock.time += 60_000_000
+    await Trader(store, account, advancing(MARKETS)).execute(IDENTITY, "buy")
+    leg = await buy_leg(store)
+    assert account.posts == []
+    assert (leg.state, leg.held) == ("not_sent", Decimal(0))
+
+
+async def test_an_order_that_cannot_be_told_from_others_holds_the_arbitrage() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    await store.start_sending(IDENTITY, "sell")
+    sold = report(order_of(await buy_leg_sending(store)), "0")
+    account = ScriptedAccount(clock, unknown, [lambda _: OutcomeUnknownError("two matches")])
+    trader = Trader(store, account, advancing(MARKETS))
+    await store.finish_leg(IDENTITY, "sell", sold, advancing(MARKETS))
+    await trader.resolve(IDENTITY, await buy_leg(store))
+    arbitrage = await store.arbitrage(IDENTITY)
+    assert isinstance(arbitrage, Arbitrage)
+    assert (arbitrage.state, arbitrage.reason) == ("held", "ambiguous_order")
+
+
+async def buy_leg_sending(store: MemoryTradeStore) -> Leg:
+    leg = await store.start_sending(IDENTITY, "buy")
+    assert leg is not None
+    return leg
