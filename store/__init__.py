@@ -1,0 +1,1 @@
+"""Shared state of all bots in MongoDB, under a port with a second adapter in memory."""

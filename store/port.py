@@ -5,7 +5,6 @@ connection the newest state is delivered again, states in between may be skipped
 """
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol
 
@@ -13,7 +12,10 @@ from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
 from market.feeds import FeedState
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
+from market.reservations import BalanceRow, Reservation, ReservationResult
 from market.settings import Settings
+
+__all__ = ["Advance", "BalanceRow", "Balances", "Reservation", "ReservationResult", "TradeStore"]
 
 Balances = dict[str, dict[str, Decimal]]
 """Exchange → currency → amount."""
@@ -21,48 +23,6 @@ Balances = dict[str, dict[str, Decimal]]
 Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 """(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
 more leg to send. Pure; `store` holds the balance for a leg that was added, or ends it as `held` where it is lacking."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """One bot's wish to reserve its own leg of an opportunity.
-
-    `leg.amount` is this bot's maximum. The matched amount of the arbitrage is the smaller of both wishes, floored to
-    `amount_step` (coarse enough for both exchanges); a leg then orders floor(matched × `leg_factor`, `leg_step`).
-    """
-
-    opportunity: Opportunity
-    leg: Leg
-    hold_currency: str
-    hold_per_unit: Decimal
-    """Of `hold_currency` per unit of the leg's amount: limit price and fee to buy, 1 (and any base fee) to sell."""
-    amount_step: Decimal
-    leg_factor: Decimal
-    """1, or less where a fee taken in base would otherwise leave the two legs unequal."""
-    leg_step: Decimal
-    minimum_amount: Decimal
-    """Least matched amount that both exchanges take."""
-    displayed_amount: Decimal
-    """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True)
-class ReservationResult:
-    """The arbitrage as it stands, or why not (a `Refusal` reason)."""
-
-    arbitrage: Arbitrage | None
-    refusal: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BalanceRow:
-    """What the bots may still use (`free`) and what open legs hold, of one currency on one exchange."""
-
-    exchange: str
-    currency: str
-    free: Decimal
-    held: Decimal
 
 
 class TradeStore(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services import embedded_kafka
+from tests.services import embedded_kafka, embedded_mongodb
 
 
 @pytest.fixture(scope="session")
@@ -12,3 +12,10 @@ def kafka_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """host:port of a real broker without topics, shared by the whole session: use topics or keys of your own."""
     with embedded_kafka(tmp_path_factory.mktemp("kafka")) as process:
         yield process.address
+
+
+@pytest.fixture(scope="session")
+def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real replica set of one node, shared by the whole session: use a database of your own."""
+    with embedded_mongodb(tmp_path_factory.mktemp("mongodb")) as process:
+        yield process.uri

@@ -11,6 +11,8 @@ from launch.errors import CannotStartError
 from launch.home import home_folder
 from launch.jars import broker_classpath
 from launch.prerequisites import checked_java
+from store.embedded_mongod import EmbeddedMongod, MongodProcess, mongod_program, running_mongod
+from store.errors import StoreError
 from streams.embedded_broker import BrokerProcess, EmbeddedBroker, free_ports, running_broker, wait_ready
 
 START_SECONDS = 60.0
@@ -33,4 +35,24 @@ def embedded_kafka(home: Path) -> Iterator[BrokerProcess]:
     """As `kafka_process`, and ready; for fixtures that run outside an event loop."""
     with kafka_process(home) as process:
         asyncio.run(wait_ready(process.address, START_SECONDS))
+        yield process
+
+
+@contextmanager
+def mongod_process(home: Path) -> Iterator[MongodProcess]:
+    """A started mongod with its data below `home`, stopped at the end; the caller awaits `wait_ready`."""
+    try:
+        mongod_program()
+    except StoreError as reason:
+        pytest.skip(str(reason))
+    (port,) = free_ports(1)
+    with running_mongod(EmbeddedMongod(home, port)) as process:
+        yield process
+
+
+@contextmanager
+def embedded_mongodb(home: Path) -> Iterator[MongodProcess]:
+    """As `mongod_process`, and primary; for fixtures that run outside an event loop."""
+    with mongod_process(home) as process:
+        asyncio.run(process.mongod.wait_ready(START_SECONDS))
         yield process

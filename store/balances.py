@@ -1,0 +1,74 @@
+"""Balance rows, and what the exchanges reported before and after a session."""
+
+from decimal import Decimal
+from typing import Literal
+
+from pymongo import ASCENDING
+from pymongo.errors import DuplicateKeyError
+
+from market.money import ZERO
+from market.reservations import BalanceRow
+from store.client import Client, Database, Document, Session, in_transaction, translated_errors
+from store.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of
+from store.port import Balances
+from store.rows import balance_of, balance_update
+
+
+class BalanceBook:
+    """Of one session in one database."""
+
+    def __init__(self, client: Client, database: Database, session_id: str) -> None:
+        self._client = client
+        self._database = database
+        self._session_id = session_id
+
+    async def replace(
+        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+    ) -> None:
+        """What the exchange reported; holds of open legs stay held."""
+
+        async def step(session: Session) -> None:
+            found = self._database[BALANCES].find({"exchange": exchange}, session=session)
+            held = {row.currency: row.held for row in [balance_of(document) async for document in found]}
+            currencies = sorted(held.keys() | balances.keys())
+            updates = [
+                balance_update(BalanceRow(exchange, name, balances.get(name, ZERO) - held_now, held_now))
+                for name, held_now in ((name, held.get(name, ZERO)) for name in currencies)
+            ]
+            if updates:
+                await self._database[BALANCES].bulk_write(updates, session=session)
+
+        with translated_errors():
+            await in_transaction(self._client, step)
+            if moment != "now":
+                await self._record(exchange, balances, moment)
+
+    async def rows(self) -> list[BalanceRow]:
+        """By exchange and currency."""
+        with translated_errors():
+            found = self._database[BALANCES].find().sort([("exchange", ASCENDING), ("currency", ASCENDING)])
+            return [balance_of(document) async for document in found]
+
+    async def of_session(self) -> tuple[Balances, Balances]:
+        """(before, after)."""
+        before: Balances = {}
+        after: Balances = {}
+        with translated_errors():
+            async for document in self._database[SESSION_BALANCES].find({"session_id": self._session_id}):
+                for moment, record in (("before", before), ("after", after)):
+                    if moment in document:
+                        record[str(document["exchange"])] = amounts_of(document[moment])
+        return before, after
+
+    async def _record(self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "after"]) -> None:
+        """`after` may be taken again, `before` may not: trading has begun since."""
+        key = f"{self._session_id}|{exchange}"
+        names = {"session_id": self._session_id, "exchange": exchange}
+        first_only: Document = {moment: {"$exists": False}} if moment == "before" else {}
+        try:
+            await self._database[SESSION_BALANCES].update_one(
+                {"_id": key, **first_only}, {"$set": {moment: amounts_document(balances), **names}}, upsert=True
+            )
+        except DuplicateKeyError:
+            # recorded before: the filter matched nothing, so the upsert tried to insert the same id
+            return

@@ -1,0 +1,16 @@
+"""Making a database ready for a session."""
+
+from market.session import Session
+from market.settings import Settings
+from store.client import check_reachable
+from store.trades import open_store
+
+
+async def prepare_database(session: Session, settings: Settings) -> Settings:
+    """Collections, indexes, and `settings` as the first version unless there are any; those in force.
+
+    Raises StoreUnavailableError within 3 s where MongoDB is not reached, StoreError where its address is none.
+    """
+    await check_reachable(session.mongodb)
+    async with await open_store(session) as store:
+        return await store.create_settings(settings)

@@ -1,0 +1,54 @@
+"""The collections of a database, their indexes, and the one row that every reservation counts on."""
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo.errors import CollectionInvalid
+
+from store.client import Database
+from store.documents import (
+    ARBITRAGES,
+    BALANCES,
+    CLAIMS,
+    COLLECTIONS,
+    FILLS,
+    OPPORTUNITIES,
+    REFUSALS,
+    SESSION_CLAIM,
+    SETTINGS_VERSIONS,
+)
+
+LIQUIDITY_SECONDS = 3_600
+"""How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
+
+_NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
+
+INDEXES: dict[str, list[IndexModel]] = {
+    OPPORTUNITIES: [IndexModel(_NEWEST_FIRST)],
+    ARBITRAGES: [
+        IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([("session_id", ASCENDING), ("state", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel(_NEWEST_FIRST),
+    ],
+    REFUSALS: [IndexModel(_NEWEST_FIRST), IndexModel([("reason", ASCENDING), *_NEWEST_FIRST])],
+    FILLS: [IndexModel([("session_id", ASCENDING), *_NEWEST_FIRST])],
+    BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
+    # pairs, half reservations and the counter have no date and stay
+    CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
+    SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
+}
+
+
+async def lay_out(database: Database) -> None:
+    """Make what is missing; many processes may do so at once. Transactions cannot wait for collections to be made."""
+    known = set(await database.list_collection_names())
+    for name in COLLECTIONS:
+        if name not in known:
+            try:
+                await database.create_collection(name)
+            except CollectionInvalid:
+                # another process was faster
+                continue
+    for name, indexes in INDEXES.items():
+        await database[name].create_indexes(indexes)
+    await database[CLAIMS].update_one(
+        {"_id": SESSION_CLAIM}, {"$setOnInsert": {"open_arbitrages": 0, "stopped": None}}, upsert=True
+    )

@@ -1,0 +1,142 @@
+"""The life of a reserved leg, from sending to its fills in the books: pure, used by both adapters."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
+from market.money import ZERO
+from market.orders import Fill, OrderReport
+from market.reservations import SEND_WITHIN, Rows, fill_key, held_currency
+from market.settings import Settings
+from store.port import Advance
+
+
+def sending(arbitrage: Arbitrage, role: LegRole, now: int) -> Arbitrage:
+    """After the one step that allows a leg to be posted: `sending`, or `not_sent` past `send_by`.
+
+    The same arbitrage where the step was taken before or is not due.
+    """
+    leg = arbitrage.leg(role)
+    if leg is None or leg.state != "reserved" or arbitrage.state not in ("reserved", "single_leg"):
+        return arbitrage
+    if now > arbitrage.send_by:
+        return _with_leg(arbitrage, replace(leg, state="not_sent"))
+    sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": now}))
+    if "sent" in sent.times or any(one.state == "reserved" for one in sent.legs):
+        return sent
+    return replace(sent, times=sent.times | {"sent": now})
+
+
+def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
+    """The leg, where the step that was just taken allows it to be posted."""
+    leg = arbitrage.leg(role)
+    return leg if leg is not None and leg.state == "sending" else None
+
+
+def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, now: int) -> Arbitrage:
+    """The exchange knows the order; the same arbitrage where that was noted before."""
+    leg = arbitrage.leg(role)
+    if leg is None or leg.state != "sending" or leg.exchange_order_id is not None:
+        return arbitrage
+    known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": now})
+    return _with_leg(arbitrage, known)
+
+
+def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance) -> Rows:
+    """The rows once nothing more of the leg can fill; the same rows where the books have all of it already.
+
+    Raises LookupError where there is no such leg.
+    """
+    arbitrage = rows.arbitrage
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    if arbitrage is None or leg is None:
+        raise LookupError(f"arbitrage {rows.opportunity.opportunity_id} has no {role} leg")
+    is_open = arbitrage.state in OPEN_STATES
+    is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
+    fills = _new_fills(rows, report)
+    is_booked = "done" in leg.times
+    if arbitrage.state == "half_reserved" or (is_booked and not fills and not is_stuck):
+        return rows
+    closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
+    closed = _with_filled_time(closed, rows.now)
+    booked = replace(_booked(rows, leg, fills), arbitrage=closed)
+    if not is_open:
+        # its end was decided without these fills: somebody must look at it
+        return replace(booked, arbitrage=replace(closed, state="held", reason="late_fill"))
+    if all(one.is_final for one in closed.legs):
+        return _followed(booked, closed, advance(closed, settings, rows.now))
+    return booked
+
+
+def _new_fills(rows: Rows, report: OrderReport | None) -> tuple[Fill, ...]:
+    reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
+    return tuple(fill for key, fill in reported.items() if key not in rows.known_fills)
+
+
+def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
+    order_id = leg.exchange_order_id or (report.exchange_order_id if report is not None else None) or None
+    return replace(
+        leg,
+        state="not_sent" if report is None and leg.state != "done" else "done",
+        exchange_order_id=order_id,
+        fills=leg.fills + fills,
+        held=ZERO,
+        times={"done": now} | leg.times,
+    )
+
+
+def _booked(rows: Rows, leg: Leg, fills: tuple[Fill, ...]) -> Rows:
+    """The hold given back, then each fill's flows taken from and added to what is free."""
+    after = rows.with_hold(leg, -leg.held) if leg.held else rows
+    for fill in fills:
+        sign = 1 if leg.side == "buy" else -1
+        for currency, amount in (
+            (leg.base, sign * fill.amount),
+            (leg.quote_currency, -sign * fill.cost),
+            (fill.fee_currency, -fill.fee),
+        ):
+            row = after.balance(leg.exchange, currency)
+            after = after.with_balance(replace(row, free=row.free + amount))
+    return replace(after, booked=fills)
+
+
+def _followed(rows: Rows, before: Arbitrage, following: Arbitrage) -> Rows:
+    """The rows with what `advance` said: an end, or a further leg with its hold."""
+    after = replace(rows, arbitrage=following)
+    for leg in following.legs[len(before.legs) :]:
+        needed = _hold_needed(leg)
+        if after.balance(leg.exchange, held_currency(leg)).free < needed:
+            after = replace(rows, arbitrage=replace(before, state="held", reason="insufficient_balance"))
+            break
+        after = _reserved(after, replace(leg, held=needed, times=leg.times | {"reserved": rows.now}))
+    ended = after.arbitrage
+    if ended is None or ended.state in OPEN_STATES:
+        return after
+    return replace(after.ended(), arbitrage=replace(ended, times={"ended": rows.now} | ended.times))
+
+
+def _reserved(rows: Rows, leg: Leg) -> Rows:
+    held = rows.with_hold(leg, leg.held)
+    if held.arbitrage is None:
+        return held
+    return replace(held, arbitrage=replace(_with_leg(held.arbitrage, leg), send_by=rows.now + SEND_WITHIN))
+
+
+def _hold_needed(leg: Leg) -> Decimal:
+    """What an added leg holds, where whoever added it did not say."""
+    if leg.held > 0:
+        return leg.held
+    return leg.amount * leg.limit_price if leg.side == "buy" else Decimal(leg.amount)
+
+
+def _with_leg(arbitrage: Arbitrage, changed: Leg) -> Arbitrage:
+    legs = tuple(changed if leg.role == changed.role else leg for leg in arbitrage.legs)
+    return replace(arbitrage, legs=legs)
+
+
+def _with_filled_time(arbitrage: Arbitrage, now: int) -> Arbitrage:
+    """`filled` is when both first legs were known to be over, at least one of them with a fill."""
+    firsts = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell")]
+    if "filled" in arbitrage.times or not all(leg.is_final for leg in firsts) or not any(leg.fills for leg in firsts):
+        return arbitrage
+    return replace(arbitrage, times=arbitrage.times | {"filled": now})

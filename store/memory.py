@@ -1,0 +1,250 @@
+"""The store in memory, under the contract of the MongoDB one: backtests trade on it. Nothing outlives the process."""
+
+from asyncio import Queue
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Literal
+
+from market import reservations
+from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
+from market.clock import MICROSECONDS, Clock, SystemClock
+from market.feeds import FeedState
+from market.money import ZERO
+from market.opportunities import Opportunity
+from market.orders import Fill, OrderReport
+from market.reservations import (
+    SIDES,
+    BalanceRow,
+    PairRow,
+    Reservation,
+    ReservationResult,
+    Rows,
+    Terms,
+    fill_key,
+    liquidity_key,
+    pair_key,
+)
+from market.settings import Settings
+from store import legs
+from store.errors import StoreError, VersionConflictError
+from store.port import Advance, Balances
+
+LIQUIDITY_ROWS = 10_000
+"""How many quotes' used liquidity is remembered; a quote so many quotes old has expired."""
+
+
+class MemoryTradeStore:
+    """Every method runs without waiting, so each is one transaction. The clock is the server's time."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.opportunities: dict[str, Opportunity] = {}
+        self.refusals: dict[tuple[str, ...], Refusal] = {}
+        self.feed_states: dict[tuple[str, str], FeedState] = {}
+        self.settings_versions: list[tuple[Settings, str]] = []
+        """Every version with who made it, oldest first."""
+        self._clock = clock or SystemClock()
+        self._refusal_ids: set[str] = set()
+        self._arbitrages: dict[str, Arbitrage] = {}
+        self._terms: dict[str, Terms] = {}
+        self._pairs: dict[str, PairRow] = {}
+        self._balances: dict[tuple[str, str], BalanceRow] = {}
+        self._liquidity: dict[str, Decimal] = {}
+        self._half_reserved: dict[str, str | None] = {}
+        self._open_arbitrages = 0
+        self._reservations_open = True
+        self._fills: dict[str, Fill] = {}
+        self._before: Balances = {}
+        self._after: Balances = {}
+        self._watching_arbitrages: set[Queue[Arbitrage]] = set()
+        self._watching_settings: set[Queue[Settings]] = set()
+
+    async def server_now(self) -> int:
+        return self._clock.now()
+
+    async def save_opportunity(self, opportunity: Opportunity) -> bool:
+        is_new = opportunity.opportunity_id not in self.opportunities
+        self.opportunities.setdefault(opportunity.opportunity_id, opportunity)
+        return is_new
+
+    async def refuse(self, refusal: Refusal) -> None:
+        if refusal.refusal_id in self._refusal_ids:
+            return
+        self._refusal_ids.add(refusal.refusal_id)
+        second = str(refusal.refused_at // MICROSECONDS)
+        pair = (refusal.base, refusal.buy_exchange, refusal.sell_exchange)
+        key = (*pair, refusal.exchange, refusal.reason, second)
+        first = self.refusals.get(key)
+        self.refusals[key] = refusal if first is None else replace(first, count=first.count + refusal.count)
+
+    async def reserve(self, reservation: Reservation) -> ReservationResult:
+        before = self._read(reservation.opportunity)
+        after, result = reservations.reserved(before, reservation)
+        self._write(before, after)
+        return result
+
+    async def expire(self, arbitrage_id: str) -> bool:
+        arbitrage = self._arbitrages.get(arbitrage_id)
+        if arbitrage is None:
+            return False
+        before = self._read(arbitrage.opportunity)
+        after = reservations.expired(before)
+        self._write(before, after)
+        return after is not before
+
+    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
+        before = self._known(arbitrage_id)
+        after = legs.sending(before, role, self._clock.now())
+        if after is before:
+            return None
+        self._keep(after)
+        return legs.allowed(after, role)
+
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
+        before = self._known(arbitrage_id)
+        after = legs.acknowledged(before, role, exchange_order_id, self._clock.now())
+        if after is not before:
+            self._keep(after)
+
+    async def finish_leg(
+        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+    ) -> Arbitrage:
+        settings = await self.settings()
+        if settings is None:
+            raise StoreError("there are no settings yet")
+        before = self._read(self._known(arbitrage_id).opportunity)
+        self._write(before, legs.finished(before, role, report, settings, advance))
+        return self._known(arbitrage_id)
+
+    async def open_arbitrages(self) -> list[Arbitrage]:
+        return [arbitrage for arbitrage in self._arbitrages.values() if arbitrage.state in OPEN_STATES]
+
+    async def arbitrages(self) -> list[Arbitrage]:
+        """All of them, open and ended, oldest first."""
+        return list(self._arbitrages.values())
+
+    async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
+        return self._arbitrages.get(arbitrage_id)
+
+    async def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
+        queue: Queue[Arbitrage] = Queue()
+        self._watching_arbitrages.add(queue)
+        try:
+            for arbitrage in await self.open_arbitrages():
+                yield arbitrage
+            while True:
+                yield await queue.get()
+        finally:
+            self._watching_arbitrages.discard(queue)
+
+    async def settings(self) -> Settings | None:
+        return self.settings_versions[-1][0] if self.settings_versions else None
+
+    async def create_settings(self, settings: Settings) -> Settings:
+        if not self.settings_versions:
+            self._keep_settings(settings.model_copy(update={"version": 1}), "start")
+        return self.settings_versions[-1][0]
+
+    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        current = await self.settings()
+        version = 0 if current is None else current.version
+        if version != expected_version or version == 0:
+            raise VersionConflictError(version)
+        following = changed.model_copy(update={"version": version + 1})
+        self._keep_settings(following, who)
+        return following
+
+    async def watch_settings(self) -> AsyncIterator[Settings]:
+        queue: Queue[Settings] = Queue()
+        self._watching_settings.add(queue)
+        try:
+            current = await self.settings()
+            if current is not None:
+                yield current
+            while True:
+                yield await queue.get()
+        finally:
+            self._watching_settings.discard(queue)
+
+    async def stop_reservations(self) -> None:
+        self._reservations_open = False
+
+    async def reservations_open(self) -> bool:
+        return self._reservations_open
+
+    async def set_balances(
+        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+    ) -> None:
+        known = {currency for name, currency in self._balances if name == exchange}
+        for currency in known | balances.keys():
+            held = self._balances[exchange, currency].held if currency in known else ZERO
+            free = balances.get(currency, ZERO) - held
+            self._balances[exchange, currency] = BalanceRow(exchange, currency, free, held)
+        if moment == "before":
+            self._before.setdefault(exchange, dict(balances))
+        elif moment == "after":
+            self._after[exchange] = dict(balances)
+
+    async def balance_rows(self) -> list[BalanceRow]:
+        return [self._balances[key] for key in sorted(self._balances)]
+
+    async def session_balances(self) -> tuple[Balances, Balances]:
+        return dict(self._before), dict(self._after)
+
+    async def fills(self) -> list[Fill]:
+        return list(self._fills.values())
+
+    async def save_feed_state(self, state: FeedState) -> None:
+        self.feed_states[state.exchange, state.symbol] = state
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def _known(self, arbitrage_id: str) -> Arbitrage:
+        arbitrage = self._arbitrages.get(arbitrage_id)
+        if arbitrage is None:
+            raise LookupError(f"there is no arbitrage {arbitrage_id}")
+        return arbitrage
+
+    def _keep_settings(self, settings: Settings, who: str) -> None:
+        self.settings_versions.append((settings, who))
+        for queue in self._watching_settings:
+            queue.put_nowait(settings)
+
+    def _read(self, opportunity: Opportunity) -> Rows:
+        used = {key: self._liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
+        return Rows(
+            now=self._clock.now(),
+            opportunity=opportunity,
+            reservations_open=self._reservations_open,
+            open_arbitrages=self._open_arbitrages,
+            arbitrage=self._arbitrages.get(opportunity.opportunity_id),
+            terms=self._terms.get(opportunity.opportunity_id),
+            pair=self._pairs.get(pair_key(opportunity), PairRow()),
+            balances=self._balances,
+            liquidity=used,
+            half_reserved=self._half_reserved,
+            known_fills=self._fills.keys(),
+        )
+
+    def _write(self, before: Rows, after: Rows) -> None:
+        if after is before or after.arbitrage is None:
+            return
+        opportunity_id = after.arbitrage.arbitrage_id
+        self._terms.pop(opportunity_id, None)
+        if after.terms is not None:
+            self._terms[opportunity_id] = after.terms
+        self._open_arbitrages = after.open_arbitrages
+        self._pairs[pair_key(after.opportunity)] = after.pair
+        self._balances = dict(after.balances)
+        self._liquidity.update(after.liquidity)
+        while len(self._liquidity) > LIQUIDITY_ROWS:
+            del self._liquidity[next(iter(self._liquidity))]
+        self._half_reserved = dict(after.half_reserved)
+        self._fills.update((fill_key(fill), fill) for fill in after.booked)
+        self._keep(after.arbitrage)
+
+    def _keep(self, arbitrage: Arbitrage) -> None:
+        self._arbitrages[arbitrage.arbitrage_id] = arbitrage
+        for queue in self._watching_arbitrages:
+            queue.put_nowait(arbitrage)

@@ -1,0 +1,207 @@
+"""The rows of one step of an arbitrage, read and written within one transaction."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pymongo import InsertOne, UpdateOne
+
+from market.arbitrages import Arbitrage
+from market.money import ZERO
+from market.opportunities import Opportunity
+from market.reservations import (
+    SIDES,
+    BalanceRow,
+    PairRow,
+    Rows,
+    fill_key,
+    half_key,
+    liquidity_key,
+    pair_key,
+)
+from store.client import Database, Document, Session
+from store.documents import (
+    ARBITRAGES,
+    BALANCES,
+    CLAIMS,
+    FILLS,
+    SESSION_CLAIM,
+    amount_of,
+    arbitrage_document,
+    arbitrage_of,
+    date_of,
+    fill_document,
+    integer_of,
+    microseconds_of,
+    stored_amount,
+    terms_document,
+    terms_of,
+    text_or_none,
+)
+from store.errors import StoreError
+
+PAIR, LIQUIDITY, HALF = "pair|", "liquidity|", "half|"
+CLAIM_FIELDS = {"now": "$$NOW", "open_arbitrages": 1, "stopped": 1, "arbitrage_id": 1, "reserved_at": 1, "used": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArbitrage:
+    """An arbitrage with what the store adds to it; `now` is the server's time of the read."""
+
+    arbitrage: Arbitrage
+    session_id: str
+    revision: int
+    created_at: int
+    now: int
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """The rows, and the arbitrage's own document where there is one."""
+
+    rows: Rows
+    stored: StoredArbitrage | None
+
+
+async def read_arbitrage(
+    database: Database, arbitrage_id: str, session: Session | None = None
+) -> StoredArbitrage | None:
+    """As it stands, with the server's time."""
+    pipeline = [{"$match": {"_id": arbitrage_id}}, {"$set": {"now": "$$NOW"}}]
+    async for document in database[ARBITRAGES].aggregate(pipeline, session=session):
+        return StoredArbitrage(
+            arbitrage_of(document),
+            str(document["session_id"]),
+            integer_of(document["revision"]),
+            integer_of(document["at"]),
+            microseconds_of(document["now"]),
+            document,
+        )
+    return None
+
+
+async def known_arbitrage(database: Database, arbitrage_id: str, session: Session | None = None) -> StoredArbitrage:
+    """Raises LookupError where there is none."""
+    stored = await read_arbitrage(database, arbitrage_id, session)
+    if stored is None:
+        raise LookupError(f"there is no arbitrage {arbitrage_id}")
+    return stored
+
+
+async def read_rows(
+    database: Database,
+    session: Session,
+    session_id: str,
+    opportunity: Opportunity,
+    stored: StoredArbitrage | None,
+    fill_keys: Iterable[str] = (),
+) -> StoredRows:
+    """All rows of `opportunity`; `fill_keys` are looked up in the ledger."""
+    claims = await _claims(database, session, opportunity)
+    counter = claims.get(SESSION_CLAIM)
+    if counter is None:
+        raise StoreError("The database was not prepared: the session's counter is missing.")
+    pair = claims.get(PAIR + pair_key(opportunity), {})
+    terms = None if stored is None else stored.document.get("terms")
+    rows = Rows(
+        now=microseconds_of(counter["now"]),
+        opportunity=opportunity,
+        reservations_open=counter.get("stopped") != session_id,
+        open_arbitrages=integer_of(counter.get("open_arbitrages")),
+        arbitrage=None if stored is None else stored.arbitrage,
+        terms=terms_of(terms) if isinstance(terms, dict) else None,
+        pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
+        balances=await _balances(database, session, opportunity),
+        liquidity={
+            key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
+            for key in (liquidity_key(opportunity, side) for side in SIDES)
+        },
+        half_reserved={
+            key: text_or_none(claims.get(HALF + key, {}).get("arbitrage_id"))
+            for key in (half_key(opportunity, side) for side in SIDES)
+        },
+        known_fills=await _known_fills(database, session, tuple(fill_keys)),
+    )
+    return StoredRows(rows, stored)
+
+
+async def write_rows(database: Database, session: Session, session_id: str, read: StoredRows, after: Rows) -> None:
+    """What changed, and nothing else: rows that were only read do not meet other transactions."""
+    before, stored = read.rows, read.stored
+    if after is before or after.arbitrage is None:
+        return
+    if stored is None:
+        own = {"session_id": session_id, "revision": 1, "at": after.now}
+    else:
+        own = {"session_id": stored.session_id, "revision": stored.revision + 1, "at": stored.created_at}
+    document = arbitrage_document(after.arbitrage) | own
+    if after.terms is not None:
+        document["terms"] = terms_document(after.terms)
+    await database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, upsert=True, session=session)
+    if balances := _changed_balances(before, after):
+        await database[BALANCES].bulk_write(balances, session=session)
+    if claims := _changed_claims(before, after):
+        await database[CLAIMS].bulk_write(claims, session=session)
+    if after.booked:
+        ledger = {"arbitrage_id": document["_id"], "session_id": own["session_id"]}
+        entries = [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in after.booked]
+        await database[FILLS].bulk_write(entries, session=session)
+
+
+def balance_of(document: Document) -> BalanceRow:
+    return BalanceRow(
+        str(document["exchange"]),
+        str(document["currency"]),
+        amount_of(document["free"]),
+        amount_of(document["held"]),
+    )
+
+
+def balance_update(row: BalanceRow) -> UpdateOne:
+    amounts = {"free": stored_amount(row.free), "held": stored_amount(row.held)}
+    names = {"exchange": row.exchange, "currency": row.currency}
+    return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names}, upsert=True)
+
+
+async def _claims(database: Database, session: Session, opportunity: Opportunity) -> dict[str, Document]:
+    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity)]
+    for side in SIDES:
+        keys += [LIQUIDITY + liquidity_key(opportunity, side), HALF + half_key(opportunity, side)]
+    found = database[CLAIMS].find({"_id": {"$in": keys}}, CLAIM_FIELDS, session=session)
+    return {str(document["_id"]): document async for document in found}
+
+
+async def _balances(
+    database: Database, session: Session, opportunity: Opportunity
+) -> dict[tuple[str, str], BalanceRow]:
+    exchanges = [opportunity.buy.exchange, opportunity.sell.exchange]
+    found = database[BALANCES].find({"exchange": {"$in": exchanges}}, session=session)
+    rows = [balance_of(document) async for document in found]
+    return {(row.exchange, row.currency): row for row in rows}
+
+
+async def _known_fills(database: Database, session: Session, keys: tuple[str, ...]) -> frozenset[str]:
+    if not keys:
+        return frozenset()
+    found = database[FILLS].find({"_id": {"$in": list(keys)}}, {"_id": 1}, session=session)
+    return frozenset([str(document["_id"]) async for document in found])
+
+
+def _changed_balances(before: Rows, after: Rows) -> list[UpdateOne]:
+    return [balance_update(row) for key, row in after.balances.items() if before.balances.get(key) != row]
+
+
+def _changed_claims(before: Rows, after: Rows) -> list[UpdateOne]:
+    changes: list[tuple[str, Document]] = []
+    if after.open_arbitrages != before.open_arbitrages:
+        changes.append((SESSION_CLAIM, {"open_arbitrages": after.open_arbitrages}))
+    if after.pair != before.pair:
+        pair: Document = {"arbitrage_id": after.pair.arbitrage_id, "reserved_at": after.pair.reserved_at}
+        changes.append((PAIR + pair_key(after.opportunity), pair))
+    for key, used in after.liquidity.items():
+        if used != before.liquidity.get(key):
+            changes.append((LIQUIDITY + key, {"used": stored_amount(used), "used_at": date_of(after.now)}))
+    for key, arbitrage_id in after.half_reserved.items():
+        if arbitrage_id != before.half_reserved.get(key):
+            changes.append((HALF + key, {"arbitrage_id": arbitrage_id}))
+    return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]

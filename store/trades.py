@@ -1,0 +1,276 @@
+"""The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from decimal import Decimal
+from functools import partial
+from types import TracebackType
+from typing import Literal, Self
+
+from pymongo import ASCENDING
+from pymongo.errors import DuplicateKeyError
+
+from market import reservations
+from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
+from market.feeds import FeedState
+from market.opportunities import Opportunity
+from market.orders import Fill, OrderReport
+from market.reservations import BalanceRow, Reservation, ReservationResult, Rows, fill_key
+from market.session import Session as MarketSession
+from market.settings import Settings
+from store import legs
+from store.balances import BalanceBook
+from store.client import QUICK, Client, Document, Session, connected, database_of, in_transaction, translated_errors
+from store.documents import (
+    ARBITRAGES,
+    CLAIMS,
+    FEEDS,
+    FILLS,
+    OPPORTUNITIES,
+    REFUSALS,
+    SESSION_CLAIM,
+    arbitrage_document,
+    arbitrage_of,
+    feed_document,
+    fill_of,
+    opportunity_document,
+    refusal_document,
+)
+from store.errors import StoreError
+from store.indexes import lay_out
+from store.port import Advance, Balances
+from store.rows import StoredArbitrage, known_arbitrage, read_arbitrage, read_rows, write_rows
+from store.server_time import server_now
+from store.settings import SettingsHistory
+from store.watching import follow, patiently
+
+OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
+
+
+async def open_store(session: MarketSession) -> "MongoTradeStore":
+    """The store of `session`, its database prepared; close it, or use it in `async with`.
+
+    Raises StoreUnavailableError where MongoDB is not reached, StoreError where its address is none.
+    """
+    store = MongoTradeStore(connected(session.mongodb), session.database, session.session_id)
+    try:
+        await store.prepare()
+    except BaseException:
+        await store.close()
+        raise
+    return store
+
+
+class MongoTradeStore:
+    """`TradeStore` in one database; many processes share it."""
+
+    def __init__(self, client: Client, database: str, session_id: str) -> None:
+        self._client = client
+        self._database = database_of(client, database)
+        self._session_id = session_id
+        self._settings = SettingsHistory(client, self._database)
+        self._balances = BalanceBook(client, self._database, session_id)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def prepare(self) -> None:
+        """Collections and indexes, where they are missing."""
+        with translated_errors():
+            await lay_out(self._database)
+
+    async def close(self) -> None:
+        self._client.close()
+
+    async def server_now(self) -> int:
+        with translated_errors():
+            return await server_now(self._database)
+
+    async def save_opportunity(self, opportunity: Opportunity) -> bool:
+        document = opportunity_document(opportunity)
+        with translated_errors():
+            written = await self._database[OPPORTUNITIES].update_one(
+                {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True
+            )
+        return written.upserted_id is not None
+
+    async def refuse(self, refusal: Refusal) -> None:
+        document = refusal_document(refusal)
+        count = document.pop("count")
+        known = {"_id": document["_id"], "refusal_ids": {"$ne": refusal.refusal_id}}
+        counted: Document = {"$inc": {"count": count}, "$push": {"refusal_ids": refusal.refusal_id}}
+        with translated_errors():
+            try:
+                await self._database[REFUSALS].update_one(known, counted | {"$setOnInsert": document}, upsert=True)
+            except DuplicateKeyError:
+                # counted before, so that the filter matched nothing; or another bot's insert came between
+                await self._database[REFUSALS].update_one(known, counted)
+
+    async def reserve(self, reservation: Reservation) -> ReservationResult:
+        opportunity = reservation.opportunity
+
+        async def step(session: Session) -> ReservationResult:
+            stored = await read_arbitrage(self._database, opportunity.opportunity_id, session)
+            read = await read_rows(self._database, session, self._session_id, opportunity, stored)
+            after, result = reservations.reserved(read.rows, reservation)
+            await write_rows(self._database, session, self._session_id, read, after)
+            return result
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def expire(self, arbitrage_id: str) -> bool:
+        async def step(session: Session) -> bool:
+            stored = await read_arbitrage(self._database, arbitrage_id, session)
+            if stored is None:
+                return False
+            before, after = await self._step(session, stored, (), reservations.expired)
+            return after is not before
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
+        def sending(stored: StoredArbitrage) -> Arbitrage:
+            return legs.sending(stored.arbitrage, role, stored.now)
+
+        before, after = await self._guarded(arbitrage_id, sending)
+        return None if after is before else legs.allowed(after, role)
+
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
+        def acknowledged(stored: StoredArbitrage) -> Arbitrage:
+            return legs.acknowledged(stored.arbitrage, role, exchange_order_id, stored.now)
+
+        await self._guarded(arbitrage_id, acknowledged)
+
+    async def finish_leg(
+        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+    ) -> Arbitrage:
+        reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
+
+        async def step(session: Session) -> Arbitrage:
+            stored = await known_arbitrage(self._database, arbitrage_id, session)
+            settings = await self._settings.current(session)
+            if settings is None:
+                raise StoreError("there are no settings yet")
+
+            def finished(rows: Rows) -> Rows:
+                return legs.finished(rows, role, report, settings, advance)
+
+            _, after = await self._step(session, stored, reported, finished)
+            return after.arbitrage or stored.arbitrage
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def open_arbitrages(self) -> list[Arbitrage]:
+        return await self._open_or_among(())
+
+    async def session_arbitrages(self) -> list[Arbitrage]:
+        """All that began in this session, oldest first."""
+        with translated_errors():
+            found = self._database[ARBITRAGES].find({"session_id": self._session_id})
+            return [arbitrage_of(document) async for document in found.sort(OLDEST_FIRST)]
+
+    async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
+        with translated_errors():
+            document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
+        return None if document is None else arbitrage_of(document)
+
+    async def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
+        """Those open at first, then each change; where history was lost, those open now or when last told of."""
+        told_open: set[str] = set()
+        async for change in follow(self._database[ARBITRAGES]):
+            if change is None:
+                changed = await patiently(partial(self._open_or_among, told_open))
+            else:
+                document = change.get("fullDocument")
+                changed = [arbitrage_of(document)] if isinstance(document, dict) else []
+            for arbitrage in changed:
+                if arbitrage.state in OPEN_STATES:
+                    told_open.add(arbitrage.arbitrage_id)
+                else:
+                    told_open.discard(arbitrage.arbitrage_id)
+                yield arbitrage
+
+    async def settings(self) -> Settings | None:
+        return await self._settings.current()
+
+    async def create_settings(self, settings: Settings) -> Settings:
+        return await self._settings.create(settings)
+
+    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        return await self._settings.change(changed, expected_version, who)
+
+    def watch_settings(self) -> AsyncIterator[Settings]:
+        return self._settings.watch()
+
+    async def stop_reservations(self) -> None:
+        with translated_errors():
+            await self._database[CLAIMS].update_one({"_id": SESSION_CLAIM}, {"$set": {"stopped": self._session_id}})
+
+    async def reservations_open(self) -> bool:
+        with translated_errors():
+            stopped = await self._database[CLAIMS].find_one({"_id": SESSION_CLAIM, "stopped": self._session_id})
+        return stopped is None
+
+    async def set_balances(
+        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+    ) -> None:
+        await self._balances.replace(exchange, balances, moment)
+
+    async def balance_rows(self) -> list[BalanceRow]:
+        return await self._balances.rows()
+
+    async def session_balances(self) -> tuple[Balances, Balances]:
+        return await self._balances.of_session()
+
+    async def fills(self) -> list[Fill]:
+        with translated_errors():
+            found = self._database[FILLS].find({"session_id": self._session_id})
+            return [fill_of(document) async for document in found.sort(OLDEST_FIRST)]
+
+    async def save_feed_state(self, state: FeedState) -> None:
+        document = feed_document(state)
+        with translated_errors():
+            feeds = self._database[FEEDS].with_options(write_concern=QUICK)
+            await feeds.replace_one({"_id": document["_id"]}, document, upsert=True)
+
+    async def _open_or_among(self, arbitrage_ids: Iterable[str]) -> list[Arbitrage]:
+        wanted = {"$or": [{"state": {"$in": list(OPEN_STATES)}}, {"_id": {"$in": list(arbitrage_ids)}}]}
+        with translated_errors():
+            found = self._database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)
+            return [arbitrage_of(document) async for document in found]
+
+    async def _step(
+        self, session: Session, stored: StoredArbitrage, fill_keys: tuple[str, ...], decide: Callable[[Rows], Rows]
+    ) -> tuple[Rows, Rows]:
+        """The rows before and after `decide`, written within the transaction of `session`."""
+        opportunity = stored.arbitrage.opportunity
+        read = await read_rows(self._database, session, self._session_id, opportunity, stored, fill_keys)
+        after = decide(read.rows)
+        await write_rows(self._database, session, self._session_id, read, after)
+        return read.rows, after
+
+    async def _guarded(
+        self, arbitrage_id: str, decide: Callable[[StoredArbitrage], Arbitrage]
+    ) -> tuple[Arbitrage, Arbitrage]:
+        """The arbitrage before and after `decide`, written only over the revision that was read."""
+        with translated_errors():
+            while True:
+                stored = await known_arbitrage(self._database, arbitrage_id)
+                after = decide(stored)
+                if after is stored.arbitrage or await self._replaced(stored, after):
+                    return stored.arbitrage, after
+
+    async def _replaced(self, stored: StoredArbitrage, after: Arbitrage) -> bool:
+        own = {name: value for name, value in stored.document.items() if name in ("session_id", "at", "terms")}
+        document = arbitrage_document(after) | own | {"revision": stored.revision + 1}
+        written = await self._database[ARBITRAGES].replace_one(
+            {"_id": document["_id"], "revision": stored.revision}, document
+        )
+        return written.matched_count == 1

@@ -1,0 +1,48 @@
+"""Stores to test: the one in memory, and MongoDB's in a database of the test's own."""
+
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+
+from market.clock import MICROSECONDS
+from store.client import connected
+from store.memory import MemoryTradeStore
+from store.port import TradeStore
+from store.trades import MongoTradeStore
+
+
+class SteppedClock:
+    """Stands still until moved; sleeping moves it."""
+
+    def __init__(self) -> None:
+        self.time = 1_700_000_000 * MICROSECONDS
+
+    def now(self) -> int:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += int(seconds * MICROSECONDS)
+
+
+@pytest.fixture
+def database() -> str:
+    return f"test_{uuid4().hex}"
+
+
+@pytest.fixture
+async def mongo_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTradeStore]:
+    client = connected(mongodb_uri)
+    async with MongoTradeStore(client, database, "session-1") as store:
+        await store.prepare()
+        yield store
+        await client.drop_database(database)
+
+
+@pytest.fixture(params=["memory", "mongo"])
+def store(request: pytest.FixtureRequest) -> TradeStore:
+    """Every test of the contract runs on both."""
+    if request.param == "memory":
+        return MemoryTradeStore()
+    mongo: TradeStore = request.getfixturevalue("mongo_store")
+    return mongo
