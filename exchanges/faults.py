@@ -5,8 +5,10 @@ ccxt calls a plain HTTP 400, 403 or 404 "not available"; bitFlyer's every refusa
 """
 
 import re
+import socket
 from typing import Literal
 
+import aiohttp
 import ccxt
 
 from exchanges.errors import (
@@ -101,5 +103,6 @@ def _network_fault(error: ccxt.BaseError, text: str) -> Fault:
     code = _HTTP_CODE.search(text)
     if code is not None:
         return "refused" if code[1].startswith("4") and code[1] != "408" else "unknown"
-    # Refused by the machine before a byte was sent.
-    return "unavailable" if "cannot connect to host" in text or "connect call failed" in text else "unknown"
+    # No connection came about, so not a byte was sent.
+    never_sent = isinstance(error.__cause__, (aiohttp.ClientConnectorError, socket.gaierror))
+    return "unavailable" if never_sent else "unknown"

@@ -250,7 +250,7 @@ class BitflyerGateway:
         book = self.exchange.books[listing.market.symbol]
         rows: dict[Side, list[dict[str, float]]] = {"buy": [], "sell": []}
         for side, ticks, lots in changes:
-            rows[side].append({"price": ticks, "size": float(listing.amount(lots))})
+            rows[side].append({"price": float(listing.price(ticks)), "size": float(listing.amount(lots))})
         bid, ask = book.best("buy") or 0, book.best("sell") or 0
         return {"mid_price": (bid + ask) / 2, "bids": rows["buy"], "asks": rows["sell"]}
 

@@ -1,5 +1,6 @@
 """Kraken's WebSocket v2 `book` channel: depth-limited snapshots and updates, each with a CRC32 of the top ten."""
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from zlib import crc32
@@ -14,14 +15,10 @@ _SIDES: tuple[tuple[str, Side], ...] = (("asks", "sell"), ("bids", "buy"))
 Levels = list[tuple[int, int]]
 
 
-def checksum(listing: Listing, asks: Iterable[tuple[int, int]], bids: Iterable[tuple[int, int]]) -> int:
+def checksum(asks: Iterable[tuple[str, str]], bids: Iterable[tuple[str, str]]) -> int:
     """CRC32 as Kraken defines it: digits of price and amount of ten asks, then ten bids, leading zeros stripped."""
     digits = [
-        (text_of_price + text_of_amount)
-        for side in (list(asks)[:10], list(bids)[:10])
-        for text_of_price, text_of_amount in (
-            (_digits(listing.price_text(t)), _digits(listing.amount_text(n))) for t, n in side
-        )
+        _digits(price) + _digits(amount) for levels in (asks, bids) for price, amount in itertools.islice(levels, 10)
     ]
     return crc32("".join(digits).encode())
 
@@ -44,7 +41,7 @@ class DepthView:
         for name, side in _SIDES:
             levels = self.known.setdefault(side, book.levels(side, self.depth))
             row[name] = [self._level(ticks, lots) for ticks, lots in levels]
-        row["checksum"] = checksum(self.listing, self.known["sell"], self.known["buy"])
+        row["checksum"] = self._checksum()
         return row
 
     def update(self, book: Book) -> dict[str, object] | None:
@@ -61,7 +58,7 @@ class DepthView:
             row[name], self.known[side] = rows, after
         if not changed:
             return None
-        row["checksum"] = checksum(self.listing, self.known["sell"], self.known["buy"])
+        row["checksum"] = self._checksum()
         return row
 
     def _difference(self, before: Levels, after: Levels, side: Side) -> list[dict[str, float]]:
@@ -72,6 +69,13 @@ class DepthView:
         gone = [t for t in old if t not in new and not (is_full and t * sign > worst)]
         rows = [self._level(ticks, 0) for ticks in gone]
         return rows + [self._level(ticks, lots) for ticks, lots in after if old.get(ticks) != lots]
+
+    def _checksum(self) -> int:
+        asks, bids = (
+            [(self.listing.price_text(ticks), self.listing.amount_text(lots)) for ticks, lots in self.known[side]]
+            for _, side in _SIDES
+        )
+        return checksum(asks, bids)
 
     def _level(self, ticks: int, lots: int) -> dict[str, float]:
         return {"price": float(self.listing.price(ticks)), "qty": float(self.listing.amount(lots))}

@@ -1,0 +1,146 @@
+"""What every trading account does, whatever is behind it. Inherit `AccountContract` and give it a `bench`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Protocol
+
+import pytest
+
+from exchanges.errors import OrderRefusedError
+from exchanges.port import TradingAccount
+from market.markets import Market
+from market.money import Amount, Price, floor_to_step
+from market.orders import Fill, OrderReport, Side
+from tests.exchanges.served import order_on
+
+
+class Bench(Protocol):
+    """A funded account on a market whose book stands still while the account trades."""
+
+    @property
+    def account(self) -> TradingAccount: ...
+
+    @property
+    def market(self) -> Market: ...
+
+    def best(self, side: Side) -> tuple[Price, Amount]:
+        """Best bid ("buy") or ask ("sell") with the amount there."""
+        ...
+
+
+@dataclass(frozen=True)
+class Trade:
+    before: dict[str, Decimal]
+    report: OrderReport
+    after: dict[str, Decimal]
+
+
+def balances_after(before: dict[str, Decimal], fills: Iterable[Fill]) -> dict[str, Decimal]:
+    """What must be left, to the last digit."""
+    after = dict(before)
+    for fill in fills:
+        base, quote = fill.symbol.split("/")
+        sign = 1 if fill.side == "buy" else -1
+        after[base] += sign * fill.amount
+        after[quote] -= sign * fill.cost
+        after[fill.fee_currency] -= fill.fee
+    return after
+
+
+class AccountContract:
+    @pytest.fixture
+    def bench(self) -> Bench:
+        raise NotImplementedError("a test class of an account brings its own bench")
+
+    @pytest.mark.parametrize("side", ["buy", "sell"])
+    async def test_fills_whole_within_the_limit(self, bench: Bench, side: Side) -> None:
+        market, limit = bench.market, _limit(bench, side, "0.002")
+        trade = await _traded(bench, side, Decimal("0.5"), at_worst="0.002")
+        assert trade.report.filled == sum(fill.amount for fill in trade.report.fills)
+        for fill in trade.report.fills:
+            assert (fill.exchange, fill.symbol, fill.side) == (market.exchange, market.symbol, side)
+            assert fill.price <= limit if side == "buy" else fill.price >= limit
+            assert fill.fee > 0
+            assert fill.fee_currency == (market.base if market.fee_side == "base" else market.quote_currency)
+
+    @pytest.mark.parametrize("side", ["buy", "sell"])
+    async def test_balances_follow_the_reported_fills(self, bench: Bench, side: Side) -> None:
+        trade = await _traded(bench, side, Decimal("2.5"), at_worst="0.002")
+        assert trade.report.fills
+        assert trade.after == balances_after(trade.before, trade.report.fills)
+
+    async def test_what_the_limit_keeps_out_is_not_filled(self, bench: Bench) -> None:
+        price, amount = bench.best("sell")
+        order = order_on(bench.market, "buy", amount + 1, price)
+        before = await bench.account.balances()
+        report = await bench.account.place(order)
+        assert report.is_final
+        assert report.filled == amount
+        assert {fill.price for fill in report.fills} == {price}
+        assert await bench.account.balances() == balances_after(before, report.fills)
+
+    async def test_an_order_out_of_reach_ends_with_nothing(self, bench: Bench) -> None:
+        price, amount = bench.best("buy")
+        before = await bench.account.balances()
+        report = await bench.account.place(order_on(bench.market, "buy", amount, price))
+        assert (report.is_final, report.filled, report.fills) == (True, 0, ())
+        assert await bench.account.balances() == before
+
+    @pytest.mark.parametrize("reach", ["0", "0.002"])
+    async def test_looking_up_tells_what_placing_told(self, bench: Bench, reach: str) -> None:
+        price = _limit(bench, "buy", reach) if reach != "0" else bench.best("buy")[0]
+        order = order_on(bench.market, "buy", bench.best("sell")[1], price)
+        report = await bench.account.place(order)
+        assert await bench.account.look_up(order) == report
+
+    async def test_an_order_never_sent_is_not_found(self, bench: Bench) -> None:
+        price, amount = bench.best("sell")
+        await bench.account.place(order_on(bench.market, "buy", amount, price))
+        assert await bench.account.look_up(order_on(bench.market, "sell", amount, price)) is None
+
+    async def test_more_than_the_account_has_is_refused(self, bench: Bench) -> None:
+        before = await bench.account.balances()
+        order = order_on(bench.market, "buy", Decimal(1_000), bench.best("sell")[0])
+        with pytest.raises(OrderRefusedError):
+            await bench.account.place(order)
+        assert await bench.account.look_up(order) is None
+        assert await bench.account.balances() == before
+
+    @pytest.mark.parametrize("fault", ["below the least", "between two ticks", "between two lots", "nothing"])
+    async def test_sizes_the_exchange_does_not_take_are_refused(self, bench: Bench, fault: str) -> None:
+        market, (price, amount) = bench.market, bench.best("sell")
+        order = order_on(market, "buy", amount, price)
+        wrong = {
+            "below the least": replace(order, amount=Amount(market.lot_step)),
+            "between two ticks": replace(order, price=Price(price + market.tick_size / 2)),
+            "between two lots": replace(order, amount=Amount(amount + market.lot_step / 2)),
+            "nothing": replace(order, amount=Amount(Decimal(0))),
+        }[fault]
+        with pytest.raises(OrderRefusedError):
+            await bench.account.place(wrong)
+        assert await bench.account.look_up(wrong) is None
+
+    async def test_every_fill_has_its_own_id(self, bench: Bench) -> None:
+        first = await _traded(bench, "buy", Decimal("1.5"), at_worst="0.002")
+        second = await _traded(bench, "sell", Decimal("1.5"), at_worst="0.002")
+        ids = [fill.fill_id for fill in (*first.report.fills, *second.report.fills)]
+        assert len(set(ids)) == len(ids) >= 2
+        assert first.report.exchange_order_id != second.report.exchange_order_id
+
+
+def _limit(bench: Bench, side: Side, at_worst: str) -> Decimal:
+    price, _ = bench.best("sell" if side == "buy" else "buy")
+    reach = 1 + Decimal(at_worst) if side == "buy" else 1 - Decimal(at_worst)
+    return floor_to_step(price * reach, bench.market.tick_size)
+
+
+async def _traded(bench: Bench, side: Side, share_of_best: Decimal, at_worst: str) -> Trade:
+    """Trade a multiple of what the best level shows."""
+    _, shown = bench.best("sell" if side == "buy" else "buy")
+    amount = max(floor_to_step(shown * share_of_best, bench.market.lot_step), bench.market.minimum_amount)
+    before = await bench.account.balances()
+    report = await bench.account.place(order_on(bench.market, side, amount, _limit(bench, side, at_worst)))
+    assert report.is_final
+    assert report.filled == amount
+    return Trade(before, report, await bench.account.balances())

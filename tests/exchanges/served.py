@@ -1,0 +1,68 @@
+"""Simulated exchanges served on a free loopback port, whose prices stand still unless a test steps them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from uuid import uuid4
+
+from aiohttp import web
+
+from exchanges.client import ExchangeConfig, simulated_config
+from exchanges.markets import paper_markets
+from exchanges.simulated.server import SimulatedExchanges
+from market.clock import SystemClock, wall_now
+from market.markets import Market
+from market.money import Amount, Price
+from market.orders import LimitOrder, Side
+
+TRADED = tuple(market for market in paper_markets() if not market.is_fx)
+
+
+@dataclass(frozen=True)
+class Served:
+    world: SimulatedExchanges
+    url: str
+    home: Path
+
+    def config(self, exchange: str) -> ExchangeConfig:
+        return simulated_config(exchange, self.url, self.home)
+
+    def best(self, market: Market, side: Side) -> tuple[Price, Amount]:
+        """Best bid ("buy") or ask ("sell") with its amount."""
+        exchange = self.world.gateways[market.exchange].exchange
+        listing = exchange.listings[market.symbol]
+        [(ticks, lots)] = exchange.books[market.symbol].levels(side, 1)
+        return Price(listing.price(ticks)), Amount(listing.amount(lots))
+
+    def round(self) -> None:
+        """Every exchange steps once."""
+        for _ in self.world.gateways:
+            self.world.step()
+
+
+@asynccontextmanager
+async def served(home: Path, seed: int = 1) -> AsyncIterator[Served]:
+    world = SimulatedExchanges.open(home, seed, SystemClock())
+    runner = web.AppRunner(world.application(), access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield Served(world, f"http://127.0.0.1:{runner.addresses[0][1]}", home)
+    finally:
+        await world.close()
+        await runner.cleanup()
+
+
+def order_on(market: Market, side: Side, amount: Decimal, price: Decimal) -> LimitOrder:
+    """A new order, intended now."""
+    return LimitOrder(
+        client_order_id=str(uuid4()),
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
+        amount=Amount(amount),
+        price=Price(price),
+        intended_at=wall_now(),
+    )

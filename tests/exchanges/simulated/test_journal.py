@@ -1,0 +1,53 @@
+"""The journal: whole lines come back, a torn one was never acknowledged."""
+
+from decimal import Decimal
+from pathlib import Path
+
+from exchanges.simulated.journal import Entry, Journal
+from exchanges.simulated.records import CustomerFill, CustomerOrder
+
+ORDER = CustomerOrder(
+    "o1", 1, "mine", "BTC/USD", "buy", Decimal("0.10000000"), Decimal("60000.1"), True, 5, "done", Decimal("0.1"), 6
+)
+FILL = CustomerFill(
+    "f1",
+    2,
+    "o1",
+    "BTC/USD",
+    "buy",
+    Decimal("60000.1"),
+    Decimal("0.1"),
+    Decimal("6000.0100"),
+    Decimal("6.0000"),
+    "USD",
+    "taker",
+    6,
+)
+
+
+def test_entries_come_back_to_the_digit(tmp_path: Path) -> None:
+    written = [Entry(opening={"USD": Decimal("1000000.0001")}), Entry(orders=(ORDER,), fills=(FILL,))]
+    journal = Journal(tmp_path / "exchanges" / "kraken.jsonl")
+    for entry in written:
+        journal.write(entry)
+    journal.close()
+    again = Journal(tmp_path / "exchanges" / "kraken.jsonl")
+    assert again.entries() == written
+    again.close()
+
+
+def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "kraken.jsonl"
+    journal = Journal(path)
+    journal.write(Entry(orders=(ORDER,), fills=(FILL,)))
+    journal.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+    again = Journal(path)
+    assert again.entries() == [Entry(orders=(ORDER,), fills=(FILL,))]
+    again.write(Entry(orders=(ORDER,)))
+    again.close()
+    assert path.read_bytes().startswith(whole)
+    last = Journal(path)
+    assert last.entries()[1:] == [Entry(orders=(ORDER,))]
+    last.close()

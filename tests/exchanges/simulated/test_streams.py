@@ -1,0 +1,138 @@
+"""Books through ccxt.pro's own streams, and bitFlyer's Lightstream by hand, equal the books that stand there."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from exchanges.client import make_exchange
+from exchanges.simulated.kraken_book import checksum
+from market.markets import Market
+from market.money import decimal_of
+from market.orders import Side
+from tests.exchanges.served import TRADED, Served, served
+
+Levels = dict[Decimal, Decimal]
+DEADLINE = 20
+
+
+@pytest.fixture
+async def outside(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as running:
+        yield running
+
+
+def standing(outside: Served, market: Market, side: Side, depth: int = 10) -> Levels:
+    exchange = outside.world.gateways[market.exchange].exchange
+    listing = exchange.listings[market.symbol]
+    levels = exchange.books[market.symbol].levels(side, depth)
+    return {listing.price(ticks): listing.amount(lots) for ticks, lots in levels}
+
+
+async def stepped_until(outside: Served, arrived: Callable[[], Awaitable[None]]) -> None:
+    """Step the world until `arrived` is through; the stream needs steps to have something to say."""
+    waiting = asyncio.ensure_future(arrived())
+    async with asyncio.timeout(DEADLINE):
+        while not waiting.done():
+            outside.round()
+            await asyncio.wait([waiting], timeout=0.005)
+    await waiting
+
+
+@pytest.mark.parametrize("market", [m for m in TRADED if m.exchange != "bitflyer"], ids=lambda m: m.exchange)
+async def test_ccxt_streams_equal_the_book(outside: Served, market: Market) -> None:
+    client = make_exchange(outside.config(market.exchange))
+    try:
+        seen: dict[str, Any] = {}
+
+        async def watch(times: int) -> None:
+            for _ in range(times):
+                seen.update(await client.watch_order_book(market.symbol))
+
+        await stepped_until(outside, lambda: watch(25))
+
+        # The world stands still now: what is under way arrives, then both books are the same.
+        async with asyncio.timeout(DEADLINE):
+            while not _equal(seen, outside, market):
+                waiting = asyncio.ensure_future(watch(1))
+                await asyncio.wait([waiting], timeout=0.05)
+                if not waiting.done():
+                    waiting.cancel()
+                    outside.round()
+        rest = await client.fetch_order_book(market.symbol)
+        assert [row[:2] for row in rest["bids"][:10]] == [row[:2] for row in seen["bids"][:10]]
+        assert [row[:2] for row in rest["asks"][:10]] == [row[:2] for row in seen["asks"][:10]]
+    finally:
+        await client.close()
+
+
+def _equal(seen: dict[str, Any], outside: Served, market: Market) -> bool:
+    bids = {decimal_of(row[0]): decimal_of(row[1]) for row in seen["bids"][:10]}
+    asks = {decimal_of(row[0]): decimal_of(row[1]) for row in seen["asks"][:10]}
+    return bids == standing(outside, market, "buy") and asks == standing(outside, market, "sell")
+
+
+async def test_an_unsigned_level2_subscribe_is_refused(outside: Served) -> None:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{outside.url}/coinbaseexchange/ws") as socket,
+    ):
+        await socket.send_json({"type": "subscribe", "product_ids": ["BTC-USD"], "channels": ["level2"]})
+        answer = await socket.receive_json(timeout=DEADLINE)
+    assert (answer["type"], answer["message"]) == ("error", "Authentication Failed")
+
+
+async def test_kraken_updates_carry_the_checksum_of_the_book(outside: Served) -> None:
+    request = {"method": "subscribe", "params": {"channel": "book", "symbol": ["BTC/USD"], "depth": 10}, "req_id": 1}
+    sides: dict[str, dict[str, str]] = {"asks": {}, "bids": {}}
+    checked = 0
+    async with aiohttp.ClientSession() as session, session.ws_connect(f"{outside.url}/kraken/ws/v2") as socket:
+        await socket.send_json(request)
+        while checked < 60:
+            message = await socket.receive_json(timeout=DEADLINE)
+            if message.get("channel") != "book":
+                continue
+            [row] = message["data"]
+            for name, sign in (("asks", 1), ("bids", -1)):
+                for level in row[name]:
+                    sides[name][f"{level['price']:.1f}"] = f"{level['qty']:.8f}"
+                ordered = sorted(sides[name].items(), key=lambda level, sign=sign: sign * float(level[0]))
+                sides[name] = dict([level for level in ordered if float(level[1])][:10])
+            assert row["checksum"] == checksum(sides["asks"].items(), sides["bids"].items())
+            assert float(next(iter(sides["bids"]))) < float(next(iter(sides["asks"])))
+            checked += 1
+            outside.round()
+
+
+async def test_bitflyer_board_rebuilds_from_snapshot_and_changes(outside: Served) -> None:
+    market = next(market for market in TRADED if market.exchange == "bitflyer")
+    channels = ("lightning_board_snapshot_BTC_JPY", "lightning_board_BTC_JPY")
+    book: dict[str, Levels] = {"bids": {}, "asks": {}}
+    async with aiohttp.ClientSession() as session, session.ws_connect(f"{outside.url}/bitflyer/ws") as socket:
+        for number, channel in enumerate(channels):
+            await socket.send_json({"method": "subscribe", "params": {"channel": channel}, "id": number})
+        changes = 0
+        while changes < 40:
+            answer = json.loads((await socket.receive(timeout=DEADLINE)).data, parse_float=Decimal)
+            if "params" in answer:
+                is_snapshot = answer["params"]["channel"] == channels[0]
+                _apply(book, answer["params"]["message"], is_snapshot)
+                changes += not is_snapshot
+                assert book["bids"] == standing(outside, market, "buy", 100)
+                assert book["asks"] == standing(outside, market, "sell", 100)
+            if answer.get("id", 1) == 1:
+                outside.round()
+
+
+def _apply(book: dict[str, Levels], message: dict[str, Any], is_snapshot: bool) -> None:
+    for name, levels in book.items():
+        if is_snapshot:
+            levels.clear()
+        levels.update({Decimal(row["price"]): Decimal(row["size"]) for row in message[name]})
+        for price in [price for price, size in levels.items() if not size]:
+            del levels[price]

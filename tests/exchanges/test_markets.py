@@ -1,0 +1,23 @@
+"""The default paper markets and what the simulated exchanges say of them."""
+
+from exchanges.markets import paper_markets, taker_fees
+from exchanges.simulated.listings import listings_of, opening_balances
+from market.markets import fx_route
+
+
+def test_every_traded_currency_reaches_dollars() -> None:
+    markets = paper_markets()
+    routes = {market.quote_currency: fx_route(market.quote_currency, "USD", markets) for market in markets}
+    assert {currency for currency, route in routes.items() if route is None} == {"USD"}
+    assert routes["EUR"] is not None
+    assert not routes["EUR"].inverted
+    assert routes["JPY"] is not None
+    assert routes["JPY"].inverted
+
+
+def test_every_market_is_listed_at_its_own_fee() -> None:
+    for exchange, rate in taker_fees().items():
+        listings = listings_of(exchange)
+        assert [row.market for row in listings] == [row for row in paper_markets() if row.exchange == exchange]
+        assert {row.fee_rate for row in listings} == {rate}
+        assert {listings[0].market.base, listings[0].market.quote_currency} <= set(opening_balances(exchange))

@@ -1,0 +1,142 @@
+"""ccxt accounts on simulated exchanges: the account contract, and what each exchange does in its own way."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from exchanges.client import ExchangeConfig
+from exchanges.credentials import Credentials
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.trading import CcxtAccount, open_account
+from market.markets import Market
+from market.money import Amount, Price
+from market.orders import Side
+from tests.exchanges.account_contract import AccountContract
+from tests.exchanges.served import TRADED, Served, order_on, served
+
+BY_EXCHANGE = {market.exchange: market for market in TRADED}
+
+
+@dataclass(frozen=True)
+class SimulatedBench:
+    account: CcxtAccount
+    market: Market
+    outside: Served
+
+    def best(self, side: Side) -> tuple[Price, Amount]:
+        return self.outside.best(self.market, side)
+
+
+@pytest.fixture(params=TRADED, ids=lambda market: market.exchange)
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SimulatedBench]:
+    market: Market = request.param
+    async with served(tmp_path) as outside:
+        account = open_account(outside.config(market.exchange), [market])
+        try:
+            yield SimulatedBench(account, market, outside)
+        finally:
+            await account.close()
+
+
+class TestCcxtAccount(AccountContract):
+    @pytest.fixture
+    def bench(self, bench: SimulatedBench) -> SimulatedBench:
+        return bench
+
+
+@pytest.fixture
+async def outside(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as running:
+        yield running
+
+
+@pytest.mark.parametrize("exchange", ["coinbaseexchange", "bitstamp"])
+async def test_a_client_id_used_before_is_never_a_second_order(outside: Served, exchange: str) -> None:
+    market = BY_EXCHANGE[exchange]
+    account = open_account(outside.config(exchange), [market])
+    try:
+        price, amount = outside.best(market, "sell")
+        order = order_on(market, "buy", amount / 2, price)
+        first = await account.place(order)
+        with pytest.raises(OutcomeUnknownError):
+            await account.place(order)
+        assert await account.look_up(order) == first
+        assert len(outside.world.gateways[exchange].exchange.customer.orders) == 1
+    finally:
+        await account.close()
+
+
+async def test_two_like_orders_on_bitflyer_are_for_a_person_to_tell_apart(outside: Served) -> None:
+    market = BY_EXCHANGE["bitflyer"]
+    account = open_account(outside.config("bitflyer"), [market])
+    try:
+        price, _ = outside.best(market, "buy")
+        order = order_on(market, "buy", market.minimum_amount, price)
+        reports = [await account.place(order), await account.place(order)]
+        with pytest.raises(OutcomeUnknownError) as both:
+            await account.look_up(order)
+        assert all(report.exchange_order_id in str(both.value) for report in reports)
+        later = replace(order, intended_at=order.intended_at + 60_000_000)
+        assert await account.look_up(later) is None
+    finally:
+        await account.close()
+
+
+@pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
+async def test_a_wrong_secret_is_refused(outside: Served, market: Market) -> None:
+    config = outside.config(market.exchange)
+    assert config.credentials is not None
+    wrong = replace(config.credentials, secret="d3Jvbmc=" + config.credentials.secret)
+    price, amount = outside.best(market, "sell")
+    account = open_account(replace(config, credentials=wrong), [market])
+    try:
+        with pytest.raises(AccountRefusedError):
+            await account.place(order_on(market, "buy", amount, price))
+        with pytest.raises(AccountRefusedError):
+            await account.balances()
+        assert not outside.world.gateways[market.exchange].exchange.customer.orders
+    finally:
+        await account.close()
+
+
+@pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
+async def test_an_unknown_key_is_refused(outside: Served, market: Market) -> None:
+    config = replace(outside.config(market.exchange), credentials=Credentials("nobody", "bm9ib2R5", "nobody"))
+    account = open_account(config, [market])
+    try:
+        with pytest.raises(AccountRefusedError):
+            await account.balances()
+    finally:
+        await account.close()
+
+
+@pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
+async def test_nobody_there(market: Market, tmp_path: Path) -> None:
+    """A refused connection was never sent, so there is no order; a read may be tried again."""
+    keys = Credentials("key", "c2VjcmV0", "password")
+    account = open_account(ExchangeConfig(market.exchange, "simulated", "http://127.0.0.1:9", keys), [market])
+    try:
+        order = order_on(market, "buy", market.minimum_amount * 100_000, market.tick_size * 100_000)
+        with pytest.raises(OrderRefusedError):
+            await account.place(order)
+        with pytest.raises(ExchangeUnavailableError):
+            await account.look_up(order)
+    finally:
+        await account.close()
+
+
+async def test_orders_placed_at_once_all_come_back(outside: Served) -> None:
+    """Kraken's nonces must not overtake one another."""
+    market = BY_EXCHANGE["kraken"]
+    account = open_account(outside.config("kraken"), [market])
+    try:
+        price, _ = outside.best(market, "sell")
+        orders = [order_on(market, "buy", market.minimum_amount, price) for _ in range(8)]
+        reports = await asyncio.gather(*(account.place(order) for order in orders))
+        assert all(report.is_final for report in reports)
+        assert len({report.exchange_order_id for report in reports}) == 8
+    finally:
+        await account.close()
