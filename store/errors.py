@@ -19,3 +19,10 @@ class VersionConflictError(StoreError):
 
 class HistoryLostError(StoreError):
     """A change stream cannot be resumed from its token; take a snapshot and go on from there."""
+
+
+class CursorError(StoreError):
+    """The cursor of a page is not one that the store gave out."""
+
+    def __init__(self) -> None:
+        super().__init__("The cursor is unknown; start again without it.")

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Literal, Self
 
 from pymongo import ASCENDING
-from pymongo.errors import DuplicateKeyError
 
 from market import reservations
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
@@ -19,25 +18,25 @@ from market.session import Session as MarketSession
 from market.settings import Settings
 from store import legs
 from store.balances import BalanceBook
-from store.client import QUICK, Client, Document, Session, connected, database_of, in_transaction, translated_errors
+from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
+from store.counting import refusal_counts
 from store.documents import (
     ARBITRAGES,
     CLAIMS,
     FEEDS,
     FILLS,
     OPPORTUNITIES,
-    REFUSALS,
     SESSION_CLAIM,
     arbitrage_document,
     arbitrage_of,
     feed_document,
     fill_of,
     opportunity_document,
-    refusal_document,
 )
 from store.errors import StoreError
 from store.indexes import lay_out
 from store.port import Advance, Balances
+from store.refusals import count_refusal
 from store.rows import StoredArbitrage, known_arbitrage, read_arbitrage, read_rows, write_rows
 from store.server_time import server_now
 from store.settings import SettingsHistory
@@ -91,7 +90,7 @@ class MongoTradeStore:
             return await server_now(self._database)
 
     async def save_opportunity(self, opportunity: Opportunity) -> bool:
-        document = opportunity_document(opportunity)
+        document = opportunity_document(opportunity) | {"session_id": self._session_id}
         with translated_errors():
             written = await self._database[OPPORTUNITIES].update_one(
                 {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True
@@ -99,16 +98,12 @@ class MongoTradeStore:
         return written.upserted_id is not None
 
     async def refuse(self, refusal: Refusal) -> None:
-        document = refusal_document(refusal)
-        count = document.pop("count")
-        known = {"_id": document["_id"], "refusal_ids": {"$ne": refusal.refusal_id}}
-        counted: Document = {"$inc": {"count": count}, "$push": {"refusal_ids": refusal.refusal_id}}
         with translated_errors():
-            try:
-                await self._database[REFUSALS].update_one(known, counted | {"$setOnInsert": document}, upsert=True)
-            except DuplicateKeyError:
-                # counted before, so that the filter matched nothing; or another bot's insert came between
-                await self._database[REFUSALS].update_one(known, counted)
+            await count_refusal(self._database, refusal, self._session_id)
+
+    async def refusal_counts(self) -> dict[str, int]:
+        """Reason → how many in this session, those not stored whole included."""
+        return await refusal_counts(self._database, {"session_id": self._session_id})
 
     async def reserve(self, reservation: Reservation) -> ReservationResult:
         opportunity = reservation.opportunity

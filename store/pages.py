@@ -1,0 +1,57 @@
+"""Reading a collection page by page, newest first."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import orjson
+from pymongo import DESCENDING
+
+from store.client import Database, Document, translated_errors
+from store.errors import CursorError
+
+MOST_ROWS = 500
+NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """`next_cursor` None at the end. A cursor is opaque, and stays valid while rows are added and old ones deleted."""
+
+    items: tuple[Item, ...]
+    next_cursor: str | None
+
+
+async def read_page(
+    database: Database,
+    collection: str,
+    item_of: Callable[[Mapping[str, object]], Item],
+    wanted: Mapping[str, object],
+    cursor: str | None,
+    limit: int,
+) -> Page[Item]:
+    """At most `limit` (1 to 500) of those `wanted`, by (time, id). Raises CursorError where `cursor` is not ours."""
+    limit = max(1, min(limit, MOST_ROWS))
+    query = dict(wanted) if cursor is None else {"$and": [dict(wanted), _older_than(cursor)]}
+    with translated_errors():
+        found = database[collection].find(query).sort(NEWEST_FIRST).limit(limit + 1)
+        documents = [document async for document in found]
+    items = tuple(item_of(document) for document in documents[:limit])
+    return Page(items, _cursor(documents[limit - 1]) if len(documents) > limit else None)
+
+
+def _cursor(document: Document) -> str:
+    return urlsafe_b64encode(orjson.dumps([document["at"], document["_id"]])).decode()
+
+
+def _older_than(cursor: str) -> Document:
+    try:
+        at, key = orjson.loads(urlsafe_b64decode(cursor))
+    except ValueError:
+        raise CursorError from None
+    if type(at) is not int or not isinstance(key, str | int):
+        raise CursorError
+    return {"$or": [{"at": {"$lt": at}}, {"at": at, "_id": {"$lt": key}}]}

@@ -1,0 +1,218 @@
+"""What people look at: pages, counts and sums of a session, and the changes of them."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+
+from bson.decimal128 import Decimal128
+from pymongo import ASCENDING
+
+from market.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Refusal
+from market.feeds import FeedState
+from market.money import ZERO, total
+from market.opportunities import Opportunity
+from market.orders import Fill
+from market.reservations import BalanceRow
+from market.session import Session
+from market.settings import Settings
+from store.balances import BalanceBook
+from store.client import Client, Document, connected, database_of, translated_errors
+from store.counting import counts_by, refusal_counts
+from store.documents import (
+    ARBITRAGES,
+    FEEDS,
+    FILLS,
+    OPPORTUNITIES,
+    REFUSALS,
+    SETTINGS_VERSIONS,
+    SettingsVersion,
+    arbitrage_of,
+    feed_of,
+    fill_of,
+    integer_of,
+    opportunity_of,
+    plain,
+    refusal_of,
+    version_of,
+)
+from store.errors import HistoryLostError
+from store.pages import Page, read_page
+from store.port import Balances
+from store.settings import SettingsHistory
+from store.watching import follow
+
+PARTS = tuple(part.name for part in fields(ProfitAndLoss) if part.name != "currency")
+ALL = "all"
+"""Instead of a session: everything in the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of `collection`; the document as it stands after it, None where it was deleted."""
+
+    collection: str
+    operation: str
+    """insert, update, replace or delete; drop and rename come as themselves, without a document."""
+    key: str
+    document: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfitTotal:
+    """What the arbitrages of one pair brought on one day (UTC), `day` as YYYY-MM-DD of their end."""
+
+    day: str
+    buy_exchange: str
+    sell_exchange: str
+    arbitrages: int
+    profit: ProfitAndLoss
+
+
+async def open_reader(session: Session) -> "TradeReader":
+    """Reads of `session`; close it. Raises StoreUnavailableError where MongoDB is not reached."""
+    return TradeReader(connected(session.mongodb), session.database, session.session_id)
+
+
+class TradeReader:
+    """Reads of one session, or of `ALL`. Pages hold 500 rows at the most, newest first."""
+
+    def __init__(self, client: Client, database: str, session_id: str = ALL) -> None:
+        self._client = client
+        self._database = database_of(client, database)
+        self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
+        self._settings = SettingsHistory(client, self._database)
+        self._balances = BalanceBook(client, self._database, session_id)
+
+    async def close(self) -> None:
+        self._client.close()
+
+    async def settings(self) -> Settings | None:
+        return await self._settings.current()
+
+    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        """Raises VersionConflictError."""
+        return await self._settings.change(changed, expected_version, who)
+
+    async def settings_history(self, cursor: str | None, limit: int) -> Page[SettingsVersion]:
+        return await read_page(self._database, SETTINGS_VERSIONS, version_of, {}, cursor, limit)
+
+    async def opportunities(self, cursor: str | None, limit: int) -> Page[Opportunity]:
+        return await read_page(self._database, OPPORTUNITIES, opportunity_of, self._of_session, cursor, limit)
+
+    async def opportunity(self, opportunity_id: str) -> Opportunity | None:
+        with translated_errors():
+            document = await self._database[OPPORTUNITIES].find_one({"_id": opportunity_id})
+        return None if document is None else opportunity_of(document)
+
+    async def arbitrages(self, states: Sequence[ArbitrageState], cursor: str | None, limit: int) -> Page[Arbitrage]:
+        """Newest reservation first; no states: all of them."""
+        wanted = self._of_session | ({"state": {"$in": list(states)}} if states else {})
+        return await read_page(self._database, ARBITRAGES, arbitrage_of, wanted, cursor, limit)
+
+    async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
+        with translated_errors():
+            document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
+        return None if document is None else arbitrage_of(document)
+
+    async def arbitrage_counts(self) -> dict[str, int]:
+        """State → how many."""
+        return await counts_by(self._database, ARBITRAGES, self._of_session, "state")
+
+    async def refusals(self, reason: str | None, cursor: str | None, limit: int) -> Page[Refusal]:
+        wanted = self._of_session | ({} if reason is None else {"reason": reason})
+        return await read_page(self._database, REFUSALS, refusal_of, wanted, cursor, limit)
+
+    async def refusal_counts(self) -> dict[str, int]:
+        """Reason → how many, those not stored whole included."""
+        return await refusal_counts(self._database, self._of_session)
+
+    async def opportunity_count(self) -> int:
+        with translated_errors():
+            return await self._database[OPPORTUNITIES].count_documents(self._of_session)
+
+    async def fills(self, cursor: str | None, limit: int) -> Page[Fill]:
+        return await read_page(self._database, FILLS, fill_of, self._of_session, cursor, limit)
+
+    async def balance_rows(self) -> list[BalanceRow]:
+        return await self._balances.rows()
+
+    async def session_balances(self) -> tuple[Balances, Balances]:
+        """(before, after)."""
+        return await self._balances.of_session()
+
+    async def feed_states(self) -> list[FeedState]:
+        """As last told, by exchange and symbol."""
+        with translated_errors():
+            return [feed_of(document) async for document in self._database[FEEDS].find().sort("_id", ASCENDING)]
+
+    async def profit_totals(self) -> list[ProfitTotal]:
+        """By day, pair and currency, oldest first."""
+        ended = {"$toDate": {"$toLong": {"$divide": ["$times.ended", 1_000]}}}
+        group: Document = {
+            "_id": {
+                "day": {"$dateToString": {"date": ended, "format": "%Y-%m-%d"}},
+                "buy": "$opportunity.buy.exchange",
+                "sell": "$opportunity.sell.exchange",
+                "currency": "$profit.currency",
+            },
+            "arbitrages": {"$sum": 1},
+        }
+        sums = {part: {"$sum": {"$toDecimal": f"$profit.{part}"}} for part in PARTS}
+        pipeline: list[Document] = [
+            {"$match": self._of_session | {"profit": {"$ne": None}}},
+            {"$group": group | sums},
+            {"$sort": {"_id": ASCENDING}},
+        ]
+        with translated_errors():
+            return [_profit_total(document) async for document in self._database[ARBITRAGES].aggregate(pipeline)]
+
+    async def profit(self, currency: str) -> ProfitAndLoss:
+        """All of the session, in its settlement currency."""
+        totals = [each.profit for each in await self.profit_totals() if each.profit.currency == currency]
+        return ProfitAndLoss(currency, **{part: total(getattr(each, part) for each in totals) for part in PARTS})
+
+    async def watch(self, collections: Iterable[str]) -> AsyncIterator[Change | None]:
+        """First None, once nothing that follows can be missed; then each change, at least once.
+
+        Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
+        anew.
+        """
+        pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
+        is_begun = False
+        async for change in follow(self._database, pipeline):
+            if change is not None:
+                yield _change_of(change)
+            elif is_begun:
+                raise HistoryLostError("The changes since the last one seen are gone; read anew.")
+            else:
+                is_begun = True
+                yield None
+
+
+def _profit_total(document: Document) -> ProfitTotal:
+    group = document["_id"]
+    names = group if isinstance(group, dict) else {}
+    sums = {part: _decimal_of(document[part]) for part in PARTS}
+    return ProfitTotal(
+        day=str(names.get("day")),
+        buy_exchange=str(names.get("buy")),
+        sell_exchange=str(names.get("sell")),
+        arbitrages=integer_of(document["arbitrages"]),
+        profit=ProfitAndLoss(str(names.get("currency")), **sums),
+    )
+
+
+def _decimal_of(number: object) -> Decimal:
+    return number.to_decimal() if isinstance(number, Decimal128) else ZERO
+
+
+def _change_of(change: Document) -> Change:
+    """The operations that the collections of ours see; a deleted document has only its key."""
+    names, key, document = change["ns"], change["documentKey"], change.get("fullDocument")
+    whole = {name: plain(value) for name, value in document.items()} if isinstance(document, dict) else None
+    return Change(
+        collection=str(names["coll"]) if isinstance(names, dict) else "",
+        operation=str(change["operationType"]),
+        key=str(key["_id"]) if isinstance(key, dict) else "",
+        document=whole,
+    )
