@@ -1,0 +1,1 @@
+"""REST under /api and the live WebSocket."""

@@ -1,0 +1,51 @@
+"""Who may ask: this host's own pages and programs. Guards REST, WebSockets and Streamlit alike, before any of them."""
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from ui.api.problems import problem_response
+
+LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+class SameHostOnly:
+    """Refuses a foreign Host (a name rebound to loopback) and a foreign Origin (another site's page).
+
+    Only browsers send an Origin; programs without one pass.
+    """
+
+    def __init__(self, app: ASGIApp, names: frozenset[str] = LOOPBACK_NAMES) -> None:
+        self._app = app
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope, Headers(scope=scope))
+        if refusal is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(1008, refusal)(scope, receive, send)
+        else:
+            await problem_response(403, refusal)(scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> str | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if _name_of(f"//{host}") not in self._names:
+            return "This server answers to its own host name only."
+        must_match = scope["type"] == "websocket" or scope["method"] in CHANGING_METHODS
+        if must_match and origin is not None and urlsplit(origin).netloc != host:
+            return "Pages of other origins may not use this server."
+        return None
+
+
+def _name_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None

@@ -1,0 +1,45 @@
+"""GET /api/health: this process lives. GET /api/ready: it follows Kafka and MongoDB."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
+
+from ui.api.market import dashboard_of
+from ui.api.problems import PROBLEM_RESPONSE, problem_response
+from ui.messages import sources_row
+from ui.rows import SourcesRow
+
+router = APIRouter(tags=["health"])
+
+
+class HealthRow(TypedDict):
+    """`now` is market time: in a replay, the recorded one."""
+
+    status: str
+    mode: str
+    session_id: str
+    now: int
+    sources: SourcesRow
+
+
+@router.get("/health")
+async def health(request: Request) -> HealthRow:
+    """Always 200 while the process answers."""
+    dashboard = dashboard_of(request)
+    return HealthRow(
+        status="ok",
+        mode=dashboard.session.mode,
+        session_id=dashboard.session.session_id,
+        now=dashboard.session.clock().now(),
+        sources=sources_row(dashboard.hub.board.sources),
+    )
+
+
+@router.get("/ready", responses={503: PROBLEM_RESPONSE})
+async def ready(request: Request) -> JSONResponse:
+    """200 while both sources are followed, else 503."""
+    sources = dashboard_of(request).hub.board.sources
+    if sources.are_live:
+        return JSONResponse({"status": "ready", "sources": sources_row(sources)})
+    missing = [name for name, is_live in sources_row(sources).items() if not is_live]
+    return problem_response(503, f"Not following {' and '.join(missing)} yet.", {"sources": sources_row(sources)})

@@ -1,0 +1,94 @@
+"""GET: what the store says – arbitrages, their fills, refusals, balances, P&L, feeds."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+
+from market.arbitrages import ArbitrageState
+from ui.api.market import Base, Exchange, dashboard_of
+from ui.api.paging import Cursor, Limit, PageRow
+from ui.api.problems import ProblemError
+from ui.rows import ArbitrageRow, BalanceRowView, FeedRow, FillRow, PnlRow, ReasonRow, RefusalRow
+from ui.views import arbitrage_row, balance_row, feed_row, pnl_row, reason_rows, refusal_row
+
+router = APIRouter(tags=["trades"])
+
+FILLED_STATES: tuple[ArbitrageState, ...] = ("single_leg", "closed", "unwound", "held")
+
+
+@router.get("/arbitrages")
+async def arbitrages(
+    request: Request,
+    state: Annotated[list[ArbitrageState] | None, Query(description="Any of these; all where absent.")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> PageRow[ArbitrageRow]:
+    """Newest first."""
+    page = await dashboard_of(request).reader.arbitrages(tuple(state or ()), cursor, limit)
+    return PageRow(items=[arbitrage_row(arbitrage) for arbitrage in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/arbitrages/{arbitrage_id}")
+async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageRow:
+    """One arbitrage; its id is the opportunity's."""
+    found = await dashboard_of(request).reader.arbitrage(arbitrage_id)
+    if found is None:
+        raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
+    return arbitrage_row(found)
+
+
+@router.get("/trades")
+async def trades(
+    request: Request, exchange: Exchange = None, base: Base = None, cursor: Cursor = None, limit: Limit = 50
+) -> PageRow[FillRow]:
+    """Fills as the exchanges booked them, newest arbitrage first; `limit` counts arbitrages, so that none is cut."""
+    page = await dashboard_of(request).reader.arbitrages(FILLED_STATES, cursor, limit)
+    fills = [
+        fill
+        for arbitrage in page.items
+        if base in (None, arbitrage.base)
+        for leg in arbitrage_row(arbitrage)["legs"]
+        if exchange in (None, leg["exchange"])
+        for fill in leg["fills"]
+    ]
+    return PageRow(items=fills, next_cursor=page.next_cursor)
+
+
+@router.get("/refusals")
+async def refusals(request: Request) -> list[ReasonRow]:
+    """How many opportunities were not traded, by the first reason; most frequent first."""
+    return reason_rows(await dashboard_of(request).reader.refusal_counts())
+
+
+@router.get("/refusals/recent")
+async def recent_refusals(
+    request: Request,
+    reason: Annotated[str | None, Query(max_length=40)] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> PageRow[RefusalRow]:
+    """The first of each pair and reason per second, newest first."""
+    page = await dashboard_of(request).reader.refusals(reason, cursor, limit)
+    return PageRow(items=[refusal_row(refusal) for refusal in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/balances")
+async def balances(request: Request, exchange: Exchange = None) -> list[BalanceRowView]:
+    """What the bots may use and what open legs hold, per exchange and currency."""
+    rows = await dashboard_of(request).reader.balance_rows()
+    return [balance_row(row) for row in rows if exchange in (None, row.exchange)]
+
+
+@router.get("/pnl")
+async def pnl(request: Request) -> PnlRow:
+    """The session's profit and loss in its parts, which sum to `net`."""
+    dashboard = dashboard_of(request)
+    profit = await dashboard.reader.profit(dashboard.session.settlement_currency)
+    return pnl_row(profit, await dashboard.reader.arbitrage_counts())
+
+
+@router.get("/feeds")
+async def feeds(request: Request, exchange: Exchange = None) -> list[FeedRow]:
+    """State of each price feed."""
+    states = await dashboard_of(request).reader.feed_states()
+    return [feed_row(state) for state in states if exchange in (None, state.exchange)]

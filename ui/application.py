@@ -1,0 +1,109 @@
+"""One origin: REST and WebSocket of FastAPI, and Streamlit mounted below it for everything else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import HTMLResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from market.session import Session
+from store.reading import open_reader
+from ui.api import health, live, market, trades, tuning
+from ui.api.access import LOOPBACK_NAMES, SameHostOnly
+from ui.api.problems import answer_problems
+from ui.dashboard import Dashboard, announce, withdraw
+from ui.hub import Hub
+from ui.keys import ensure_api_key
+
+FOLDER = Path(__file__).parent
+SCRIPT = FOLDER / "app.py"
+
+
+def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
+    """The whole web application. Its lifespan opens the one client of the store and runs the hub.
+
+    `with_pages` False leaves Streamlit out: one process can hold but one.
+    """
+    pages = streamlit.App(SCRIPT) if with_pages else None
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with _following(app, session):
+            if pages is None:
+                yield
+            else:
+                async with pages.lifespan()(app):
+                    yield
+
+    app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.add_middleware(SameHostOnly, names=LOOPBACK_NAMES | {session.web_host})
+    answer_problems(app)
+    for module in (health, market, trades, tuning):
+        app.include_router(module.router, prefix="/api")
+    app.include_router(live.router)
+    app.include_router(_nothing_else)
+    app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
+    app.mount("/vendor", OwnFiles(directory=FOLDER / "vendor"))
+    if pages is not None:
+        app.mount("/", pages)
+    return app
+
+
+class OwnFiles(StaticFiles):
+    """The browser asks whether they changed, each time: a new version must not run on old scripts."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+_nothing_else = APIRouter(include_in_schema=False)
+
+
+@_nothing_else.get("/docs")
+async def documentation() -> HTMLResponse:
+    """Swagger UI from our own files; FastAPI's own page would fetch it from another host."""
+    return get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="Cross-exchange arbitrage: API",
+        swagger_js_url="/vendor/swagger-ui/swagger-ui-bundle.js",
+        swagger_css_url="/vendor/swagger-ui/swagger-ui.css",
+        swagger_favicon_url="/favicon.png",
+    )
+
+
+@_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+async def nothing(path: str) -> None:
+    """Streamlit answers any path with its page; below /api that would hide mistakes."""
+    raise HTTPException(404)
+
+
+@asynccontextmanager
+async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
+    ensure_api_key(session.home)
+    reader = await open_reader(session)
+    dashboard = Dashboard(session, Hub(session, reader), reader, asyncio.get_running_loop())
+    app.state.dashboard = dashboard
+    announce(dashboard)
+    following = asyncio.create_task(dashboard.hub.run())
+    try:
+        yield
+    finally:
+        withdraw()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await reader.close()
+
+
+def dashboard_of(app: FastAPI) -> Dashboard:
+    """The dashboard of a started application."""
+    dashboard: Dashboard = app.state.dashboard
+    return dashboard

@@ -1,0 +1,54 @@
+// Building DOM without HTML strings: whatever an exchange sends stays text.
+
+export function element(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "class") node.className = value;
+    else if (name === "style") for (const [key, text] of Object.entries(value)) node.style.setProperty(key, text);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+export function setClass(node, names) {
+  if (node.className !== names) node.className = names;
+}
+
+// A table body whose rows are only rebuilt where their content changed: no flicker, no lost text selection.
+export class KeyedRows {
+  constructor(body, build) {
+    this.body = body;
+    this.build = build;
+    this.known = new Map();
+  }
+
+  show(items, keyOf, emptyNode) {
+    const next = new Map();
+    for (const item of items) {
+      const key = keyOf(item);
+      const text = JSON.stringify(item);
+      const old = this.known.get(key);
+      if (old && old.text === text) {
+        next.set(key, old);
+        continue;
+      }
+      const node = this.build(item);
+      if (!old && this.known.size > 0) node.classList.add("is-new");
+      next.set(key, { text, node });
+    }
+    const nodes = items.length ? [...next.values()].map((entry) => entry.node) : [emptyNode];
+    const isSame = nodes.length === this.body.childNodes.length && nodes.every((n, i) => n === this.body.childNodes[i]);
+    if (!isSame) this.body.replaceChildren(...nodes);
+    this.known = next;
+  }
+}
+
+export function emptyRow(columns, text) {
+  return element("tr", { class: "empty" }, element("td", { colspan: columns }, text));
+}

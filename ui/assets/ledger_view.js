@@ -1,0 +1,172 @@
+// What the store counts: P&L with its parts, balances, feeds, refusals, and the figures on top.
+
+import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
+import { amount, count, duration, exchangeName, fullTime, money, tone, words } from "./format.js";
+
+const PARTS = [
+  ["gross", "Gross at prices seen"],
+  ["slippage", "Slippage"],
+  ["fees", "Fees"],
+  ["fx", "FX"],
+  ["unwinding", "Unwinding"],
+];
+const OPEN_STATES = ["half_reserved", "reserved", "single_leg"];
+const LATENCIES = 50;
+const SHOWN_DIGITS = { BTC: 6, ETH: 5 };
+
+export class FiguresView {
+  constructor(nodes) {
+    this.nodes = nodes;
+  }
+
+  show(model) {
+    const pnl = model.ledger.pnl;
+    if (!pnl) return;
+    const states = pnl.arbitrages;
+    setText(this.nodes.net, money(pnl.net, pnl.currency));
+    setClass(this.nodes.net, `value ${tone(pnl.net)}`);
+    setText(this.nodes.closed, count(states.closed ?? 0));
+    const others = ["unwound", "held", "unfilled"].filter((state) => states[state]);
+    setText(this.nodes.closedNote, others.map((state) => `${states[state]} ${state}`).join(" · ") || "both legs filled");
+    setText(this.nodes.open, count(OPEN_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0)));
+    setText(this.nodes.seen, count(model.opportunityCount));
+    setText(this.nodes.refused, count(model.ledger.refusals.reduce((sum, row) => sum + row.count, 0)));
+    setText(this.nodes.latency, medianLatency(model));
+  }
+}
+
+function medianLatency(model) {
+  const latencies = model
+    .newestArbitrages()
+    .filter((arbitrage) => arbitrage.times.filled)
+    .slice(0, LATENCIES)
+    .map((arbitrage) => arbitrage.times.filled - arbitrage.event_time)
+    .sort((a, b) => a - b);
+  return latencies.length ? duration(latencies[Math.floor(latencies.length / 2)]) : "–";
+}
+
+export class ProfitView {
+  constructor(body) {
+    this.rows = new KeyedRows(body, profitRow);
+    this.empty = emptyRow(3, "Nothing earned and nothing lost yet.");
+  }
+
+  show(model) {
+    const pnl = model.ledger.pnl;
+    const ended = pnl && Object.values(pnl.arbitrages).some((number) => number > 0);
+    const largest = Math.max(0.000001, ...PARTS.map(([part]) => Math.abs(pnl?.[part] ?? 0)));
+    const parts = PARTS.map(([part, name]) => ({ name, value: pnl?.[part], share: Math.abs(pnl?.[part]) / largest }));
+    const all = ended ? [...parts, { name: "Net", value: pnl.net, share: null }] : [];
+    this.rows.show(all.map((part) => ({ ...part, currency: pnl?.currency })), (part) => part.name, this.empty);
+  }
+}
+
+function profitRow({ name, value, share, currency }) {
+  const bar = share === null ? null : element("i", { class: `bar ${tone(value)}`, style: { "--share": share.toFixed(3) } });
+  return element(
+    "tr",
+    { class: share === null ? "sum" : "" },
+    element("td", {}, name),
+    element("td", { class: "track" }, bar),
+    element("td", { class: `number ${tone(value)}` }, money(value, currency)),
+  );
+}
+
+export class BalancesView {
+  constructor(table) {
+    this.table = table;
+  }
+
+  show(model) {
+    const balances = model.ledger.balances;
+    const text = JSON.stringify(balances);
+    if (text === this.shown) return;
+    this.shown = text;
+    if (!balances.length) {
+      this.table.replaceChildren(element("tbody", {}, emptyRow(2, "Waiting for the first balances…")));
+      return;
+    }
+    const exchanges = [...new Set(balances.map((row) => row.exchange))];
+    const currencies = [...new Set(balances.map((row) => row.currency))];
+    const heads = currencies.map((currency) => element("th", { class: "number", scope: "col" }, currency));
+    const cellOf = (exchange, currency) =>
+      balanceCell(balances.find((row) => row.exchange === exchange && row.currency === currency));
+    this.table.replaceChildren(
+      element("thead", {}, element("tr", {}, element("th", {}, "Exchange"), ...heads)),
+      element(
+        "tbody",
+        {},
+        ...exchanges.map((exchange) =>
+          element(
+            "tr",
+            {},
+            element("th", { scope: "row" }, exchangeName(exchange)),
+            ...currencies.map((currency) => cellOf(exchange, currency)),
+          ),
+        ),
+      ),
+    );
+  }
+}
+
+function balanceCell(row) {
+  if (!row) return element("td", { class: "number muted" }, "");
+  const digits = SHOWN_DIGITS[row.currency] ?? 2;
+  const held = Number(row.held) > 0 ? element("small", {}, `${amount(row.held, digits)} held`) : null;
+  return element("td", { class: "number", title: `${row.total} ${row.currency}` }, amount(row.total, digits), held);
+}
+
+export class FeedsView {
+  constructor(body) {
+    this.rows = new KeyedRows(body, feedRow);
+    this.empty = emptyRow(5, "Waiting for the first feed…");
+  }
+
+  show(model) {
+    const verified = new Map(model.quotes.map((quote) => [`${quote.exchange} ${quote.symbol}`, quote.verified_time]));
+    const feeds = model.ledger.feeds.map((feed) => {
+      const heard = Math.max(feed.last_received, verified.get(`${feed.exchange} ${feed.symbol}`) ?? 0);
+      const age = model.now - heard;
+      return { ...feed, last_received: 0, age: heard === 0 ? "never" : age < 2_000_000 ? "now" : `${duration(age)} ago` };
+    });
+    this.rows.show(feeds, (feed) => `${feed.exchange} ${feed.symbol}`, this.empty);
+  }
+}
+
+function feedRow(feed) {
+  const rejected = Object.values(feed.rejected).reduce((sum, number) => sum + number, 0);
+  const reasons = Object.entries(feed.rejected).map(([reason, number]) => `${words(reason)}: ${number}`);
+  return element(
+    "tr",
+    { title: [`${feed.status} since ${fullTime(feed.changed_at)}`, ...reasons].join("\n") },
+    element("td", {}, element("span", { class: `dot ${feed.status}` }), exchangeName(feed.exchange), " ",
+      element("small", {}, feed.symbol)),
+    element("td", {}, element("span", { class: "tag" }, feed.region)),
+    element("td", { class: `status ${feed.status}` }, feed.status),
+    element("td", { class: "number" }, feed.age),
+    element("td", { class: "number muted" }, `${count(feed.quotes)}${rejected ? ` · ${count(rejected)} rejected` : ""}`),
+  );
+}
+
+export class RefusalsView {
+  constructor(body) {
+    this.rows = new KeyedRows(body, refusalRow);
+    this.empty = emptyRow(3, "No opportunity was refused yet.");
+  }
+
+  show(model) {
+    const most = Math.max(1, ...model.ledger.refusals.map((row) => row.count));
+    const rows = model.ledger.refusals.map((row) => ({ ...row, share: row.count / most }));
+    this.rows.show(rows, (row) => row.reason, this.empty);
+  }
+}
+
+function refusalRow({ reason, count: times, share }) {
+  return element(
+    "tr",
+    {},
+    element("td", {}, words(reason)),
+    element("td", { class: "track" }, element("i", { class: "bar plain", style: { "--share": share.toFixed(3) } })),
+    element("td", { class: "number" }, count(times)),
+  );
+}

@@ -1,0 +1,79 @@
+// What the page knows: one state, changed by messages alone, all lists of fixed length.
+
+const KEPT_POINTS = 720;
+const KEPT_OPPORTUNITIES = 20;
+const KEPT_ARBITRAGES = 200;
+
+export class Model {
+  constructor() {
+    this.isKnown = false;
+    this.series = new Map();
+    this.arbitrages = new Map();
+    this.opportunities = [];
+    this.quotes = [];
+    this.spreads = [];
+    this.settings = null;
+    this.ledger = { balances: [], feeds: [], refusals: [], pnl: null };
+  }
+
+  apply(message) {
+    switch (message.type) {
+      case "snapshot":
+        return this.replace(message);
+      case "pulse":
+        return this.advance(message);
+      case "trade":
+        return this.keepArbitrage(message.arbitrage);
+      case "ledger":
+        this.ledger = message.ledger;
+        return undefined;
+      case "settings":
+        this.settings = message.settings;
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  replace(message) {
+    this.isKnown = true;
+    this.currency = message.settlement_currency;
+    this.mode = message.mode;
+    this.series = new Map(message.series.map((one) => [`${one.exchange} ${one.symbol}`, one]));
+    this.arbitrages = new Map();
+    for (const arbitrage of [...message.arbitrages].reverse()) this.keepArbitrage(arbitrage);
+    this.settings = message.settings;
+    this.ledger = message.ledger;
+    this.opportunities = [];
+    this.advance({ ...message, points: {} });
+  }
+
+  advance(message) {
+    this.now = message.now;
+    this.sources = message.sources;
+    this.quotes = message.quotes;
+    this.spreads = message.spreads;
+    this.opportunityCount = message.opportunity_count;
+    this.opportunities = [...message.opportunities, ...this.opportunities].slice(0, KEPT_OPPORTUNITIES);
+    for (const [key, point] of Object.entries(message.points)) this.addPoint(key, point);
+  }
+
+  addPoint(key, [time, mid, mean]) {
+    const columns = this.series.get(key)?.points;
+    if (!columns) return;
+    const last = columns[0].length - 1;
+    if (columns[0][last] === time) columns.forEach((column, i) => (column[last] = [time, mid, mean][i]));
+    else columns.forEach((column, i) => column.push([time, mid, mean][i]));
+    if (columns[0].length > KEPT_POINTS) columns.forEach((column) => column.shift());
+  }
+
+  // A Map keeps the order of first sight, so a trade stays in its place while its legs fill.
+  keepArbitrage(arbitrage) {
+    this.arbitrages.set(arbitrage.arbitrage_id, arbitrage);
+    if (this.arbitrages.size > KEPT_ARBITRAGES) this.arbitrages.delete(this.arbitrages.keys().next().value);
+  }
+
+  newestArbitrages() {
+    return [...this.arbitrages.values()].reverse();
+  }
+}

@@ -1,0 +1,98 @@
+// The newest arbitrages, at most twenty, through a filter that also holds for those that come later.
+
+import { element, emptyRow, KeyedRows, setText } from "./elements.js";
+import { amount, bps, clockTime, duration, exchangeName, fullTime, money, price, tone, words } from "./format.js";
+
+const SHOWN = 20;
+const COLUMNS = 8;
+const STATE_WORDS = {
+  half_reserved: "reserving",
+  reserved: "trading",
+  single_leg: "one leg",
+  closed: "closed",
+  unwound: "unwound",
+  held: "held",
+  expired: "expired",
+  unfilled: "unfilled",
+};
+const HIDDEN_STATES = new Set(["half_reserved", "expired"]);
+
+export class TradesView {
+  constructor(input, body, counter) {
+    this.input = input;
+    this.counter = counter;
+    this.rows = new KeyedRows(body, tradeRow);
+    this.empty = emptyRow(COLUMNS, "");
+    input.addEventListener("input", () => this.model && this.show(this.model));
+  }
+
+  show(model) {
+    this.model = model;
+    const all = model.newestArbitrages().filter((arbitrage) => !HIDDEN_STATES.has(arbitrage.state));
+    const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fitting = all.filter((arbitrage) => fits(arbitrage, terms));
+    const shown = fitting.slice(0, SHOWN);
+    setText(this.empty.firstChild, all.length ? "No trade matches the filter." : "Waiting for the first trade…");
+    setText(this.counter, all.length ? `${shown.length} of ${fitting.length}${terms.length ? " matching" : ""}` : "");
+    this.rows.show(shown, (arbitrage) => arbitrage.arbitrage_id, this.empty);
+  }
+}
+
+function fits(arbitrage, terms) {
+  if (!terms.length) return true;
+  const text = [
+    arbitrage.arbitrage_id,
+    arbitrage.base,
+    STATE_WORDS[arbitrage.state],
+    arbitrage.reason,
+    ...arbitrage.legs.flatMap((leg) => [leg.exchange, exchangeName(leg.exchange), leg.symbol, leg.side, leg.role]),
+    fullTime(arbitrage.event_time),
+  ].join(" ");
+  const lower = text.toLowerCase();
+  return terms.every((term) => lower.includes(term));
+}
+
+function tradeRow(arbitrage) {
+  const legOf = (role) => arbitrage.legs.find((leg) => leg.role === role);
+  const profit = arbitrage.profit;
+  const tookMicroseconds = arbitrage.times.filled ? arbitrage.times.filled - arbitrage.event_time : null;
+  return element(
+    "tr",
+    { "data-trade": arbitrage.arbitrage_id, title: `id ${arbitrage.arbitrage_id}` },
+    element("td", { class: "time", title: fullTime(arbitrage.event_time) }, clockTime(arbitrage.event_time, true)),
+    element("td", {}, stateBadge(arbitrage)),
+    element("td", {}, legText(legOf("buy"), arbitrage.buy_exchange, arbitrage.buy_symbol)),
+    element("td", {}, legText(legOf("sell"), arbitrage.sell_exchange, arbitrage.sell_symbol)),
+    element("td", { class: "number" }, `${amount(matchedAmount(arbitrage), 6)} ${arbitrage.base}`),
+    element("td", { class: "number" }, bps(arbitrage.net_bps)),
+    element("td", { class: "number muted" }, tookMicroseconds === null ? "…" : duration(tookMicroseconds)),
+    element(
+      "td",
+      { class: `number strong ${profit ? tone(profit.net) : "flat"}`, title: profit ? profitTitle(profit) : "" },
+      profit ? money(profit.net, profit.currency) : "…",
+    ),
+  );
+}
+
+function matchedAmount(arbitrage) {
+  const filled = arbitrage.legs.filter((leg) => leg.role === "buy" || leg.role === "sell").map((leg) => leg.filled);
+  const most = filled.reduce((best, text) => (Number(text) > Number(best) ? text : best), "0");
+  return Number(most) > 0 ? most : arbitrage.amount;
+}
+
+function stateBadge(arbitrage) {
+  const title = arbitrage.reason ? words(arbitrage.reason) : "";
+  return element("span", { class: `badge ${arbitrage.state}`, title }, STATE_WORDS[arbitrage.state] ?? arbitrage.state);
+}
+
+function legText(leg, exchange, symbol) {
+  const currency = symbol.split("/")[1];
+  const text = !leg ? "…" : leg.mean_price ? price(leg.mean_price, currency) : words(leg.state).toLowerCase();
+  return element("span", {}, exchangeName(exchange), " ", element("small", {}, text));
+}
+
+function profitTitle(profit) {
+  return ["gross", "slippage", "fees", "fx", "unwinding", "net"]
+    .map((part) => `${part} ${money(profit[part], profit.currency, 4)}`)
+    .join("\n");
+}

@@ -1,0 +1,143 @@
+"""Keeps what the streams and the store last said, in fixed room; no I/O, one thread."""
+
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from typing import Any
+
+from market.arbitrages import FINAL_STATES, Arbitrage
+from market.clock import Clock
+from market.opportunities import Opportunity
+from market.session import Session
+from market.settings import Settings
+from market.spreads import SpreadWindow
+from streams.wire import WireError
+from ui.price_series import PricePoint, PriceSeries
+from ui.snapshot import Ledger, MarketKey, Snapshot, Sources, empty_ledger
+from ui.spread_table import SpreadTable
+from ui.tops import LatestRow, TopOfBook
+
+KEPT_OPPORTUNITIES = 500
+KEPT_ARBITRAGES = 200
+REMEMBERED_IDS = 20_000
+"""A re-emission after a crash lies well within."""
+
+
+class Board:
+    """Rows go in by `apply_*`; `snapshot` is the whole, `take_points` what the charts gained since the last call."""
+
+    def __init__(self, session: Session, clock: Clock) -> None:
+        self._clock = clock
+        self._drawn = {(market.exchange, market.symbol) for market in session.traded}
+        self._latest: dict[MarketKey, LatestRow] = {}
+        self._series: dict[MarketKey, PriceSeries] = {key: PriceSeries() for key in self._drawn}
+        self._moved: set[MarketKey] = set()
+        self._table = SpreadTable(session.markets, session.settlement_currency)
+        self._opportunities: deque[Opportunity] = deque(maxlen=KEPT_OPPORTUNITIES)
+        self._opportunity_ids: OrderedDict[str, None] = OrderedDict()
+        self._opportunity_count = 0
+        self._windows: dict[tuple[str, str, str, int], SpreadWindow] = {}
+        self._arbitrages: OrderedDict[str, Arbitrage] = OrderedDict()
+        self.settings: Settings | None = None
+        self.ledger: Ledger = empty_ledger(session.settlement_currency)
+        self.sources = Sources()
+
+    def apply_tick(self, row: Mapping[str, Any]) -> None:
+        """A row of `ticks`; kinds that are not shown are passed over. Raises WireError."""
+        try:
+            kind = row["kind"]
+            if kind in ("quote", "fx"):
+                self._apply_quote((row["exchange"], row["symbol"]), row)
+            elif kind in ("alive", "withdrawn", "fx_alive", "fx_withdrawn"):
+                self._apply_mark((row["exchange"], row["symbol"]), row)
+        except (KeyError, TypeError) as error:
+            raise WireError(f"not a row of ticks: {error!r}") from error
+
+    def apply_opportunity(self, opportunity: Opportunity) -> bool:
+        """False where its id is known already: the first with an id wins."""
+        if opportunity.opportunity_id in self._opportunity_ids:
+            return False
+        self._opportunity_ids[opportunity.opportunity_id] = None
+        if len(self._opportunity_ids) > REMEMBERED_IDS:
+            self._opportunity_ids.popitem(last=False)
+        self._opportunity_count += 1
+        self._opportunities.appendleft(opportunity)
+        return True
+
+    def apply_window(self, window: SpreadWindow) -> None:
+        """Keeps the newest of each pair and length."""
+        key = (window.base, window.buy_exchange, window.sell_exchange, window.length_seconds)
+        known = self._windows.get(key)
+        if known is None or window.end >= known.end:
+            self._windows[key] = window
+
+    def apply_arbitrage(self, arbitrage: Arbitrage) -> bool:
+        """Whether it is news: a final one never turns back, and repeats say nothing."""
+        known = self._arbitrages.get(arbitrage.arbitrage_id)
+        if known is not None and (known == arbitrage or _progress(arbitrage) < _progress(known)):
+            return False
+        self._arbitrages[arbitrage.arbitrage_id] = arbitrage
+        while len(self._arbitrages) > KEPT_ARBITRAGES:
+            self._arbitrages.popitem(last=False)
+        return True
+
+    def take_points(self) -> dict[MarketKey, PricePoint]:
+        """The newest point of each series that moved since the last call."""
+        moved, self._moved = self._moved, set()
+        newest = {key: self._series[key].newest for key in moved}
+        return {key: point for key, point in newest.items() if point is not None}
+
+    def snapshot(self) -> Snapshot:
+        now = self._clock.now()
+        tops = self._tops()
+        settings = self.settings
+        fees = settings.taker_fees if settings else {}
+        max_quote_age = (settings.max_quote_age_ms if settings else 2_000) * 1_000
+        return Snapshot(
+            now=now,
+            sources=self.sources,
+            settings=settings,
+            tops=tuple(tops.values()),
+            series={key: series.points() for key, series in self._series.items()},
+            spreads=self._table.cells(tops, fees, now, max_quote_age),
+            windows=tuple(self._windows.values()),
+            opportunities=tuple(self._opportunities),
+            opportunity_count=self._opportunity_count,
+            arbitrages=tuple(reversed(self._arbitrages.values())),
+            ledger=self.ledger,
+        )
+
+    def _tops(self) -> dict[MarketKey, TopOfBook]:
+        """A row that does not read as a quote is left out and forgotten."""
+        tops: dict[MarketKey, TopOfBook] = {}
+        for key, latest in sorted(self._latest.items()):
+            try:
+                tops[key] = latest.top()
+            except WireError:
+                del self._latest[key]
+        return tops
+
+    def _apply_quote(self, key: MarketKey, row: Mapping[str, Any]) -> None:
+        known = self._latest.get(key)
+        if known is not None and row["sequence"] <= known.row["sequence"]:
+            return
+        latest = LatestRow(row)
+        mid = latest.mid()
+        self._latest[key] = latest
+        if key in self._drawn:
+            self._series[key].add(row["received_time"], mid)
+            self._moved.add(key)
+
+    def _apply_mark(self, key: MarketKey, row: Mapping[str, Any]) -> None:
+        known = self._latest.get(key)
+        if known is None:
+            return
+        if row["kind"].endswith("withdrawn"):
+            known.is_withdrawn = True
+        else:
+            known.verified_time = max(known.verified_time, row["received_time"])
+
+
+def _progress(arbitrage: Arbitrage) -> tuple[bool, int, int]:
+    """Grows with every step of an arbitrage."""
+    done = sum(leg.is_final for leg in arbitrage.legs)
+    return arbitrage.state in FINAL_STATES, len(arbitrage.legs), done

@@ -1,0 +1,48 @@
+"""The running dashboard: what REST, WebSocket and Streamlit scripts of this process share."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from market.session import Session
+from store.reading import TradeReader
+from ui.errors import UiError
+from ui.hub import Hub
+
+Answer = TypeVar("Answer")
+
+ANSWER_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """`loop` owns the hub and the store's client; nothing of them may be awaited elsewhere."""
+
+    session: Session
+    hub: Hub
+    reader: TradeReader
+    loop: asyncio.AbstractEventLoop
+
+    def answer(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(ANSWER_SECONDS)
+
+
+_running: list[Dashboard] = []
+"""Streamlit runs its script as text, without arguments: this is the way from there to the process it runs in."""
+
+
+def announce(dashboard: Dashboard) -> None:
+    _running[:] = [dashboard]
+
+
+def withdraw() -> None:
+    _running.clear()
+
+
+def running() -> Dashboard:
+    """The dashboard of this process. Raises UiError where it is not running (any more)."""
+    if not _running:
+        raise UiError("The dashboard's server is not running.")
+    return _running[0]

@@ -1,0 +1,9 @@
+"""What can go wrong with the dashboard, and what to do about it."""
+
+
+class UiError(Exception):
+    """The dashboard cannot go on; the message is one sentence for the user."""
+
+
+class PortTakenError(UiError):
+    """Something else listens there; another port or stopping it helps, trying again does not."""

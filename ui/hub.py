@@ -1,0 +1,221 @@
+"""The one place where streams and store arrive: follows both, keeps the board, tells every client."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from market.arbitrages import FINAL_STATES, Arbitrage
+from market.backoff import backoff
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.opportunities import Opportunity
+from market.session import Session
+from market.settings import Settings
+from store.errors import HistoryLostError, StoreError
+from store.reading import TradeReader
+from streams.errors import StreamError
+from streams.reader import TopicReader
+from streams.records import Newest, Record
+from streams.topics import OPPORTUNITIES, SPREADS, TICKS
+from streams.wire import WireError, opportunity_of, row_of, spread_window_of
+from ui.board import KEPT_ARBITRAGES, Board
+from ui.clients import LiveClient
+from ui.messages import ledger_message, pulse_message, settings_message, snapshot_message, trade_message
+from ui.snapshot import Snapshot
+from ui.trade_source import news, read_ledger
+
+PULSE_SECONDS = 0.25
+QUIET_PULSE_MICROSECONDS = MICROSECONDS
+"""A page that hears nothing for 2 s calls itself stale."""
+LEDGER_SECONDS = 0.5
+"""Between two reads of the ledger; changes in between are read together."""
+LEDGER_REFRESH_SECONDS = 10.0
+ROWS_OF_HISTORY = 3_000
+"""Read back per partition at the start, so that charts do not begin empty."""
+SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled")
+"""Half reservations that come to nothing are no news to anybody."""
+
+log = logging.getLogger("ui")
+
+
+class Hub:
+    """Runs on one event loop. `snapshot` is immutable and may be read from any thread."""
+
+    def __init__(self, session: Session, reader: TradeReader) -> None:
+        self._session = session
+        self._reader = reader
+        self.board = Board(session, session.clock())
+        self.snapshot: Snapshot = self.board.snapshot()
+        self._clients: set[LiveClient] = set()
+        self._new_opportunities: list[Opportunity] = []
+        self._ledger_changed = asyncio.Event()
+        self._changed = True
+        self._told_at = 0
+        self._told: dict[str, tuple[object, ...]] = {}
+        self._caught_up = {"kafka": asyncio.Event(), "mongodb": asyncio.Event()}
+
+    async def run(self) -> None:
+        """Until cancelled; a source that goes away is sought again."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._keep_following("kafka", self._follow_topics))
+            group.create_task(self._keep_following("mongodb", self._follow_trades))
+            group.create_task(self._keep_ledger())
+            group.create_task(self._pulse())
+
+    async def wait_until_live(self) -> None:
+        """Until both sources were reached for the first time."""
+        for caught_up in self._caught_up.values():
+            await caught_up.wait()
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[LiveClient]:
+        client = LiveClient()
+        self._clients.add(client)
+        try:
+            yield client
+        finally:
+            self._clients.discard(client)
+
+    def snapshot_message(self) -> str:
+        return snapshot_message(self._session, self._fresh_snapshot())
+
+    def note_settings(self, settings: Settings) -> None:
+        """An older version than the one known changes nothing."""
+        known = self.board.settings
+        if known is None or settings.version > known.version:
+            self.board.settings = settings
+            self._changed = True
+            self._fresh_snapshot()
+            self._tell(settings_message(settings))
+
+    def note_arbitrage(self, arbitrage: Arbitrage) -> None:
+        """Tell the clients at once where a leg filled or the state is a new one."""
+        if not self.board.apply_arbitrage(arbitrage):
+            return
+        self._changed = True
+        self._ledger_changed.set()
+        seen = (arbitrage.state, *((leg.role, leg.state, leg.filled) for leg in arbitrage.legs))
+        if arbitrage.state in SHOWN_STATES and self._told.get(arbitrage.arbitrage_id) != seen:
+            self._told[arbitrage.arbitrage_id] = seen
+            self._tell(trade_message(arbitrage))
+        if arbitrage.state in FINAL_STATES:
+            self._told.pop(arbitrage.arbitrage_id, None)
+
+    def note_records(self, records: Iterable[Record]) -> None:
+        """Rows that are not of the schema are logged and left out."""
+        for record in records:
+            try:
+                self._note_record(record)
+            except WireError as error:
+                log.warning("row left out", extra={"topic": record.topic, "offset": record.offset, "error": str(error)})
+        self._changed = True
+
+    def _note_record(self, record: Record) -> None:
+        row = row_of(record.value)
+        if record.topic == TICKS:
+            self.board.apply_tick(row)
+        elif record.topic == SPREADS:
+            self.board.apply_window(spread_window_of(row))
+        else:
+            found = opportunity_of(row, record.time)
+            if isinstance(found, Opportunity) and self.board.apply_opportunity(found):
+                self._new_opportunities.append(found)
+
+    def _tell(self, message: str) -> None:
+        for client in self._clients:
+            client.offer(message)
+
+    def _fresh_snapshot(self) -> Snapshot:
+        self.snapshot = self.board.snapshot()
+        return self.snapshot
+
+    async def _pulse(self) -> None:
+        while True:
+            await SystemClock().sleep(PULSE_SECONDS)
+            self.pulse()
+
+    def pulse(self) -> None:
+        """One message for all that happened since the last; without news, one a second."""
+        if not self._changed and wall_now() - self._told_at < QUIET_PULSE_MICROSECONDS:
+            return
+        snapshot = self._fresh_snapshot()
+        opportunities, self._new_opportunities = self._new_opportunities, []
+        self._changed, self._told_at = False, wall_now()
+        points = self.board.take_points()
+        if self._clients:
+            self._tell(pulse_message(snapshot, points, reversed(opportunities)))
+
+    async def _keep_following(self, source: str, follow: Callable[[], Awaitable[None]]) -> None:
+        delays = backoff()
+        while True:
+            try:
+                await follow()
+            except HistoryLostError:
+                log.warning("history lost, read anew", extra={"source": source})
+                delays = backoff()
+                continue
+            except (StreamError, StoreError) as error:
+                log.warning("source lost", extra={"source": source, "error": str(error)})
+            if getattr(self.board.sources, source):
+                delays = backoff()
+            self._note_source(source, is_live=False)
+            await SystemClock().sleep(next(delays))
+
+    def _note_source(self, source: str, *, is_live: bool) -> None:
+        self.board.sources = replace(self.board.sources, **{source: is_live})
+        self._changed = True
+        if is_live:
+            self._caught_up[source].set()
+
+    async def _follow_topics(self) -> None:
+        async with TopicReader(self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS), Newest(ROWS_OF_HISTORY)) as reader:
+            self._note_source("kafka", is_live=True)
+            async for records in reader.batches():
+                self.note_records(records)
+                await SystemClock().sleep(0)
+
+    async def _follow_trades(self) -> None:
+        async for told in news(self._reader, self._session):
+            if told is None:
+                await self._read_anew()
+            elif isinstance(told, Arbitrage):
+                self.note_arbitrage(told)
+            elif isinstance(told, Settings):
+                self.note_settings(told)
+            else:
+                self._ledger_changed.set()
+
+    async def _read_anew(self) -> None:
+        """All that the store has to say; what the clients know is replaced."""
+        settings = await self._reader.settings()
+        if settings is not None:
+            self.note_settings(settings)
+        page = await self._reader.arbitrages((), None, KEPT_ARBITRAGES)
+        for arbitrage in reversed(page.items):
+            self.note_arbitrage(arbitrage)
+        await self._read_ledger()
+        self._note_source("mongodb", is_live=True)
+        for client in self._clients:
+            client.resynchronise()
+
+    async def _keep_ledger(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(LEDGER_REFRESH_SECONDS):
+                    await self._ledger_changed.wait()
+            except TimeoutError:
+                pass
+            self._ledger_changed.clear()
+            try:
+                await self._read_ledger()
+            except StoreError as error:
+                log.info("ledger not read", extra={"error": str(error)})
+            await SystemClock().sleep(LEDGER_SECONDS)
+
+    async def _read_ledger(self) -> None:
+        ledger = await read_ledger(self._reader, self._session.settlement_currency)
+        if ledger != self.board.ledger:
+            self.board.ledger = ledger
+            self._changed = True
+            self._tell(ledger_message(ledger))

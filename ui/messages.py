@@ -1,0 +1,122 @@
+"""What goes over `/ws/live`: a snapshot first, then pulses (≤ 4 a second), trades at once, the ledger after changes.
+
+* `snapshot`: everything. It replaces all that the client knew.
+* `pulse`: quotes, the newest point of each chart that moved, spreads, new opportunities; at least one a second.
+* `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` stand outside too, for meters.
+* `ledger`: balances, feeds, P&L, refusals. `settings`: the ones in force.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import orjson
+
+from market.arbitrages import Arbitrage
+from market.clock import MICROSECONDS
+from market.opportunities import Opportunity
+from market.session import Session
+from market.settings import Settings
+from ui.price_series import PricePoint
+from ui.rows import SeriesRow, SourcesRow
+from ui.snapshot import Ledger, MarketKey, Snapshot, Sources
+from ui.views import (
+    arbitrage_row,
+    balance_row,
+    feed_row,
+    opportunity_row,
+    pnl_row,
+    quote_rows,
+    reason_rows,
+    series_row,
+    spread_rows,
+)
+
+SHOWN_OPPORTUNITIES = 20
+SHOWN_ARBITRAGES = 100
+"""More than the table shows at once, so that a filter has something to look through."""
+
+
+def snapshot_message(session: Session, snapshot: Snapshot) -> str:
+    return _text(
+        "snapshot",
+        {
+            "mode": session.mode,
+            "session_id": session.session_id,
+            "settlement_currency": session.settlement_currency,
+            "series": [_series(session, snapshot, key) for key in snapshot.series],
+            "arbitrages": [arbitrage_row(arbitrage) for arbitrage in snapshot.arbitrages[:SHOWN_ARBITRAGES]],
+            "settings": _settings(snapshot.settings),
+            "ledger": _ledger(snapshot.ledger),
+            **_market(snapshot, snapshot.opportunities),
+        },
+    )
+
+
+def pulse_message(
+    snapshot: Snapshot, points: Mapping[MarketKey, PricePoint], opportunities: Iterable[Opportunity]
+) -> str:
+    drawn = {
+        f"{exchange} {symbol}": (point.time / MICROSECONDS, point.mid, point.mean_mid)
+        for (exchange, symbol), point in points.items()
+    }
+    return _text("pulse", {"points": drawn, **_market(snapshot, opportunities)})
+
+
+def trade_message(arbitrage: Arbitrage) -> str:
+    row = arbitrage_row(arbitrage)
+    return _text(
+        "trade",
+        {
+            "arbitrage_id": row["arbitrage_id"],
+            "state": row["state"],
+            "is_final": row["is_final"],
+            "event_time": row["event_time"],
+            "times": row["times"],
+            "arbitrage": row,
+        },
+    )
+
+
+def ledger_message(ledger: Ledger) -> str:
+    return _text("ledger", {"ledger": _ledger(ledger)})
+
+
+def settings_message(settings: Settings) -> str:
+    return _text("settings", {"settings": _settings(settings)})
+
+
+def sources_row(sources: Sources) -> SourcesRow:
+    return SourcesRow(kafka=sources.kafka, mongodb=sources.mongodb)
+
+
+def _market(snapshot: Snapshot, opportunities: Iterable[Opportunity]) -> dict[str, object]:
+    newest = list(opportunities)[:SHOWN_OPPORTUNITIES]
+    return {
+        "now": snapshot.now,
+        "sources": sources_row(snapshot.sources),
+        "quotes": quote_rows(snapshot),
+        "spreads": spread_rows(snapshot),
+        "opportunities": [opportunity_row(opportunity) for opportunity in newest],
+        "opportunity_count": snapshot.opportunity_count,
+    }
+
+
+def _series(session: Session, snapshot: Snapshot, key: MarketKey) -> SeriesRow:
+    market = next(market for market in session.traded if (market.exchange, market.symbol) == key)
+    return series_row(market, snapshot.series[key])
+
+
+def _ledger(ledger: Ledger) -> dict[str, object]:
+    return {
+        "balances": [balance_row(balance) for balance in ledger.balances],
+        "feeds": [feed_row(feed) for feed in ledger.feeds],
+        "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
+        "refusals": reason_rows(ledger.totals.refusals),
+    }
+
+
+def _settings(settings: Settings | None) -> dict[str, object] | None:
+    return settings.model_dump(mode="json") if settings else None
+
+
+def _text(kind: str, fields: Mapping[str, object]) -> str:
+    return orjson.dumps({"type": kind, **fields}).decode()

@@ -1,0 +1,221 @@
+"""The JSON rows of REST and WebSocket. Money as decimal strings, bps as numbers, times in microseconds UTC."""
+
+from typing_extensions import TypedDict
+
+
+class QuoteRow(TypedDict):
+    """`mean_mid` is the mean of the last ten mids; `status`: fresh, stale (older than max_quote_age_ms), withdrawn."""
+
+    exchange: str
+    region: str
+    symbol: str
+    base: str
+    quote_currency: str
+    bid: str
+    bid_amount: str
+    ask: str
+    ask_amount: str
+    mid: str
+    mean_mid: float | None
+    received_time: int
+    verified_time: int
+    status: str
+
+
+class WindowRow(TypedDict):
+    """Statistics of the last whole window; `share_above` of its rows stood at or over `min_net_bps`."""
+
+    seconds: int
+    end: int
+    mean_bps: float
+    deviation: float
+    max_bps: float
+    share_above: float
+    rows: int
+
+
+class SpreadRow(TypedDict):
+    """Buying on one exchange and selling on the other; net of both taker fees and of the FX paid."""
+
+    base: str
+    buy_exchange: str
+    buy_symbol: str
+    sell_exchange: str
+    sell_symbol: str
+    gross_bps: float
+    fee_bps: float
+    net_bps: float
+    is_fresh: bool
+    windows: list[WindowRow]
+
+
+class OpportunityRow(TypedDict):
+    """`expected_profit` in `currency`, for the best levels alone."""
+
+    opportunity_id: str
+    base: str
+    buy_exchange: str
+    buy_symbol: str
+    buy_price: str
+    buy_amount: str
+    sell_exchange: str
+    sell_symbol: str
+    sell_price: str
+    sell_amount: str
+    gross_bps: float
+    fee_bps: float
+    net_bps: float
+    expected_profit: float
+    currency: str
+    settings_version: int
+    event_time: int
+    detected_time: int
+    expires_at: int
+
+
+class FillRow(TypedDict):
+    """One execution; price, cost in the market's quote currency, fee as the exchange booked it."""
+
+    arbitrage_id: str
+    role: str
+    fill_id: str
+    exchange: str
+    symbol: str
+    side: str
+    price: str
+    amount: str
+    cost: str
+    fee: str
+    fee_currency: str
+    filled_at: int
+
+
+class LegRow(TypedDict):
+    """One order of an arbitrage; `mean_price` None while nothing filled."""
+
+    role: str
+    exchange: str
+    symbol: str
+    side: str
+    state: str
+    amount: str
+    filled: str
+    limit_price: str
+    mean_price: str | None
+    cost: str
+    client_order_id: str
+    exchange_order_id: str | None
+    fills: list[FillRow]
+    times: dict[str, int]
+
+
+class ProfitRow(TypedDict):
+    """Parts that sum to `net`, in `currency`."""
+
+    currency: str
+    gross: str
+    slippage: str
+    fees: str
+    fx: str
+    unwinding: str
+    net: str
+
+
+class ArbitrageRow(TypedDict):
+    """`times`: event, detected, reserved, sent, filled, ended – those that happened."""
+
+    arbitrage_id: str
+    base: str
+    state: str
+    is_final: bool
+    reason: str | None
+    amount: str
+    buy_exchange: str
+    buy_symbol: str
+    sell_exchange: str
+    sell_symbol: str
+    net_bps: float
+    expected_profit: float
+    legs: list[LegRow]
+    event_time: int
+    times: dict[str, int]
+    profit: ProfitRow | None
+
+
+class RefusalRow(TypedDict):
+    """`count` has the like of the same pair, reason and second."""
+
+    refusal_id: str
+    opportunity_id: str
+    base: str
+    buy_exchange: str
+    sell_exchange: str
+    exchange: str
+    reason: str
+    net_bps: float
+    expected_profit: str
+    refused_at: int
+    count: int
+
+
+class ReasonRow(TypedDict):
+    """How many opportunities were refused for this reason."""
+
+    reason: str
+    count: int
+
+
+class BalanceRowView(TypedDict):
+    """`total` = free + held."""
+
+    exchange: str
+    currency: str
+    free: str
+    held: str
+    total: str
+
+
+class PnlRow(TypedDict):
+    """Sums over the session, and how many arbitrages stand in which state."""
+
+    currency: str
+    gross: str
+    slippage: str
+    fees: str
+    fx: str
+    unwinding: str
+    net: str
+    arbitrages: dict[str, int]
+
+
+class FeedRow(TypedDict):
+    """State and counters of one feed since its process started."""
+
+    exchange: str
+    region: str
+    symbol: str
+    status: str
+    changed_at: int
+    last_received: int
+    quotes: int
+    reconnects: int
+    rejected: dict[str, int]
+
+
+class SeriesRow(TypedDict):
+    """Columns of one chart, oldest first: seconds since the epoch, mids, means of the last ten mids."""
+
+    exchange: str
+    region: str
+    symbol: str
+    base: str
+    quote_currency: str
+    tick_size: str
+    points: tuple[list[float], list[float], list[float]]
+
+
+class SourcesRow(TypedDict):
+    """Whether this process follows Kafka and MongoDB right now."""
+
+    kafka: bool
+    mongodb: bool

@@ -1,0 +1,92 @@
+"""The process: one uvicorn server on loopback, from the bound port to a clean end."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from market.session import Session
+from ui.application import build_app, dashboard_of
+from ui.errors import PortTakenError, UiError
+
+CLOSING_SECONDS = 1
+
+log = logging.getLogger("ui")
+
+
+async def run_ui(session: Session, ready: Callable[[], None]) -> None:
+    """Serve until cancelled; `ready` is called once pages are served and both sources are followed.
+
+    Raises PortTakenError, UiError where the server could not start.
+    """
+    with bound_socket(session.web_host, session.web_port) as listener:
+        app = build_app(session)
+        server = WebServer(uvicorn_config(app))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            await server.wait_started(serving)
+            await dashboard_of(app).hub.wait_until_live()
+            log.info("dashboard serves", extra={"port": listener.getsockname()[1]})
+            ready()
+            await serving
+        finally:
+            server.should_exit = True
+            await asyncio.wait([serving], timeout=CLOSING_SECONDS + 0.5)
+        raise UiError("The web server ended by itself; its log says why.")
+
+
+class WebServer(uvicorn.Server):
+    """uvicorn without handlers of its own for signals: who runs the process cancels us instead."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._listening = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listening.set()
+
+    async def wait_started(self, serving: "asyncio.Task[None]") -> None:
+        """Until requests are answered. Raises UiError where that failed."""
+        listening = asyncio.create_task(self._listening.wait())
+        await asyncio.wait([listening, serving], return_when=asyncio.FIRST_COMPLETED)
+        listening.cancel()
+        if serving.done():
+            raise UiError("The web server could not start; its log says why.")
+
+
+def uvicorn_config(app: object) -> uvicorn.Config:
+    """Quiet: no access log (a request's line would say nothing that a trader needs), our own log format."""
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]  # any ASGI application
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws_ping_interval=20.0,
+        timeout_graceful_shutdown=CLOSING_SECONDS,
+    )
+
+
+@contextmanager
+def bound_socket(host: str, port: int) -> Iterator[socket.socket]:
+    """Raises PortTakenError with one sentence for the user; port 0 is any free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            listener.close()
+            raise PortTakenError(f"Cannot serve on {host}:{port}: {error.strerror or error}.") from None
+        yield listener
+    finally:
+        listener.close()

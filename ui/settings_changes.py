@@ -1,0 +1,91 @@
+"""What the settings form changes: from its widgets to one call of the service that REST uses, and back in words."""
+
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from market.settings import Settings
+from store.errors import StoreError, VersionConflictError
+from ui.dashboard import Dashboard
+from ui.keys import is_api_key
+from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings, switch_trading
+
+WHO = "dashboard"
+POLICIES = ("complete", "reverse", "hold")
+"""The values of `single_leg_policy`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One sentence for the user; `settings`: what the form should show now, None where the input should stay."""
+
+    is_good: bool
+    words: str
+    settings: Settings | None = None
+
+
+def widget_key(name: str, shown: Settings) -> str:
+    """The widget of a setting, or `taker_fees.EXCHANGE`; a new version gets new widgets, filled anew."""
+    return f"setting.{name}.{shown.version}"
+
+
+def save_form(dashboard: Dashboard, shown: Settings, entered: Mapping[str, object], key: str) -> Outcome:
+    """`entered` by widget key."""
+    changes = changed_fields(shown, entered)
+    if not changes:
+        return Outcome(True, "Nothing was changed.")
+    return _outcome(dashboard, change_settings(dashboard, changes, shown.version, WHO), key)
+
+
+def save_switch(dashboard: Dashboard, is_on: bool, key: str) -> Outcome:
+    return _outcome(dashboard, switch_trading(dashboard, is_on, WHO), key)
+
+
+def changed_fields(shown: Settings, entered: Mapping[str, object]) -> dict[str, object]:
+    """Settings whose widget says something else than `shown`; numbers in text fields are compared as numbers."""
+    changes: dict[str, object] = {}
+    for name, current in shown.model_dump(mode="json").items():
+        key = widget_key(name, shown)
+        if key in entered and _comparable(entered[key]) != _comparable(current):
+            changes[name] = entered[key]
+    fees = {
+        exchange: str(entered.get(widget_key(f"taker_fees.{exchange}", shown), fee)).strip()
+        for exchange, fee in shown.taker_fees.items()
+    }
+    if _comparable(fees) != _comparable({exchange: str(fee) for exchange, fee in shown.taker_fees.items()}):
+        changes["taker_fees"] = fees
+    return changes
+
+
+def _comparable(value: object) -> object:
+    match value:
+        case dict():
+            return {name: _comparable(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return sorted(str(inner) for inner in value)
+        case str() | int() | float():
+            try:
+                return Decimal(str(value).strip())
+            except ArithmeticError:
+                return value
+    return value
+
+
+def _outcome(dashboard: Dashboard, change: Coroutine[Any, Any, Settings], key: str) -> Outcome:
+    if not is_api_key(dashboard.session.home, key):
+        change.close()
+        return Outcome(False, "Not changed: the API key is missing or wrong.")
+    try:
+        saved = dashboard.answer(change)
+    except VersionConflictError as conflict:
+        words = f"Not changed: somebody changed the settings to version {conflict.current} since the form was filled."
+        return Outcome(False, f"{words} Fill the form with those and change it again.")
+    except SettingsInvalidError as invalid:
+        wrong = "; ".join(f"{problem['field']}: {problem['why']}" for problem in invalid.errors)
+        return Outcome(False, f"Not changed. {wrong}.")
+    except SettingsMissingError:
+        return Outcome(False, "Not changed: there are no settings yet.")
+    except (StoreError, TimeoutError):
+        return Outcome(False, "Not changed: MongoDB does not answer. Try again in a moment.")
+    return Outcome(True, f"Saved as version {saved.version}.", saved)

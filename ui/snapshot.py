@@ -1,0 +1,77 @@
+"""What the dashboard knows at one moment: immutable, so that any thread may read it."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.feeds import FeedState
+from market.opportunities import Opportunity
+from market.reservations import BalanceRow
+from market.settings import Settings
+from market.spreads import SpreadWindow
+from ui.price_series import PricePoint
+from ui.spread_table import SpreadCell
+from ui.tops import TopOfBook
+
+MarketKey = tuple[str, str]
+"""Exchange and symbol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the session, counted by the store."""
+
+    profit: ProfitAndLoss
+    arbitrages: dict[str, int] = field(default_factory=dict)
+    """State → how many."""
+    refusals: dict[str, int] = field(default_factory=dict)
+    """Reason → how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What is read from the store again after it changed, whole: small, and never added up twice."""
+
+    balances: tuple[BalanceRow, ...]
+    feeds: tuple[FeedState, ...]
+    totals: Totals
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Whether the two sources are being followed right now."""
+
+    kafka: bool = False
+    mongodb: bool = False
+
+    @property
+    def are_live(self) -> bool:
+        return self.kafka and self.mongodb
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Newest first where it is a sequence in time. `now` in microseconds of market time."""
+
+    now: int
+    sources: Sources
+    settings: Settings | None
+    tops: tuple[TopOfBook, ...]
+    series: dict[MarketKey, tuple[PricePoint, ...]]
+    spreads: tuple[SpreadCell, ...]
+    windows: tuple[SpreadWindow, ...]
+    opportunities: tuple[Opportunity, ...]
+    opportunity_count: int
+    """Distinct ids seen since this process started."""
+    arbitrages: tuple[Arbitrage, ...]
+    ledger: Ledger
+
+    @property
+    def max_quote_age(self) -> int:
+        """Microseconds; the shipped default until the settings are known."""
+        return (self.settings.max_quote_age_ms if self.settings else 2_000) * 1_000
+
+
+def empty_ledger(settlement_currency: str) -> Ledger:
+    zero = Decimal(0)
+    return Ledger((), (), Totals(ProfitAndLoss(settlement_currency, zero, zero, zero, zero, zero, zero)))
