@@ -19,17 +19,17 @@ from store.documents import (
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
 
+_SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 
 INDEXES: dict[str, list[IndexModel]] = {
-    OPPORTUNITIES: [IndexModel(_NEWEST_FIRST)],
-    ARBITRAGES: [
-        IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
-        IndexModel([("session_id", ASCENDING), ("state", ASCENDING), *_NEWEST_FIRST]),
-        IndexModel(_NEWEST_FIRST),
+    OPPORTUNITIES: [IndexModel([_SESSION, *_NEWEST_FIRST])],
+    ARBITRAGES: [IndexModel([("state", ASCENDING), *_NEWEST_FIRST]), IndexModel([_SESSION, *_NEWEST_FIRST])],
+    REFUSALS: [
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),
     ],
-    REFUSALS: [IndexModel(_NEWEST_FIRST), IndexModel([("reason", ASCENDING), *_NEWEST_FIRST])],
-    FILLS: [IndexModel([("session_id", ASCENDING), *_NEWEST_FIRST])],
+    FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],
     BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
     # pairs, half reservations and the counter have no date and stay
     CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],

@@ -8,6 +8,7 @@ from market.money import ZERO
 from market.orders import Fill, OrderReport
 from market.reservations import SEND_WITHIN, Rows, fill_key, held_currency
 from market.settings import Settings
+from store.errors import StoreError
 from store.port import Advance
 
 
@@ -45,12 +46,12 @@ def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, no
 def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance) -> Rows:
     """The rows once nothing more of the leg can fill; the same rows where the books have all of it already.
 
-    Raises LookupError where there is no such leg.
+    Raises StoreError where there is no such leg.
     """
     arbitrage = rows.arbitrage
     leg = None if arbitrage is None else arbitrage.leg(role)
     if arbitrage is None or leg is None:
-        raise LookupError(f"arbitrage {rows.opportunity.opportunity_id} has no {role} leg")
+        raise StoreError(f"arbitrage {rows.opportunity.opportunity_id} has no {role} leg")
     is_open = arbitrage.state in OPEN_STATES
     is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
     fills = _new_fills(rows, report)

@@ -203,7 +203,7 @@ class MemoryTradeStore:
     def _known(self, arbitrage_id: str) -> Arbitrage:
         arbitrage = self._arbitrages.get(arbitrage_id)
         if arbitrage is None:
-            raise LookupError(f"there is no arbitrage {arbitrage_id}")
+            raise StoreError(f"there is no arbitrage {arbitrage_id}")
         return arbitrage
 
     def _keep_settings(self, settings: Settings, who: str) -> None:

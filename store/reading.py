@@ -1,6 +1,7 @@
 """What people look at: pages, counts and sums of a session, and the changes of them."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, fields
 from decimal import Decimal
 
@@ -179,14 +180,12 @@ class TradeReader:
         """
         pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
         is_begun = False
-        async for change in follow(self._database, pipeline):
-            if change is not None:
-                yield _change_of(change)
-            elif is_begun:
-                raise HistoryLostError("The changes since the last one seen are gone; read anew.")
-            else:
+        async with aclosing(follow(self._database, pipeline)) as changes:
+            async for change in changes:
+                if change is None and is_begun:
+                    raise HistoryLostError("The changes since the last one seen are gone; read anew.")
                 is_begun = True
-                yield None
+                yield None if change is None else _change_of(change)
 
 
 def _profit_total(document: Document) -> ProfitTotal:

@@ -81,10 +81,10 @@ async def read_arbitrage(
 
 
 async def known_arbitrage(database: Database, arbitrage_id: str, session: Session | None = None) -> StoredArbitrage:
-    """Raises LookupError where there is none."""
+    """Raises StoreError where there is none."""
     stored = await read_arbitrage(database, arbitrage_id, session)
     if stored is None:
-        raise LookupError(f"there is no arbitrage {arbitrage_id}")
+        raise StoreError(f"there is no arbitrage {arbitrage_id}")
     return stored
 
 

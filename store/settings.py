@@ -1,6 +1,7 @@
 """The settings in force and all their versions: who changed what, when."""
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from functools import partial
 
 from pymongo import ASCENDING
@@ -66,10 +67,11 @@ class SettingsHistory:
     async def watch(self) -> AsyncIterator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
-        async for _ in follow(self._database[SETTINGS_VERSIONS]):
-            for settings in await patiently(partial(self._later_than, seen)):
-                seen = settings.version
-                yield settings
+        async with aclosing(follow(self._database[SETTINGS_VERSIONS])) as changes:
+            async for _ in changes:
+                for settings in await patiently(partial(self._later_than, seen)):
+                    seen = settings.version
+                    yield settings
 
     async def _later_than(self, version: int | None) -> list[Settings]:
         """Later versions, oldest first; only those in force where none is known."""

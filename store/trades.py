@@ -1,6 +1,7 @@
 """The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import aclosing
 from decimal import Decimal
 from functools import partial
 from types import TracebackType
@@ -18,7 +19,7 @@ from market.session import Session as MarketSession
 from market.settings import Settings
 from store import legs
 from store.balances import BalanceBook
-from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
+from store.client import QUICK, Client, Document, Session, connected, database_of, in_transaction, translated_errors
 from store.counting import refusal_counts
 from store.documents import (
     ARBITRAGES,
@@ -179,18 +180,14 @@ class MongoTradeStore:
     async def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
         """Those open at first, then each change; where history was lost, those open now or when last told of."""
         told_open: set[str] = set()
-        async for change in follow(self._database[ARBITRAGES]):
-            if change is None:
-                changed = await patiently(partial(self._open_or_among, told_open))
-            else:
-                document = change.get("fullDocument")
-                changed = [arbitrage_of(document)] if isinstance(document, dict) else []
-            for arbitrage in changed:
-                if arbitrage.state in OPEN_STATES:
-                    told_open.add(arbitrage.arbitrage_id)
-                else:
-                    told_open.discard(arbitrage.arbitrage_id)
-                yield arbitrage
+        async with aclosing(follow(self._database[ARBITRAGES])) as changes:
+            async for change in changes:
+                for arbitrage in await self._changed_by(change, told_open):
+                    if arbitrage.state in OPEN_STATES:
+                        told_open.add(arbitrage.arbitrage_id)
+                    else:
+                        told_open.discard(arbitrage.arbitrage_id)
+                    yield arbitrage
 
     async def settings(self) -> Settings | None:
         return await self._settings.current()
@@ -240,6 +237,13 @@ class MongoTradeStore:
         with translated_errors():
             found = self._database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)
             return [arbitrage_of(document) async for document in found]
+
+    async def _changed_by(self, change: Document | None, told_open: set[str]) -> list[Arbitrage]:
+        """None: a stream begins, and what changed before it has to be read."""
+        if change is None:
+            return await patiently(partial(self._open_or_among, told_open))
+        document = change.get("fullDocument")
+        return [arbitrage_of(document)] if isinstance(document, dict) else []
 
     async def _step(
         self, session: Session, stored: StoredArbitrage, fill_keys: tuple[str, ...], decide: Callable[[Rows], Rows]

@@ -1,7 +1,7 @@
 """Change streams that outlive lost connections, killed servers and a rolled oplog."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
 from motor.motor_asyncio import AsyncIOMotorCollection
 from pymongo.errors import OperationFailure, PyMongoError
@@ -24,7 +24,7 @@ async def follow(
     watched: AsyncIOMotorCollection[Document] | Database,
     pipeline: Sequence[Mapping[str, object]] = (),
     after: Mapping[str, object] | None = None,
-) -> AsyncIterator[Document | None]:
+) -> AsyncGenerator[Document | None]:
     """Each change since the stream was opened, or since the token `after`; for ever.
 
     None where it begins without a past, at first and whenever history was lost: what happened before has to be read
@@ -36,7 +36,7 @@ async def follow(
     while True:
         try:
             async with watched.watch(
-                pipeline, full_document="updateLookup", resume_after=token, max_await_time_ms=WAIT_MS
+                list(pipeline), full_document="updateLookup", resume_after=token, max_await_time_ms=WAIT_MS
             ) as stream:
                 if token is None:
                     yield None
