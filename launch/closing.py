@@ -10,6 +10,7 @@ from launch.summary import Activity, latencies_of, summary_of
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.session import Session
 from store.port import TradeStore
+from store.trades import MongoTradeStore
 
 FINISH_SECONDS = 15.0
 BALANCE_SECONDS = 15.0
@@ -32,7 +33,7 @@ async def finish_trading(store: TradeStore, session: Session) -> None:
 
 
 async def activity_of(
-    store: TradeStore, session: Session, meter: Meter, restarts: dict[str, int], started: int
+    store: MongoTradeStore, session: Session, meter: Meter, restarts: dict[str, int], started: int
 ) -> Activity:
     """What the session did, from the store and from outside."""
     arbitrages = await store.session_arbitrages()
@@ -41,7 +42,7 @@ async def activity_of(
         quotes=meter.quotes,
         opportunities=meter.opportunities,
         arbitrages=arbitrages,
-        refusals=await store.refusal_counts(),
+        refusals={},
         fills=await store.fills(),
         before=before,
         after=after,

@@ -49,7 +49,7 @@ def run_process(home: Path, name: str, entry: Entry) -> int:
     try:
         return asyncio.run(_until_cancelled(entry(_ready(home, name))))
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
-        log.exception("process failed", extra={"process": name, "error": str(error)})
+        log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1
 
 
@@ -60,7 +60,7 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
     try:
         entry(_ready(home, name))
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
-        log.exception("process failed", extra={"process": name, "error": str(error)})
+        log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1
     return 0
 
@@ -72,7 +72,7 @@ def _exit(_number: int, _frame: FrameType | None) -> None:
 def _ready(home: Path, name: str) -> Ready:
     def ready() -> None:
         write_atomically(ready_file(home, name), str(os.getpid()).encode())
-        log.info("ready", extra={"process": name})
+        log.info("ready", extra={"part": name})
 
     return ready
 
