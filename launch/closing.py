@@ -9,7 +9,6 @@ from launch.meter import Meter, seconds_since
 from launch.summary import Activity, latencies_of, summary_of
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.session import Session
-from store.port import TradeStore
 from store.trades import MongoTradeStore
 
 FINISH_SECONDS = 15.0
@@ -17,7 +16,7 @@ BALANCE_SECONDS = 15.0
 POLL_SECONDS = 0.1
 
 
-async def finish_trading(store: TradeStore, session: Session) -> None:
+async def finish_trading(store: MongoTradeStore, session: Session) -> None:
     """Stop new reservations, let open arbitrages finish or unwind, let each bot fetch its balances; bounded in time."""
     await store.stop_reservations()
 
@@ -42,7 +41,7 @@ async def activity_of(
         quotes=meter.quotes,
         opportunities=meter.opportunities,
         arbitrages=arbitrages,
-        refusals={},
+        refusals=await store.refusal_counts(),
         fills=await store.fills(),
         before=before,
         after=after,

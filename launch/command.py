@@ -15,6 +15,7 @@ from launch.process import Ready, run_process
 from market.money import decimal_of
 from market.session import Session
 
+PartCommand = tuple[str, str, Callable[[argparse.Namespace], int]]
 SessionEntry = Callable[[Session, Ready], Coroutine[object, object, None]]
 
 
@@ -62,18 +63,20 @@ def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     exchanges.add_argument("--port", type=int, required=True)
     exchanges.add_argument("--seed", type=int, default=1)
     exchanges.set_defaults(run=_exchanges)
-    for name, text, entry in (
+    named: tuple[PartCommand, ...] = (
         ("feed", "run one exchange's price feeder of the running session", _feed),
         ("bot", "run one exchange's bot of the running session", _bot),
-    ):
+    )
+    for name, text, entry in named:
         part = commands.add_parser(name, help=text)
         part.add_argument("name", metavar="EXCHANGE")
         part.set_defaults(run=entry)
-    for name, text, entry in (
+    unnamed: tuple[PartCommand, ...] = (
         ("bridge", "run the settings bridge of the running session", _bridge),
         ("cep", "run the Spark job of the running session", _cep),
         ("ui", "run REST and dashboard of the running session", _ui),
-    ):
+    )
+    for name, text, entry in unnamed:
         commands.add_parser(name, help=text).set_defaults(run=entry)
 
 
@@ -93,7 +96,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
     home = home_folder()
     with locked(home):
-        return asyncio.run(run_replay(home, options, say))
+        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), say))
 
 
 def _doctor(_: argparse.Namespace) -> int:

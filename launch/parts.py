@@ -54,7 +54,7 @@ def _kafka_part(session: Session) -> Part:
 
 def _mongodb_part(session: Session, settings: Settings) -> Part:
     """The embedded mongod; ready once it has a primary, indexes and settings."""
-    mongod = EmbeddedMongod(session.home, urlsplit(session.mongodb).port)
+    mongod = EmbeddedMongod(session.home, urlsplit(session.mongodb).port or 0)
     mongod.prepare()
 
     async def probe() -> None:
