@@ -1,8 +1,9 @@
 """The settings bridge: every version of the settings, in order, into the log, and the newest again each second."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from market.backoff import backoff
 from market.clock import Clock, SystemClock
@@ -10,17 +11,28 @@ from market.session import Session
 from market.settings import Settings
 from store.errors import HistoryLostError, StoreUnavailableError
 from store.port import TradeStore
+from store.reading import TradeReader, open_reader
 from store.trades import open_store
 from streams.log import LogWriter
+from streams.reader import TopicReader
+from streams.records import Newest
+from streams.topics import TICKS
+from streams.wire import WireError, row_of
 from streams.writer import TopicWriter
 
 REPEAT_SECONDS = 1.0
 """By the wall, also in a replay: a CEP that starts anew must not wait longer for its settings."""
 
+PAGE_ROWS = 100
+TAIL_ROWS = 20_000
+"""Of the log's end that are searched for the newest settings; at 5,000 rows a second they are repeated in time."""
+
 log = logging.getLogger("pricefeeds")
 
 Write = Callable[[Settings, int], None]
 """(settings, received time in microseconds): one row into every partition of the log."""
+VersionsBetween = Callable[[int, int], Awaitable[list[Settings]]]
+"""(after, before): the versions in between, oldest first."""
 
 
 async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
@@ -30,16 +42,16 @@ async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
     for longer than the writer can buffer, StoreUnavailableError where the store is away at the start: the process ends
     with it and is started again.
     """
+    written = await last_settings_version(session.kafka)
     writer = TopicWriter(session.kafka)
     await writer.open()
     try:
         rows = LogWriter(writer, session.bases, session.partitions)
-        store = await open_store(session)
-        try:
-            bridge = SettingsBridge(store, rows.settings, session.clock())
+        async with await open_store(session) as store, contextlib.AsyncExitStack() as stack:
+            reader = await open_reader(session)
+            stack.push_async_callback(reader.close)
+            bridge = SettingsBridge(store, SettingsHistory(reader).between, rows.settings, session.clock(), written)
             await _run_tasks(bridge, writer, ready)
-        finally:
-            await store.close()
     finally:
         await writer.close()
 
@@ -56,15 +68,45 @@ async def _run_tasks(bridge: "SettingsBridge", writer: TopicWriter, ready: Calla
         raise failures.exceptions[0] from None
 
 
-class SettingsBridge:
-    """Writes no version twice but the newest, and none below it."""
+class SettingsHistory:
+    """Versions that the store has kept."""
 
-    def __init__(self, store: TradeStore, write: Write, clock: Clock) -> None:
+    def __init__(self, reader: TradeReader) -> None:
+        self._reader = reader
+
+    async def between(self, after: int, before: int) -> list[Settings]:
+        """Versions above `after` and below `before`, oldest first. Raises StoreUnavailableError."""
+        found: list[Settings] = []
+        cursor: str | None = None
+        while True:
+            page = await self._reader.settings_history(cursor, PAGE_ROWS)
+            found += [item.after for item in page.items if after < item.version < before]
+            cursor = page.next_cursor
+            if cursor is None or page.items[-1].version <= after:
+                return sorted(found, key=lambda settings: settings.version)
+
+
+class SettingsBridge:
+    """Skips no version, and writes none twice but the newest.
+
+    The log itself is the token to resume from: `written` is the last version in it, None where it has none.
+    """
+
+    def __init__(
+        self,
+        store: TradeStore,
+        versions_between: VersionsBetween,
+        write: Write,
+        clock: Clock,
+        written: int | None = None,
+    ) -> None:
         self.has_begun = asyncio.Event()
         """Set once the settings in force were written."""
         self._store = store
+        self._versions_between = versions_between
         self._write_row = write
         self._clock = clock
+        self._written = written
         self._newest: Settings | None = None
 
     async def follow(self) -> None:
@@ -74,7 +116,7 @@ class SettingsBridge:
             try:
                 async for settings in self._store.watch_settings():
                     delays = backoff()
-                    self._take(settings)
+                    await self._take(settings)
             except (StoreUnavailableError, HistoryLostError) as error:
                 log.warning("settings not followed", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))
@@ -86,13 +128,34 @@ class SettingsBridge:
             if self._newest is not None:
                 self._write(self._newest)
 
-    def _take(self, settings: Settings) -> None:
+    async def _take(self, settings: Settings) -> None:
+        """Write it and what was missed before it; at the start also where the log has it already, or a later one of a
+        store that is gone: it is what is in force."""
         if self._newest is not None and settings.version <= self._newest.version:
             return
+        if self._written is not None and settings.version > self._written + 1:
+            for missed in await self._versions_between(self._written, settings.version):
+                self._write(missed)
         self._write(settings)
-        self._newest = settings
         self.has_begun.set()
-        log.info("settings in the log", extra={"settings_version": settings.version})
 
     def _write(self, settings: Settings) -> None:
         self._write_row(settings, self._clock.now())
+        if self._newest is None or self._newest.version != settings.version:
+            log.info("settings in the log", extra={"settings_version": settings.version})
+        self._newest, self._written = settings, settings.version
+
+
+async def last_settings_version(address: str) -> int | None:
+    """The version of the newest `settings` row among the last rows of `ticks`; None where there is none.
+
+    Raises StreamUnavailableError, StreamRefusedError.
+    """
+    version: int | None = None
+    async with TopicReader(address, (TICKS,), Newest(TAIL_ROWS)) as reader:
+        async for record in reader.records_to_end():
+            with contextlib.suppress(WireError):
+                row = row_of(record.value)
+                if row.get("kind") == "settings":
+                    version = int(row["settings_version"])
+    return version

@@ -101,12 +101,9 @@ class _Feeder:
         delays = backoff()
         while True:
             try:
-                store = await open_store(self._session)
-                delays = backoff()
-                try:
+                async with await open_store(self._session) as store:
+                    delays = backoff()
                     await self._save_changes(store)
-                finally:
-                    await store.close()
             except StoreUnavailableError as error:
                 log.warning("feed states not saved", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))

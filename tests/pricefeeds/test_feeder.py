@@ -99,13 +99,16 @@ async def test_every_exchange_feeds_the_log(world: World, session: Session) -> N
 
 
 async def test_a_silent_exchange_is_withdrawn_and_comes_back(world: World, session: Session) -> None:
-    async with viewing(session, TICKS) as log, moving(world) as prices:
-        async with feeding(session, "coinbaseexchange", "bitflyer"):
-            await log.until(lambda: _quotes(log) > 0)
-            prices.cancel()  # connections stay open, nothing comes any more
-            await log.until(lambda: all("withdrawn" in log.kinds(*symbol) for symbol in SILENT))
-            async with moving(world):
-                await log.until(lambda: all(_is_back(log.kinds(*symbol)) for symbol in SILENT))
+    async with (
+        viewing(session, TICKS) as log,
+        moving(world) as prices,
+        feeding(session, "coinbaseexchange", "bitflyer"),
+    ):
+        await log.until(lambda: _quotes(log) > 0)
+        prices.cancel()  # connections stay open, nothing comes any more
+        await log.until(lambda: all("withdrawn" in log.kinds(*symbol) for symbol in SILENT))
+        async with moving(world):
+            await log.until(lambda: all(_is_back(log.kinds(*symbol)) for symbol in SILENT))
 
 
 async def test_a_feeder_goes_on_above_its_last_sequence(world: World, session: Session) -> None:
