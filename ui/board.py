@@ -27,9 +27,10 @@ class Board:
 
     def __init__(self, session: Session, clock: Clock) -> None:
         self._clock = clock
-        self._drawn = {(market.exchange, market.symbol) for market in session.traded}
         self._latest: dict[MarketKey, LatestRow] = {}
-        self._series: dict[MarketKey, PriceSeries] = {key: PriceSeries() for key in self._drawn}
+        self._series: dict[MarketKey, PriceSeries] = {
+            (market.exchange, market.symbol): PriceSeries() for market in session.traded
+        }
         self._moved: set[MarketKey] = set()
         self._table = SpreadTable(session.markets, session.settlement_currency)
         self._opportunities: deque[Opportunity] = deque(maxlen=KEPT_OPPORTUNITIES)
@@ -123,7 +124,7 @@ class Board:
         latest = LatestRow(row)
         mid = latest.mid()
         self._latest[key] = latest
-        if key in self._drawn:
+        if key in self._series:
             self._series[key].add(row["received_time"], mid)
             self._moved.add(key)
 

@@ -54,7 +54,7 @@ export class Charts {
 
 class Card {
   constructor(series) {
-    this.digits = Math.min(priceDigits(series.tick_size), 2);
+    this.digits = priceDigits(series.tick_size);
     this.currency = series.quote_currency;
     this.dot = element("span", { class: "dot" });
     this.status = element("span", { class: "note" });
@@ -115,7 +115,7 @@ class Card {
         height: HEIGHT,
         legend: { show: false },
         cursor: { show: false },
-        padding: [6, 4, 0, 0],
+        padding: [6, 4, 0, 14],
         tzDate: (seconds) => window.uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         scales: {
           x: { range: () => this.range },
@@ -126,7 +126,7 @@ class Card {
           {
             ...axis,
             side: 1,
-            space: 30,
+            space: 24,
             size: (_, values) => 10 + 6.2 * Math.max(0, ...(values ?? []).map((value) => value.length)),
             values: (_, marks) => marks.map((mark) => mark.toLocaleString("en-US", { maximumFractionDigits: digits })),
           },

@@ -29,10 +29,11 @@ export function bps(value) {
   return signed(value, 1);
 }
 
+// Cents, unless the exchange quotes in whole units (yen) or far finer ones.
 export function priceDigits(tickSize) {
   const text = String(tickSize);
   const digits = text.includes(".") ? text.split(".")[1].length : 0;
-  return Math.min(digits, 8);
+  return digits === 0 ? 0 : Math.min(Math.max(digits, 2), 8);
 }
 
 export function price(value, currency, digits = currency === "JPY" ? 0 : 2) {
@@ -45,17 +46,24 @@ export function money(value, currency, digits = 2) {
   return SIGNS[currency] ? `${sign}${SIGNS[currency]}${text}` : `${sign}${text} ${currency}`;
 }
 
-// Plain digits of a decimal string, cut to what fits, never rounded up.
-export function amount(text, digits = 8) {
+// Plain digits of a decimal string, cut to what fits, never rounded up; at least `least` of them.
+export function amount(text, digits = 8, least = 0) {
   const [whole, fraction = ""] = String(text).split(".");
-  const kept = fraction.slice(0, digits).replace(/0+$/, "");
+  const kept = fraction.slice(0, digits).replace(/0+$/, "").padEnd(least, "0");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",").replace("-", MINUS);
   return kept ? `${grouped}.${kept}` : grouped;
 }
 
-export function clockTime(microseconds, withMilliseconds = false) {
-  const text = new Date(microseconds / 1000).toISOString();
-  return withMilliseconds ? text.slice(11, 23) : text.slice(11, 19);
+export function clockTime(microseconds) {
+  return new Date(microseconds / 1000).toISOString().slice(11, 19);
+}
+
+// Seconds and, apart so that narrow screens can leave them out, milliseconds.
+export function timeParts(microseconds) {
+  const milliseconds = document.createElement("span");
+  milliseconds.className = "milliseconds";
+  milliseconds.textContent = new Date(microseconds / 1000).toISOString().slice(19, 23);
+  return [clockTime(microseconds), milliseconds];
 }
 
 export function fullTime(microseconds) {
@@ -78,6 +86,8 @@ export function words(name) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+// Of a sum of money as it is shown: what reads as 0.00 is neither.
 export function tone(value) {
-  return Number(value) > 0 ? "good" : Number(value) < 0 ? "bad" : "flat";
+  const shown = Math.round(Number(value) * 100);
+  return shown > 0 ? "good" : shown < 0 ? "bad" : "flat";
 }

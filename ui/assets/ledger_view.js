@@ -12,7 +12,7 @@ const PARTS = [
 ];
 const OPEN_STATES = ["half_reserved", "reserved", "single_leg"];
 const LATENCIES = 50;
-const SHOWN_DIGITS = { BTC: 6, ETH: 5 };
+const FIAT_DIGITS = { USD: 2, EUR: 2, GBP: 2, JPY: 0 };
 
 export class FiguresView {
   constructor(nodes) {
@@ -86,8 +86,11 @@ export class BalancesView {
       this.table.replaceChildren(element("tbody", {}, emptyRow(2, "Waiting for the first balances…")));
       return;
     }
-    const exchanges = [...new Set(balances.map((row) => row.exchange))];
-    const currencies = [...new Set(balances.map((row) => row.currency))];
+    const quoted = [...model.series.values()];
+    const known = (names, name) => names.filter((one) => balances.some((row) => row[name] === one));
+    const unique = (names, name) => known([...new Set([...names, ...balances.map((row) => row[name])])], name);
+    const exchanges = unique(quoted.map((one) => one.exchange), "exchange");
+    const currencies = unique([...quoted.map((one) => one.base), ...quoted.map((one) => one.quote_currency)], "currency");
     const heads = currencies.map((currency) => element("th", { class: "number", scope: "col" }, currency));
     const cellOf = (exchange, currency) =>
       balanceCell(balances.find((row) => row.exchange === exchange && row.currency === currency));
@@ -111,9 +114,10 @@ export class BalancesView {
 
 function balanceCell(row) {
   if (!row) return element("td", { class: "number muted" }, "");
-  const digits = SHOWN_DIGITS[row.currency] ?? 2;
-  const held = Number(row.held) > 0 ? element("small", {}, `${amount(row.held, digits)} held`) : null;
-  return element("td", { class: "number", title: `${row.total} ${row.currency}` }, amount(row.total, digits), held);
+  const least = FIAT_DIGITS[row.currency] ?? 6;
+  const text = (value) => amount(value, least, least);
+  const held = Number(row.held) > 0 ? element("small", {}, `${text(row.held)} held`) : null;
+  return element("td", { class: "number", title: `${row.total} ${row.currency}` }, text(row.total), held);
 }
 
 export class FeedsView {
@@ -124,7 +128,10 @@ export class FeedsView {
 
   show(model) {
     const verified = new Map(model.quotes.map((quote) => [`${quote.exchange} ${quote.symbol}`, quote.verified_time]));
-    const feeds = model.ledger.feeds.map((feed) => {
+    const rank = new Map([...model.series.keys()].map((key, i) => [key, i]));
+    const rankOf = (feed) => rank.get(`${feed.exchange} ${feed.symbol}`) ?? rank.size;
+    const ordered = [...model.ledger.feeds].sort((a, b) => rankOf(a) - rankOf(b));
+    const feeds = ordered.map((feed) => {
       const heard = Math.max(feed.last_received, verified.get(`${feed.exchange} ${feed.symbol}`) ?? 0);
       const age = model.now - heard;
       return { ...feed, last_received: 0, age: heard === 0 ? "never" : age < 2_000_000 ? "now" : `${duration(age)} ago` };

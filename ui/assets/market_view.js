@@ -1,10 +1,10 @@
 // The spread table (exchange × exchange) and the newest opportunities.
 
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
-import { bps, clockTime, exchangeName, fullTime, money, price } from "./format.js";
+import { bps, exchangeName, fullTime, money, price, timeParts } from "./format.js";
 
 const SHOWN_OPPORTUNITIES = 8;
-const FULL_HEAT_BPS = 20;
+const FULL_HEAT_BPS = 15;
 
 export class SpreadView {
   constructor(tabs, table) {
@@ -67,9 +67,9 @@ export class SpreadView {
       );
       if (!node) continue;
       setText(node, spread.is_fresh ? bps(spread.net_bps) : "stale");
-      const heat = Math.min(Math.abs(spread.net_bps) / FULL_HEAT_BPS, 1);
+      const heat = Math.min(Math.max(spread.net_bps, 0) / FULL_HEAT_BPS, 1);
       node.style.setProperty("--heat", spread.is_fresh ? heat.toFixed(2) : "0");
-      const kind = !spread.is_fresh ? "old" : spread.net_bps >= threshold ? "open" : spread.net_bps > 0 ? "good" : "bad";
+      const kind = !spread.is_fresh ? "old" : spread.net_bps >= threshold ? "open" : spread.net_bps > 0 ? "good" : "none";
       setClass(node, `cell ${kind}`);
       node.title = spreadTitle(spread);
     }
@@ -99,7 +99,7 @@ function opportunityRow(opportunity) {
   return element(
     "tr",
     { class: opportunity.isTradable ? "" : "quiet", "data-opportunity": opportunity.opportunity_id },
-    element("td", { class: "time", title: fullTime(opportunity.event_time) }, clockTime(opportunity.event_time, true)),
+    element("td", { class: "time", title: fullTime(opportunity.event_time) }, ...timeParts(opportunity.event_time)),
     element("td", {}, side(opportunity, "buy"), element("span", { class: "arrow" }, " → "), side(opportunity, "sell")),
     element("td", { class: `number strong ${opportunity.net_bps >= 0 ? "good" : "bad"}` }, bps(opportunity.net_bps)),
     element("td", { class: "number" }, money(opportunity.expected_profit, opportunity.currency)),

@@ -1,7 +1,7 @@
 // The newest arbitrages, at most twenty, through a filter that also holds for those that come later.
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
-import { amount, bps, clockTime, duration, exchangeName, fullTime, money, price, tone, words } from "./format.js";
+import { amount, bps, duration, exchangeName, fullTime, money, price, timeParts, tone, words } from "./format.js";
 
 const SHOWN = 20;
 const COLUMNS = 8;
@@ -59,7 +59,7 @@ function tradeRow(arbitrage) {
   return element(
     "tr",
     { "data-trade": arbitrage.arbitrage_id, title: `id ${arbitrage.arbitrage_id}` },
-    element("td", { class: "time", title: fullTime(arbitrage.event_time) }, clockTime(arbitrage.event_time, true)),
+    element("td", { class: "time", title: fullTime(arbitrage.event_time) }, ...timeParts(arbitrage.event_time)),
     element("td", {}, stateBadge(arbitrage)),
     element("td", {}, legText(legOf("buy"), arbitrage.buy_exchange, arbitrage.buy_symbol)),
     element("td", {}, legText(legOf("sell"), arbitrage.sell_exchange, arbitrage.sell_symbol)),
