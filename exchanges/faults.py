@@ -37,7 +37,7 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((ccxt.DuplicateOrderId,), "used"),
     ((ccxt.AuthenticationError, ccxt.RestrictedLocation), "account"),
     # Turned away at the door: the exchange never looked at the order.
-    ((ccxt.DDoSProtection, ccxt.OnMaintenance, ccxt.InvalidNonce), "refused"),
+    ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "refused"),
     ((ccxt.RequestTimeout,), "unknown"),
     ((ccxt.BadResponse, ccxt.NullResponse), "unknown"),
 )

@@ -2,19 +2,23 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 import ccxt
 
 from exchanges.desk import AnswerNotUnderstoodError, number_in, report_of, row_of, text_in
-from market.clock import MICROSECONDS
+from market.clock import MICROSECONDS, SystemClock
 from market.markets import Market
 from market.money import Amount, Price, text_of
 from market.orders import Fill, LimitOrder, OrderReport
 
 _ENDED = ("closed", "canceled", "expired")
 _TRADES_A_QUERY = 20
+_TRIES_FOR_A_NONCE = 4
+# ccxt counts nonces in milliseconds.
+_NEXT_NONCE_SECONDS = 0.002
 _CURRENCIES = {"XXBT": "BTC", "XBT": "BTC", "ZUSD": "USD", "ZEUR": "EUR", "ZJPY": "JPY"}
 
 Method = Callable[[dict[str, str]], Awaitable[object]]
@@ -80,13 +84,17 @@ class KrakenDesk:
         return report_of(name, text_in(row, "status") in _ENDED, number_in(row, "vol_exec"), fills)
 
     async def _call(self, method: Method, parameters: dict[str, str]) -> Mapping[str, Any]:
+        """Another process may share the key, so that a nonce is too low; it was not acted upon, so again is safe."""
         async with self._turn:
-            try:
-                answer = await method(parameters)
-            except ccxt.InvalidNonce:
-                # Another process shares the key; a refused nonce was not acted upon, so once more is safe.
-                answer = await method(parameters)
-        return row_of(row_of(answer).get("result"))
+            for _ in range(_TRIES_FOR_A_NONCE - 1):
+                with suppress(ccxt.InvalidNonce):
+                    return _result(await method(parameters))
+                await SystemClock().sleep(_NEXT_NONCE_SECONDS)
+            return _result(await method(parameters))
+
+
+def _result(answer: object) -> Mapping[str, Any]:
+    return row_of(row_of(answer).get("result"))
 
 
 def _fill(fill_id: str, row: Mapping[str, Any], order: LimitOrder, market: Market) -> Fill:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
 from exchanges.credentials import Credentials
 from exchanges.simulated.customer import charged_fee, executed_cost
@@ -15,6 +15,7 @@ from exchanges.simulated.gateway import (
     iso_text,
     json_fields,
     json_reply,
+    listing_named,
     side_field,
     text_field,
 )
@@ -173,9 +174,7 @@ class BitflyerGateway:
         return web.Response()
 
     def _listing(self, market_id: str) -> Listing:
-        if market_id not in self._by_id:
-            raise RequestRefusedError("unknown_market", market_id)
-        return self._by_id[market_id]
+        return listing_named(self._by_id, market_id)
 
     def _order_row(self, order: CustomerOrder) -> dict[str, object]:
         fills = self.exchange.customer.fills_of(order.order_id)
@@ -207,11 +206,7 @@ class BitflyerGateway:
     # -- WebSocket
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        async with self.subscribers.joined(request) as connection:
-            async for message in connection.socket:
-                if message.type is WSMsgType.TEXT:
-                    self._hear(connection, message.data)
-            return connection.socket
+        return await self.subscribers.serve(request, self._hear)
 
     def _hear(self, connection: Connection, text: str) -> None:
         try:

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from urllib.parse import parse_qsl
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
 from exchanges.credentials import Credentials
 from exchanges.simulated.bitstamp_rows import (
@@ -23,6 +23,7 @@ from exchanges.simulated.gateway import (
     json_fields,
     json_reply,
     levels_of,
+    listing_named,
     text_field,
 )
 from exchanges.simulated.listings import Listing, fixed_text
@@ -186,10 +187,7 @@ class BitstampGateway:
         return json_reply(rows)
 
     def _listing(self, request: web.Request) -> Listing:
-        pair = request.match_info["pair"]
-        if pair not in self._by_id:
-            raise RequestRefusedError("unknown_market", pair)
-        return self._by_id[pair]
+        return listing_named(self._by_id, request.match_info["pair"])
 
     # -- signing
 
@@ -199,11 +197,7 @@ class BitstampGateway:
     # -- WebSocket
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        async with self.subscribers.joined(request) as connection:
-            async for message in connection.socket:
-                if message.type is WSMsgType.TEXT:
-                    self._hear(connection, message.data)
-            return connection.socket
+        return await self.subscribers.serve(request, self._hear)
 
     def _hear(self, connection: Connection, text: str) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from uuid import UUID, uuid5
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
 from exchanges.credentials import Credentials
 from exchanges.simulated.coinbaseexchange_rows import fill_row, order_row, product_row
@@ -17,6 +17,7 @@ from exchanges.simulated.gateway import (
     json_fields,
     json_reply,
     levels_of,
+    listing_named,
     side_field,
     text_field,
 )
@@ -206,9 +207,7 @@ class CoinbaseExchangeGateway:
         return self.exchange.customer.latest_by_client_id(name.removeprefix("client:"))
 
     def _listing(self, market_id: str) -> Listing:
-        if market_id not in self._by_id:
-            raise RequestRefusedError("unknown_market", market_id)
-        return self._by_id[market_id]
+        return listing_named(self._by_id, market_id)
 
     def _row(self, order: CustomerOrder) -> dict[str, object]:
         return order_row(order, self.exchange.customer.fills_of(order.order_id), self._market_id(order.symbol))
@@ -225,11 +224,7 @@ class CoinbaseExchangeGateway:
     # -- WebSocket
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        async with self.subscribers.joined(request) as connection:
-            async for message in connection.socket:
-                if message.type is WSMsgType.TEXT:
-                    self._hear(connection, message.data)
-            return connection.socket
+        return await self.subscribers.serve(request, self._hear)
 
     def _hear(self, connection: Connection, text: str) -> None:
         try:

@@ -59,6 +59,13 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal:
     return web.Application(middlewares=[guard])
 
 
+def listing_named(listings: Mapping[str, Listing], market_id: str) -> Listing:
+    """By the exchange's own name of it. Raises RequestRefusedError."""
+    if market_id not in listings:
+        raise RequestRefusedError("unknown_market", market_id)
+    return listings[market_id]
+
+
 def levels_of(listing: Listing, book: Book, depth: int) -> dict[str, list[list[object]]]:
     """`bids` and `asks` as [price, amount] texts, best first."""
     return {

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
 from exchanges.credentials import Credentials
 from exchanges.simulated.exchange import Names, SimulatedExchange
@@ -15,6 +15,7 @@ from exchanges.simulated.gateway import (
     guarded,
     json_reply,
     levels_of,
+    listing_named,
     side_field,
     text_field,
 )
@@ -211,9 +212,7 @@ class KrakenGateway:
         return _result({"currency": "ZUSD", "volume": "0.0000", "fees": fees, "fees_maker": fees})
 
     def _listing(self, name: str) -> Listing:
-        if name not in self._by_name:
-            raise RequestRefusedError("unknown_market", name)
-        return self._by_name[name]
+        return listing_named(self._by_name, name)
 
     def _order_rows(self, orders: Iterable[CustomerOrder]) -> dict[str, object]:
         return {
@@ -232,12 +231,7 @@ class KrakenGateway:
         self._last_nonce = check_kraken(request, self._credentials, self._last_nonce)
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        async with self.subscribers.joined(request) as connection:
-            self._stream.greet(connection)
-            async for message in connection.socket:
-                if message.type is WSMsgType.TEXT:
-                    self._stream.hear(connection, message.data)
-            return connection.socket
+        return await self.subscribers.serve(request, self._stream.hear, self._stream.greet)
 
 
 def _description(order: CustomerOrder, listing: Listing) -> str:

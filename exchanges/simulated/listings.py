@@ -65,7 +65,8 @@ class Listing:
         quote_rate = self.fee_rate if self.market.fee_side == "quote" else Decimal(0)
         if side == "buy":
             whole = self.price(ticks) * self.amount(lots) * (1 + quote_rate)
-            return self.market.quote_currency, ceil_to_step(whole, min(self.cost_step, self.fee_step))
+            step = min(self.cost_step, self.fee_step) if quote_rate else self.cost_step
+            return self.market.quote_currency, ceil_to_step(whole, step)
         base_fee = Decimal(0)
         if self.market.fee_side == "base":
             base_fee = ceil_to_step(self.amount(lots) * self.fee_rate, self.fee_step)

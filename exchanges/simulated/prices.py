@@ -5,7 +5,7 @@ number of steps give the same prices, whatever the wall clock did.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -53,7 +53,7 @@ class _ExchangeState:
 class Prices:
     """Mids of all listings of all exchanges. Advance in turns: one exchange a step, or all of them."""
 
-    def __init__(self, seed: int, listings: dict[str, Sequence[Listing]], temper: Temper | None = None) -> None:
+    def __init__(self, seed: int, listings: Mapping[str, Sequence[Listing]], temper: Temper | None = None) -> None:
         self._temper = temper or Temper()
         self._random = Random(f"{seed}:latent")  # noqa: S311 – prices, not secrets
         self._latent: dict[str, float] = {}

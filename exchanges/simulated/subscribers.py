@@ -1,14 +1,16 @@
 """WebSocket connections of one simulated exchange and what they listen to."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import orjson
-from aiohttp import web
+from aiohttp import WSMsgType, web
 
 # A reader that is this many messages behind is cut off, as exchanges do.
 _LONGEST_QUEUE = 2_000
+# How long a client may take to answer a close; the whole server has two seconds to end.
+_GOODBYE_SECONDS = 0.3
 
 
 class Connection:
@@ -36,6 +38,9 @@ class Connection:
         await self.socket.close(code=1008, message=b"too slow")
 
 
+Hear = Callable[[Connection, str], None]
+
+
 class Subscribers:
     """All connections of one exchange."""
 
@@ -53,11 +58,23 @@ class Subscribers:
             for connection in listeners:
                 connection.send_text(text)
 
+    async def serve(
+        self, request: web.Request, hear: Hear, greet: Callable[[Connection], None] | None = None
+    ) -> web.WebSocketResponse:
+        """One connection's life: `greet` it, then `hear` each of its messages."""
+        async with self._joined(request) as connection:
+            if greet is not None:
+                greet(connection)
+            async for message in connection.socket:
+                if message.type is WSMsgType.TEXT:
+                    hear(connection, message.data)
+            return connection.socket
+
     @asynccontextmanager
-    async def joined(self, request: web.Request) -> AsyncIterator[Connection]:
+    async def _joined(self, request: web.Request) -> AsyncIterator[Connection]:
         """A prepared connection with its writer running, until the block ends."""
         # Deflate costs the reader a tenth of a core and saves nothing on loopback.
-        socket = web.WebSocketResponse(compress=False, max_msg_size=1 << 16)
+        socket = web.WebSocketResponse(timeout=_GOODBYE_SECONDS, compress=False, max_msg_size=1 << 16)
         await socket.prepare(request)
         connection = Connection(socket)
         self._connections.add(connection)
@@ -71,8 +88,8 @@ class Subscribers:
 
     async def close(self) -> None:
         """Say goodbye as an exchange does that restarts."""
-        for connection in list(self._connections):
-            await connection.socket.close(code=1012, message=b"service restart")
+        goodbyes = [connection.socket.close(code=1012, message=b"service restart") for connection in self._connections]
+        await asyncio.gather(*goodbyes, return_exceptions=True)
 
 
 async def _written(connection: Connection) -> None:

@@ -25,7 +25,7 @@ class PlainBook:
         self.orders: list[PlainOrder] = []
 
     def submit(self, order: PlainOrder, rests: bool) -> list[tuple[str, int, int]]:
-        matches = []
+        matches: list[tuple[str, int, int]] = []
         while order.lots:
             sign = 1 if order.side == "buy" else -1
             others = [o for o in self.orders if o.side != order.side and (order.ticks - o.ticks) * sign >= 0]
