@@ -198,3 +198,21 @@ def test_refuses_what_the_exchange_would(amount: str, price: str, reason: str) -
         exchange.place(OrderRequest("BTC/USD", "buy", Decimal(amount), Decimal(price), True))
     assert refused.value.reason == reason
     assert not exchange.customer.orders
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+@given(st.sampled_from(("buy", "sell")), st.integers(1, 400), st.lists(st.integers(1, 40_000), max_size=30))
+def test_a_hold_suffices_however_small_the_pieces(name: str, side: Side, off: int, pieces: list[int]) -> None:
+    """An account that owns just what its one order holds never owes anything."""
+    symbol = SYMBOLS[name]
+    listing = next(row for row in listings_of(name) if row.market.symbol == symbol)
+    ticks = listing.ticks(Decimal(listing.start_price)) + off
+    lots = max(sum(pieces), listing.lots(listing.market.minimum_amount), 100_000)
+    currency, needed = listing.hold(side, ticks, lots)
+    exchange = SimulatedExchange(name, [listing], {currency: needed}, NAMES, TickingClock(), ListJournal())
+    exchange.place(OrderRequest(symbol, side, listing.amount(lots), listing.price(ticks), False))
+    for piece in (*pieces, lots):
+        exchange.take(symbol, "sell" if side == "buy" else "buy", piece)
+        held = exchange.customer.held()
+        assert 0 <= held[currency] <= exchange.customer.balances[currency]
+    assert [order.state for order in exchange.customer.orders.values()] == ["done"]
