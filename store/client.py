@@ -75,7 +75,10 @@ def is_passing(error: PyMongoError) -> bool:
 
 def first_sentence(error: PyMongoError) -> str:
     """Without the driver's dump of its whole topology."""
-    return str(error).partition(" (configured timeouts")[0].partition(", Timeout:")[0]
+    text = str(error)
+    for mark in (" (configured timeouts", ", Timeout:", ", full error:"):
+        text = text.partition(mark)[0]
+    return text
 
 
 async def check_reachable(uri: str) -> None:

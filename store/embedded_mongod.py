@@ -20,8 +20,8 @@ from store.errors import StoreError, StoreUnavailableError
 REPLICA_SET = "rs0"
 CACHE_GB = 0.25
 """A small share of a small machine; mongod's own default is half of its memory."""
-OPLOG_MB = 990
-"""The least that mongod takes."""
+OPTIONS = ("--oplogSize", "990")
+"""Megabytes that a watcher may be behind; mongod's own default grows with the disk."""
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.02
 SELECTION_MS = 500
@@ -40,6 +40,8 @@ class EmbeddedMongod:
 
     home: Path
     port: int
+    options: tuple[str, ...] = OPTIONS
+    """Further options of mongod."""
 
     @property
     def uri(self) -> str:
@@ -63,9 +65,10 @@ class EmbeddedMongod:
         return (
             str(mongod_program()),
             *("--bind_ip", "127.0.0.1", "--port", str(self.port), "--nounixsocket"),
-            *("--dbpath", str(self.folder), "--replSet", REPLICA_SET, "--oplogSize", str(OPLOG_MB)),
+            *("--dbpath", str(self.folder), "--replSet", REPLICA_SET),
             *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--quiet"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+            *self.options,
         )
 
     async def wait_ready(self, seconds: float) -> None:

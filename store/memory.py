@@ -1,7 +1,7 @@
 """The store in memory, under the contract of the MongoDB one: backtests trade on it. Nothing outlives the process."""
 
 from asyncio import Queue
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
@@ -126,7 +126,7 @@ class MemoryTradeStore:
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
         return self._arbitrages.get(arbitrage_id)
 
-    async def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
+    async def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
         queue: Queue[Arbitrage] = Queue()
         self._watching_arbitrages.add(queue)
         try:
@@ -154,7 +154,7 @@ class MemoryTradeStore:
         self._keep_settings(following, who)
         return following
 
-    async def watch_settings(self) -> AsyncIterator[Settings]:
+    async def watch_settings(self) -> AsyncGenerator[Settings]:
         queue: Queue[Settings] = Queue()
         self._watching_settings.add(queue)
         try:

@@ -1,7 +1,6 @@
 """What people look at: pages, counts and sums of a session, and the changes of them."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 
@@ -40,7 +39,7 @@ from store.errors import HistoryLostError
 from store.pages import Page, read_page
 from store.port import Balances
 from store.settings import SettingsHistory
-from store.watching import follow
+from store.watching import ChangeFollower
 
 PARTS = tuple(part.name for part in fields(ProfitAndLoss) if part.name != "currency")
 ALL = "all"
@@ -172,7 +171,7 @@ class TradeReader:
         totals = [each.profit for each in await self.profit_totals() if each.profit.currency == currency]
         return ProfitAndLoss(currency, **{part: total(getattr(each, part) for each in totals) for part in PARTS})
 
-    async def watch(self, collections: Iterable[str]) -> AsyncIterator[Change | None]:
+    async def watch(self, collections: Iterable[str]) -> AsyncGenerator[Change | None]:
         """First None, once nothing that follows can be missed; then each change, at least once.
 
         Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
@@ -180,8 +179,9 @@ class TradeReader:
         """
         pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
         is_begun = False
-        async with aclosing(follow(self._database, pipeline)) as changes:
-            async for change in changes:
+        async with ChangeFollower(self._database, pipeline) as changes:
+            while True:
+                change = await changes.next()
                 if change is None and is_begun:
                     raise HistoryLostError("The changes since the last one seen are gone; read anew.")
                 is_begun = True

@@ -1,7 +1,6 @@
 """The settings in force and all their versions: who changed what, when."""
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
 from functools import partial
 
 from pymongo import ASCENDING
@@ -18,7 +17,7 @@ from store.documents import (
 )
 from store.errors import VersionConflictError
 from store.server_time import server_now
-from store.watching import follow, patiently
+from store.watching import ChangeFollower, patiently
 
 FIRST_AUTHOR = "start"
 
@@ -64,11 +63,12 @@ class SettingsHistory:
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def watch(self) -> AsyncIterator[Settings]:
+    async def watch(self) -> AsyncGenerator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
-        async with aclosing(follow(self._database[SETTINGS_VERSIONS])) as changes:
-            async for _ in changes:
+        async with ChangeFollower(self._database[SETTINGS_VERSIONS]) as changes:
+            while True:
+                await changes.next()
                 for settings in await patiently(partial(self._later_than, seen)):
                     seen = settings.version
                     yield settings

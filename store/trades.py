@@ -1,7 +1,6 @@
 """The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterable
 from decimal import Decimal
 from functools import partial
 from types import TracebackType
@@ -41,7 +40,7 @@ from store.refusals import count_refusal
 from store.rows import StoredArbitrage, known_arbitrage, read_arbitrage, read_rows, write_rows
 from store.server_time import server_now
 from store.settings import SettingsHistory
-from store.watching import follow, patiently
+from store.watching import ChangeFollower, patiently
 
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 
@@ -177,12 +176,12 @@ class MongoTradeStore:
             document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
         return None if document is None else arbitrage_of(document)
 
-    async def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
+    async def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
         """Those open at first, then each change; where history was lost, those open now or when last told of."""
         told_open: set[str] = set()
-        async with aclosing(follow(self._database[ARBITRAGES])) as changes:
-            async for change in changes:
-                for arbitrage in await self._changed_by(change, told_open):
+        async with ChangeFollower(self._database[ARBITRAGES]) as changes:
+            while True:
+                for arbitrage in await self._changed_by(await changes.next(), told_open):
                     if arbitrage.state in OPEN_STATES:
                         told_open.add(arbitrage.arbitrage_id)
                     else:
@@ -198,7 +197,7 @@ class MongoTradeStore:
     async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
         return await self._settings.change(changed, expected_version, who)
 
-    def watch_settings(self) -> AsyncIterator[Settings]:
+    def watch_settings(self) -> AsyncGenerator[Settings]:
         return self._settings.watch()
 
     async def stop_reservations(self) -> None:

@@ -1,8 +1,12 @@
 """Change streams that outlive lost connections, killed servers and a rolled oplog."""
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from types import TracebackType
+from typing import Self
 
+from motor.core import AgnosticChangeStream
 from motor.motor_asyncio import AsyncIOMotorCollection
 from pymongo.errors import OperationFailure, PyMongoError
 
@@ -13,44 +17,91 @@ from store.errors import StoreUnavailableError
 
 WAIT_MS = 500
 """How long the server keeps one read open; a cancelled watcher's thread waits no longer."""
-HISTORY_LOST = frozenset({286, 280, 260})
-"""ChangeStreamHistoryLost, ChangeStreamFatalError, InvalidResumeToken (mongodb.com, "Error Codes")."""
+HISTORY_LOST = frozenset({136, 260, 280, 286})
+"""CappedPositionLost, InvalidResumeToken, ChangeStreamFatalError, ChangeStreamHistoryLost (mongodb.com, "Error
+Codes"). The first is what a watcher gets that fell behind while its cursor was open."""
 RESUMABLE = "ResumableChangeStreamError"
 
 log = logging.getLogger(__name__)
 
+Watched = AsyncIOMotorCollection[Document] | Database
 
-async def follow(
-    watched: AsyncIOMotorCollection[Document] | Database,
-    pipeline: Sequence[Mapping[str, object]] = (),
-    after: Mapping[str, object] | None = None,
-) -> AsyncGenerator[Document | None]:
-    """Each change since the stream was opened, or since the token `after`; for ever.
 
-    None where it begins without a past, at first and whenever history was lost: what happened before has to be read
-    from the collections. Then nothing between that read and the next change is missed. Raises StoreError where MongoDB
-    cannot be watched at all.
-    """
-    token = after
-    delays = backoff(first=0.1)
-    while True:
-        try:
-            async with watched.watch(
-                list(pipeline), full_document="updateLookup", resume_after=token, max_await_time_ms=WAIT_MS
-            ) as stream:
-                if token is None:
-                    yield None
-                while stream.alive:
-                    change = await stream.try_next()
-                    delays = backoff(first=0.1)
-                    if change is not None:
-                        yield change
-                    token = stream.resume_token
-            token = None  # invalidated: the collection was dropped
-        except PyMongoError as error:
-            token = _token_after(error, token)
-            log.warning("watching again", extra={"error": first_sentence(error), "resumed": token is not None})
-            await SystemClock().sleep(next(delays))
+class ChangeFollower:
+    """The changes of one collection or database since the follower began, or since the token `after`; for ever."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        pipeline: Sequence[Mapping[str, object]] = (),
+        after: Mapping[str, object] | None = None,
+    ) -> None:
+        self._watched = watched
+        self._pipeline = list(pipeline)
+        self._token = after
+        self._stream: AgnosticChangeStream[Document] | None = None
+        self._opened = AsyncExitStack()
+        self._delays = backoff(first=0.1)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(PyMongoError):
+            await self._close()
+
+    async def next(self) -> Document | None:
+        """The next change, waited for through whatever happens to the connection.
+
+        None where the stream begins without a past, at first and whenever history was lost: what happened before has to
+        be read from the collections. Nothing between that read and the next change is missed. Raises StoreError where
+        MongoDB cannot be watched at all.
+        """
+        while True:
+            try:
+                if self._stream is None and await self._open():
+                    return None
+                change = await self._advance()
+            except PyMongoError as error:
+                self._token = _token_after(error, self._token)
+                self._stream = None
+                is_resumed = self._token is not None
+                log.warning("watching again", extra={"error": first_sentence(error), "resumed": is_resumed})
+                await SystemClock().sleep(next(self._delays))
+            else:
+                if change is not None:
+                    return change
+
+    async def _open(self) -> bool:
+        """Whether it begins without a past."""
+        await self._close()
+        is_anew = self._token is None
+        stream = await self._opened.enter_async_context(
+            self._watched.watch(
+                self._pipeline, full_document="updateLookup", resume_after=self._token, max_await_time_ms=WAIT_MS
+            )
+        )
+        self._token = stream.resume_token or self._token
+        self._stream = stream
+        return is_anew
+
+    async def _advance(self) -> Document | None:
+        """What the next read brings; None after a while without changes."""
+        if self._stream is None:
+            return None
+        change = await self._stream.try_next()
+        self._delays = backoff(first=0.1)
+        self._token = self._stream.resume_token
+        if not self._stream.alive:  # type: ignore[truthy-function]  # a property; motor's stubs call it a method
+            # the collection was dropped
+            self._stream = self._token = None
+        return change
+
+    async def _close(self) -> None:
+        self._stream = None
+        await self._opened.aclose()
 
 
 async def patiently(read: Callable[[], Awaitable[Result]]) -> Result:

@@ -1,0 +1,125 @@
+"""A mongod that is killed under writers and watchers: it recovers, and nothing acknowledged is lost."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from market.clock import SystemClock
+from market.money import total
+from store.client import check_reachable, connected
+from store.embedded_mongod import EmbeddedMongod, MongodProcess, running_mongod
+from store.errors import StoreError, StoreUnavailableError
+from store.trades import MongoTradeStore
+from streams.embedded_broker import free_ports
+from tests.market.samples import settings_of
+from tests.services import embedded_mongodb, mongod_process
+from tests.store.wishes import balances, open_books, opportunity, wish
+
+DEADLINE_SECONDS = 60
+MANY = settings_of(max_open_arbitrages=1_000)
+
+
+@pytest.fixture
+def mongod(tmp_path: Path) -> Iterator[MongodProcess]:
+    """A server of the test's own, to be killed."""
+    with embedded_mongodb(tmp_path) as process:
+        yield process
+
+
+@pytest.fixture
+async def lonely_store(mongod: MongodProcess) -> AsyncIterator[MongoTradeStore]:
+    async with MongoTradeStore(connected(mongod.uri), "outages", "session-1") as store:
+        await store.prepare()
+        await open_books(store, MANY)
+        yield store
+
+
+@dataclass(slots=True)
+class Bystanders:
+    """A writer and two watchers that go on by themselves, and what they were told."""
+
+    store: MongoTradeStore
+    acknowledged: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+    versions: list[int] = field(default_factory=list)
+
+    async def write(self) -> None:
+        for index in count():
+            of = opportunity(f"opportunity-{index}", sequence=index)
+            of = replace(of, sell=replace(of.sell, exchange=f"seller-{index}"))
+            try:
+                result = await self.store.reserve(wish("buy", "0.001", of, MANY))
+            except StoreUnavailableError:
+                continue
+            if result.arbitrage is not None:
+                self.acknowledged.add(result.arbitrage.arbitrage_id)
+
+    async def watch_arbitrages(self) -> None:
+        async for arbitrage in self.store.watch_arbitrages():
+            self.seen.add(arbitrage.arbitrage_id)
+
+    async def watch_settings(self) -> None:
+        async for settings in self.store.watch_settings():
+            self.versions.append(settings.version)
+
+    async def more_acknowledged(self) -> None:
+        known = len(self.acknowledged)
+        await until(lambda: len(self.acknowledged) > known + 20)
+
+
+async def test_a_killed_server_loses_nothing_acknowledged(mongod: MongodProcess, lonely_store: MongoTradeStore) -> None:
+    others = Bystanders(lonely_store)
+    async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
+        writer = group.create_task(others.write())
+        watchers = [group.create_task(watch()) for watch in (others.watch_arbitrages, others.watch_settings)]
+        for version in (1, 2):
+            await others.more_acknowledged()
+            mongod.kill()
+            mongod.start()
+            await mongod.mongod.wait_ready(DEADLINE_SECONDS)
+            await lonely_store.change_settings(MANY, version, "somebody")
+            await others.more_acknowledged()
+        writer.cancel()
+        await until(lambda: others.acknowledged <= others.seen and others.versions[-1:] == [3])
+        for watcher in watchers:
+            watcher.cancel()
+    assert others.versions == [1, 2, 3]
+    kept = {arbitrage.arbitrage_id: arbitrage for arbitrage in await lonely_store.open_arbitrages()}
+    assert others.acknowledged <= kept.keys()
+    held = total(arbitrage.legs[0].held for arbitrage in kept.values())
+    assert (await balances(lonely_store))["alpha", "USD"] == (1_000 - held, held)
+
+
+async def test_a_new_start_may_use_another_port(tmp_path: Path) -> None:
+    with mongod_process(tmp_path) as process:
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        async with MongoTradeStore(connected(process.uri), "moved", "session-1") as store:
+            await store.prepare()
+            await store.create_settings(MANY)
+    (port,) = free_ports(1)
+    with running_mongod(EmbeddedMongod(tmp_path, port)) as process:
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        async with MongoTradeStore(connected(process.uri), "moved", "session-2") as store:
+            assert await store.settings() == MANY
+
+
+async def test_an_address_where_nothing_listens_is_one_sentence() -> None:
+    (port,) = free_ports(1)
+    async with asyncio.timeout(4):
+        with pytest.raises(StoreUnavailableError, match=r"^MongoDB is not reached: .{10,200}$"):
+            await check_reachable(f"mongodb://127.0.0.1:{port}/?replicaSet=rs0")
+
+
+async def test_what_is_no_address_is_said_at_once() -> None:
+    with pytest.raises(StoreError, match="Not an address of MongoDB"):
+        await check_reachable("http://127.0.0.1:1")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await SystemClock().sleep(0.01)

@@ -1,0 +1,95 @@
+"""Watchers that fall behind a rolled oplog go on from a snapshot."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from market.clock import SystemClock
+from store.client import Client, connected
+from store.documents import ARBITRAGES
+from store.errors import HistoryLostError
+from store.reading import Change, TradeReader
+from store.trades import MongoTradeStore
+from store.watching import ChangeFollower
+from tests.services import mongod_process
+from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
+
+DEADLINE_SECONDS = 60
+DATABASE = "rolled"
+# megabytes; and a checkpoint each second, because the oplog is truncated up to the last one only
+SMALL_OPLOG = ("--oplogSize", "1", "--syncdelay", "1")
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """Of a server whose oplog holds very little."""
+    with mongod_process(tmp_path, SMALL_OPLOG) as process:
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        client = connected(process.uri)
+        yield client
+        client.close()
+
+
+async def roll_oplog(client: Client) -> None:
+    """Write until everything that is in the oplog by now has left it."""
+    oplog = client["local"]["oplog.rs"]
+    newest = await oplog.find_one(sort=[("$natural", -1)])
+    assert newest is not None
+    while await oplog.find_one({"ts": {"$lte": newest["ts"]}}) is not None:
+        await client["filler"]["rows"].insert_many([{"filling": "x" * 100_000} for _ in range(20)])
+        await SystemClock().sleep(0.05)
+
+
+async def test_a_rolled_oplog_is_told_by_what_stands_now(client: Client) -> None:
+    async with asyncio.timeout(DEADLINE_SECONDS), MongoTradeStore(client, DATABASE, "session-1") as store:
+        await store.prepare()
+        await open_books(store)
+        arbitrage = await reserve_both(store, opportunity())
+        told = store.watch_arbitrages()
+        changes = TradeReader(client, DATABASE).watch([ARBITRAGES])
+        assert await anext(told) == arbitrage
+        assert await anext(changes) is None
+        await sent(store, arbitrage.arbitrage_id, "buy")
+        first = await anext(changes)
+        assert first is not None
+        assert (first.collection, first.operation, first.key) == (ARBITRAGES, "replace", arbitrage.arbitrage_id)
+        await sent(store, arbitrage.arbitrage_id, "sell")
+        await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close)
+        ended = await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close)
+        await roll_oplog(client)
+        with pytest.raises(HistoryLostError):
+            await drained(changes)
+        while (seen := await anext(told)).state != "closed":
+            continue
+        assert seen == ended
+        await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+        assert (await anext(told)).arbitrage_id == "opportunity-2"
+        await told.aclose()
+
+
+async def test_an_old_token_begins_anew(client: Client) -> None:
+    rows = client[DATABASE]["rows"]
+    await rows.insert_one({"_id": 0})
+    async with asyncio.timeout(DEADLINE_SECONDS), rows.watch() as stream:
+        await rows.insert_one({"_id": 1})
+        await stream.next()
+        token = stream.resume_token
+    await rows.insert_one({"_id": 2})
+    async with asyncio.timeout(DEADLINE_SECONDS), ChangeFollower(rows, after=token) as resumed:
+        change = await resumed.next()
+        assert change is not None
+        assert change["fullDocument"] == {"_id": 2}
+    await roll_oplog(client)
+    async with asyncio.timeout(DEADLINE_SECONDS), ChangeFollower(rows, after=token) as anew:
+        assert await anew.next() is None
+        await rows.insert_one({"_id": 3})
+        change = await anew.next()
+        assert change is not None
+        assert change["fullDocument"] == {"_id": 3}
+
+
+async def drained(changes: AsyncIterator[Change | None]) -> None:
+    async for _ in changes:
+        continue
