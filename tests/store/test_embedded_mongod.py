@@ -1,0 +1,79 @@
+"""The embedded mongod as a process: clean ends, unclean ends, and what it says where it cannot start."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from store.client import connected
+from store.embedded_mongod import EmbeddedMongod, mongod_program
+from store.errors import StoreError, StoreUnavailableError
+from tests.services import mongod_process
+
+DEADLINE_SECONDS = 60
+
+
+async def test_it_stops_cleanly_and_comes_back_with_its_data(tmp_path: Path) -> None:
+    with mongod_process(tmp_path) as process:
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        client = connected(process.uri)
+        await client["kept"]["rows"].insert_one({"_id": 1})
+        process.stop()
+        assert (process.mongod.folder / "mongod.lock").read_text() == ""
+        process.start()
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        assert await client["kept"]["rows"].count_documents({}) == 1
+        client.close()
+
+
+async def test_it_recovers_from_a_kill_again_and_again(tmp_path: Path) -> None:
+    with mongod_process(tmp_path) as process:
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        client = connected(process.uri)
+        for index in range(3):
+            await client["kept"]["rows"].insert_one({"_id": index})
+            process.kill()
+            assert (process.mongod.folder / "mongod.lock").read_text() != ""
+            process.start()
+            await process.mongod.wait_ready(DEADLINE_SECONDS)
+            assert await client["kept"]["rows"].count_documents({}) == index + 1
+        client.close()
+
+
+async def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
+    command = EmbeddedMongod(tmp_path, 27_017).command()
+    assert command[command.index("--bind_ip") + 1] == "127.0.0.1"
+    with mongod_process(tmp_path) as process:
+        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        elsewhere = socket.gethostbyname(socket.gethostname())
+        if elsewhere.startswith("127."):
+            pytest.skip("this machine has no address but loopback")
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection((elsewhere, process.mongod.port), timeout=2)
+
+
+async def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            with pytest.raises(StoreUnavailableError, match="was not ready within 1 s"):
+                await EmbeddedMongod(tmp_path, silent.getsockname()[1]).wait_ready(1)
+
+
+def test_without_a_program_it_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No mongod"):
+        mongod_program("no_such_package", str(tmp_path))
+
+
+def test_a_program_on_the_path_is_taken(tmp_path: Path) -> None:
+    program = tmp_path / "mongod"
+    program.write_text("")
+    program.chmod(0o755)
+    assert mongod_program("no_such_package", str(tmp_path)) == program
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "mongodb").write_text("a file")
+    with pytest.raises(StoreError, match="cannot be made"):
+        EmbeddedMongod(tmp_path, 27_017).prepare()

@@ -1,0 +1,158 @@
+"""What people look at: pages, counts, sums and changes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+
+import orjson
+import pytest
+
+from market.arbitrages import ProfitAndLoss, Refusal
+from market.feeds import FeedState
+from store.client import connected
+from store.documents import ARBITRAGES, REFUSALS, SETTINGS, arbitrage_of
+from store.errors import CursorError
+from store.reading import ALL, TradeReader
+from store.trades import MongoTradeStore
+from tests.market.samples import settings_of
+from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+
+FREE = settings_of(max_open_arbitrages=100)
+SECOND = 1_000_000
+NOW = 1_700_000_000_000_000
+DEADLINE_SECONDS = 20
+
+
+@pytest.fixture
+async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
+    await open_books(mongo_store, FREE)
+    reader = TradeReader(connected(mongodb_uri), database, "session-1")
+    yield reader
+    await reader.close()
+
+
+def refusal(index: int, reason: str = "too_small", second: int = 0) -> Refusal:
+    at = NOW + second * SECOND
+    return Refusal(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, Decimal("1E-7"), at)
+
+
+async def close_one(store: MongoTradeStore, identity: str) -> None:
+    of = opportunity(identity, sequence=int(identity.rpartition("-")[2]))
+    await reserve_both(store, of, ("0.01", "0.01"))
+    for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
+        await store.finish_leg(identity, leg.role, filled(leg), close)
+
+
+async def test_pages_hold_each_row_once_newest_first(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
+    for index in range(7):
+        await mongo_store.refuse(refusal(index, second=index // 3, reason=f"reason-{index % 3}"))
+    seen: list[Refusal] = []
+    cursor: str | None = None
+    while True:
+        page = await reader.refusals(None, cursor, 3)
+        assert 0 < len(page.items) <= 3
+        seen += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert sorted(one.refusal_id for one in seen) == [f"refusal-{index}" for index in range(7)]
+    assert [one.refused_at for one in seen] == sorted((one.refused_at for one in seen), reverse=True)
+    assert seen[0].expected_profit == Decimal("1E-7")
+    of_reason = await reader.refusals("reason-1", None, 500)
+    assert {one.reason for one in of_reason.items} == {"reason-1"}
+    assert of_reason.next_cursor is None
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "W10=", "WyJhIiwxXQ==", "ÿ"])
+async def test_a_foreign_cursor_is_refused(reader: TradeReader, cursor: str) -> None:
+    with pytest.raises(CursorError):
+        await reader.refusals(None, cursor, 3)
+
+
+async def test_refusals_of_one_second_are_counted_on_the_first(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    repeated = [refusal(index % 5) for index in range(10)]
+    await asyncio.gather(*(mongo_store.refuse(one) for one in [*repeated, refusal(9, "stale")]))
+    assert await reader.refusal_counts() == {"too_small": 5, "stale": 1}
+    assert await mongo_store.refusal_counts() == {"too_small": 5, "stale": 1}
+    assert sorted(one.count for one in (await reader.refusals(None, None, 9)).items) == [1, 5]
+
+
+async def test_sums_are_exact_and_of_the_session(
+    reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    for index in range(3):
+        await close_one(mongo_store, f"opportunity-{index}")
+    async with MongoTradeStore(connected(mongodb_uri), database, "session-2") as later:
+        await later.refuse(refusal(1))
+        await later.save_opportunity(opportunity("opportunity-9"))
+        await close_one(later, "opportunity-9")
+        assert len(await later.session_arbitrages()) == 1
+        assert await later.refusal_counts() == {"too_small": 1}
+        assert len(await later.fills()) == 2
+    expected = ProfitAndLoss("USD", *(3 * Decimal(part) for part in ("2.5", "-0.5", "-1", "0", "0", "1")))
+    assert await reader.profit("USD") == expected
+    assert await reader.profit("EUR") == replace(expected, currency="EUR", **dict.fromkeys(PARTS, Decimal(0)))
+    (pair,) = await reader.profit_totals()
+    assert (pair.buy_exchange, pair.sell_exchange, pair.arbitrages) == ("alpha", "beta", 3)
+    assert await reader.arbitrage_counts() == {"closed": 3}
+    assert await reader.refusal_counts() == {}
+    assert await reader.opportunity_count() == 0
+    everything = TradeReader(connected(mongodb_uri), database, ALL)
+    assert await everything.arbitrage_counts() == {"closed": 4}
+    await everything.close()
+
+
+PARTS = ("gross", "slippage", "fees", "fx", "unwinding", "net")
+
+
+async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
+    found = opportunity()
+    feed = FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1})
+    await mongo_store.save_opportunity(found)
+    await mongo_store.save_feed_state(replace(feed, quotes=2))
+    await mongo_store.save_feed_state(feed)
+    await close_one(mongo_store, "opportunity-1")
+    changed = await mongo_store.change_settings(settings_of(min_net_bps=7), 1, "somebody")
+    closed = await mongo_store.arbitrage("opportunity-1")
+    assert closed is not None
+    assert (await reader.opportunities(None, 5)).items == (found,)
+    assert await reader.opportunity("opportunity-1") == found
+    assert await reader.opportunity("unknown") is None
+    assert (await reader.arbitrages(("closed",), None, 5)).items == (closed,)
+    assert (await reader.arbitrages((), None, 5)).items == (closed,)
+    assert (await reader.arbitrages(("held", "expired"), None, 5)).items == ()
+    assert await reader.arbitrage("opportunity-1") == closed
+    assert len((await reader.fills(None, 5)).items) == 2
+    assert await reader.feed_states() == [feed]
+    assert await reader.balance_rows() == await mongo_store.balance_rows()
+    assert await reader.session_balances() == await mongo_store.session_balances()
+    assert await reader.settings() == changed
+    history = (await reader.settings_history(None, 5)).items
+    assert [(one.version, one.who, one.before, one.after) for one in history] == [
+        (2, "somebody", FREE, changed),
+        (1, "start", None, FREE),
+    ]
+    assert history[0].at >= history[1].at > NOW
+
+
+async def test_changes_are_told_as_plain_json(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
+    changes = reader.watch((ARBITRAGES, REFUSALS, SETTINGS))
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        assert await anext(changes) is None
+        half = (await mongo_store.reserve(wish("buy"))).arbitrage
+        change = await anext(changes)
+        assert change is not None
+        assert change.document is not None
+        assert (change.collection, change.operation, change.key) == (ARBITRAGES, "insert", "opportunity-1")
+        assert arbitrage_of(orjson.loads(orjson.dumps(change.document))) == half
+        await mongo_store.refuse(refusal(1))
+        await mongo_store.refuse(refusal(2))
+        told = [await anext(changes), await anext(changes)]
+        assert [(one.collection, one.operation) for one in told if one] == [(REFUSALS, "insert"), (REFUSALS, "update")]
+        assert told[1] is not None
+        assert told[1].document is not None
+        assert told[1].document["count"] == 2
+    await changes.aclose()
