@@ -55,7 +55,7 @@ async def ensure_topics(address: str, partitions: int) -> None:
         if topic in there and there[topic] != wanted:
             raise StreamRefusedError(
                 f"topic {topic} at {address} has {there[topic]} partitions and the configuration says {wanted}; "
-                "change the configuration, or delete the topic."
+                "configure that number, or delete the topic (embedded: remove the data folder's kafka)."
             )
     missing = [_new_topic(topic, partitions_of(topic, partitions)) for topic in ALL_TOPICS if topic not in there]
     if missing:

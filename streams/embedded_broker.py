@@ -6,9 +6,8 @@ import shlex
 import socket
 import subprocess
 import uuid
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from market.clock import MICROSECONDS, SystemClock, wall_now
@@ -16,7 +15,6 @@ from streams.admin import check_reachable
 from streams.errors import StreamRefusedError, StreamUnavailableError
 
 FORMAT_SECONDS = 120.0
-STOP_SECONDS = 10.0
 POLL_SECONDS = 0.05
 # A short-lived JVM on few cores: no second compiler, one collector thread. 256 MB carry 10,000 rows/s.
 JVM_FLAGS = ("-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -84,57 +82,6 @@ class EmbeddedBroker:
         if done.returncode != 0:
             last = (done.stderr + done.stdout).strip().splitlines()[-1:]
             raise StreamRefusedError(f"{self.folder} could not be formatted for Kafka: {shlex.join(last)}.")
-
-
-@dataclass(slots=True)
-class BrokerProcess:
-    """A broker started by this very process, for tests and tools that run without the supervisor."""
-
-    broker: EmbeddedBroker
-    log_path: Path
-    _process: "subprocess.Popen[bytes] | None" = field(default=None)
-
-    @property
-    def address(self) -> str:
-        return self.broker.address
-
-    def start(self) -> None:
-        """Start it; `wait_ready` says when it answers."""
-        self.broker.prepare()
-        with self.log_path.open("ab") as log:
-            self._process = subprocess.Popen(
-                self.broker.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
-            )
-
-    def kill(self) -> None:
-        """As kill -9 does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def stop(self) -> None:
-        """Ask it to stop; kill it where it does not within ten seconds."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-            self._process = None
-        except subprocess.TimeoutExpired:
-            self.kill()
-
-
-@contextmanager
-def running_broker(broker: EmbeddedBroker) -> Iterator[BrokerProcess]:
-    """A started broker, stopped at the end; the caller awaits `wait_ready`."""
-    broker.folder.mkdir(parents=True, exist_ok=True)
-    process = BrokerProcess(broker, broker.folder / "broker.out")
-    try:
-        process.start()
-        yield process
-    finally:
-        process.stop()
 
 
 async def wait_ready(address: str, seconds: float) -> None:

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from streams.embedded_broker import BrokerProcess
+from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka
 
 _NUMBERS = count(1)
@@ -19,13 +19,13 @@ class NewTopicName(Protocol):
 
 
 @pytest.fixture(scope="package")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     with embedded_kafka(tmp_path_factory.mktemp("own-kafka")) as process:
         yield process
 
 
 @pytest.fixture
-def new_topic(broker: BrokerProcess) -> NewTopicName:
+def new_topic(broker: ServiceProcess) -> NewTopicName:
     """Create an empty topic with so many partitions; its name."""
 
     async def create(partitions: int, largest_row: int = 1_000_000) -> str:

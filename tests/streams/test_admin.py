@@ -7,14 +7,14 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from streams.admin import check_reachable, ensure_topics
-from streams.embedded_broker import BrokerProcess
 from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, REJECTS
+from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka
 
 
 @pytest.fixture(scope="module")
-def empty_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+def empty_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     with embedded_kafka(tmp_path_factory.mktemp("empty-kafka")) as process:
         yield process
 
@@ -35,7 +35,7 @@ async def silent_address() -> AsyncIterator[str]:
     await server.wait_closed()
 
 
-async def test_topics_are_created_once_and_found_again(empty_broker: BrokerProcess) -> None:
+async def test_topics_are_created_once_and_found_again(empty_broker: ServiceProcess) -> None:
     await asyncio.gather(*(ensure_topics(empty_broker.address, 3) for _ in range(4)))
     await ensure_topics(empty_broker.address, 3)
     listed = AdminClient({"bootstrap.servers": empty_broker.address}).list_topics(timeout=10).topics
@@ -64,5 +64,5 @@ async def test_a_listener_that_is_no_kafka_is_given_up_on(silent_address: str) -
             await check_reachable(silent_address, 1.5)
 
 
-async def test_one_of_several_hosts_is_enough(empty_broker: BrokerProcess) -> None:
+async def test_one_of_several_hosts_is_enough(empty_broker: ServiceProcess) -> None:
     await check_reachable(f"127.0.0.1:9,{empty_broker.address}", 10.0)

@@ -7,7 +7,6 @@ from market.money import Amount, Price
 from market.quotes import FeedMark, Level, MarkKind, Quote
 from market.settings import Settings
 from streams.admin import ensure_topics
-from streams.embedded_broker import BrokerProcess
 from streams.log import LogWriter
 from streams.reader import TopicReader
 from streams.records import Newest, Record
@@ -15,6 +14,7 @@ from streams.tail import TAIL_ROWS, last_sequences
 from streams.topics import TICKS, bases_by_partition, partition_of
 from streams.wire import row_of
 from streams.writer import TopicWriter
+from tests.service_process import ServiceProcess
 
 BASES = ("BTC", "ETH", "SOL", "XRP")
 PARTITIONS = 3
@@ -31,7 +31,7 @@ def mark(kind: MarkKind, symbol: str) -> FeedMark:
     return FeedMark(kind, "kraken", "us", symbol, base, quote_currency, 5, 5)
 
 
-async def written(broker: BrokerProcess, fill: Literal["base", "fx", "settings"]) -> list[Record]:
+async def written(broker: ServiceProcess, fill: Literal["base", "fx", "settings"]) -> list[Record]:
     await ensure_topics(broker.address, PARTITIONS)
     writer = TopicWriter(broker.address)
     log = LogWriter(writer, BASES, PARTITIONS)
@@ -52,7 +52,7 @@ async def written(broker: BrokerProcess, fill: Literal["base", "fx", "settings"]
         return [record async for record in reader.records_to_end()]
 
 
-async def test_rows_of_a_base_keep_their_order_in_its_partition(broker: BrokerProcess) -> None:
+async def test_rows_of_a_base_keep_their_order_in_its_partition(broker: ServiceProcess) -> None:
     records = await written(broker, "base")
     assert {(record.key, record.partition) for record in records} == {
         (base, partition_of(base, PARTITIONS)) for base in BASES
@@ -62,7 +62,7 @@ async def test_rows_of_a_base_keep_their_order_in_its_partition(broker: BrokerPr
         assert kinds == ["quote", "alive", "withdrawn", "end"]
 
 
-async def test_fx_rows_go_once_to_every_partition_that_has_bases(broker: BrokerProcess) -> None:
+async def test_fx_rows_go_once_to_every_partition_that_has_bases(broker: ServiceProcess) -> None:
     records = await written(broker, "fx")
     for partition, bases in bases_by_partition(BASES, PARTITIONS).items():
         rows = [row_of(record.value) for record in records if record.partition == partition]
@@ -71,7 +71,7 @@ async def test_fx_rows_go_once_to_every_partition_that_has_bases(broker: BrokerP
     assert {record.partition for record in records} == set(bases_by_partition(BASES, PARTITIONS))
 
 
-async def test_settings_rows_go_once_to_every_partition_that_has_bases(broker: BrokerProcess) -> None:
+async def test_settings_rows_go_once_to_every_partition_that_has_bases(broker: ServiceProcess) -> None:
     records = await written(broker, "settings")
     assert {record.partition: tuple(row_of(record.value)["bases"]) for record in records} == bases_by_partition(
         BASES, PARTITIONS
@@ -79,7 +79,7 @@ async def test_settings_rows_go_once_to_every_partition_that_has_bases(broker: B
     assert len(records) == len(bases_by_partition(BASES, PARTITIONS))
 
 
-async def test_last_sequences_are_of_one_exchange_and_all_its_symbols(broker: BrokerProcess) -> None:
+async def test_last_sequences_are_of_one_exchange_and_all_its_symbols(broker: ServiceProcess) -> None:
     await ensure_topics(broker.address, PARTITIONS)
     writer = TopicWriter(broker.address)
     log = LogWriter(writer, BASES, PARTITIONS)
@@ -95,7 +95,7 @@ async def test_last_sequences_are_of_one_exchange_and_all_its_symbols(broker: Br
     assert await last_sequences(broker.address, "nobody") == {}
 
 
-async def test_last_sequences_reads_no_more_than_the_tail(broker: BrokerProcess) -> None:
+async def test_last_sequences_reads_no_more_than_the_tail(broker: ServiceProcess) -> None:
     await ensure_topics(broker.address, PARTITIONS)
     writer = TopicWriter(broker.address)
     log = LogWriter(writer, BASES, PARTITIONS)

@@ -6,11 +6,11 @@ from contextlib import suppress
 import pytest
 
 from market.clock import wall_now
-from streams.embedded_broker import BrokerProcess
 from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.reader import TopicReader
 from streams.records import Newest, Record, Start
 from streams.writer import TopicWriter
+from tests.service_process import ServiceProcess
 from tests.streams.conftest import NewTopicName
 
 DEADLINE_SECONDS = 60.0
@@ -43,7 +43,7 @@ def values(records: list[Record]) -> list[int]:
     return [int(record.value) for record in records]
 
 
-async def test_keeps_the_order_of_each_partition(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_keeps_the_order_of_each_partition(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(3)
     await write_numbers(broker.address, topic, range(6_000), partitions=3)
     async with TopicReader(broker.address, (topic,), "earliest") as reader:
@@ -55,7 +55,7 @@ async def test_keeps_the_order_of_each_partition(broker: BrokerProcess, new_topi
         assert {record.key for record in of_partition} == {f"key-{partition}"}
 
 
-async def test_a_record_says_when_it_was_written(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_a_record_says_when_it_was_written(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1)
     before = wall_now()
     await write_numbers(broker.address, topic, range(1))
@@ -76,7 +76,7 @@ async def test_a_record_says_when_it_was_written(broker: BrokerProcess, new_topi
     ],
 )
 async def test_starts_where_it_is_told(
-    broker: BrokerProcess, new_topic: NewTopicName, start: Start, expected: range
+    broker: ServiceProcess, new_topic: NewTopicName, start: Start, expected: range
 ) -> None:
     topic = await new_topic(1)
     await write_numbers(broker.address, topic, range(10))
@@ -85,7 +85,7 @@ async def test_starts_where_it_is_told(
         assert values(await take(reader, len(expected))) == list(expected)
 
 
-async def test_starts_at_a_time(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_starts_at_a_time(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1)
     await write_numbers(broker.address, topic, range(10))
     async with TopicReader(broker.address, (topic,), "earliest") as reader:
@@ -103,7 +103,7 @@ async def test_starts_at_a_time(broker: BrokerProcess, new_topic: NewTopicName) 
 
 
 async def test_a_reader_that_was_broken_off_goes_on_behind_the_last_row(
-    broker: BrokerProcess, new_topic: NewTopicName
+    broker: ServiceProcess, new_topic: NewTopicName
 ) -> None:
     topic = await new_topic(1)
     await write_numbers(broker.address, topic, range(100))
@@ -118,7 +118,7 @@ async def test_a_reader_that_was_broken_off_goes_on_behind_the_last_row(
     assert first + rest == list(range(110))
 
 
-async def test_reading_to_the_end_leaves_what_came_later(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_reading_to_the_end_leaves_what_came_later(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(2)
     await write_numbers(broker.address, topic, range(100), partitions=2)
     async with TopicReader(broker.address, (topic,), "earliest") as reader:
@@ -131,7 +131,7 @@ async def test_reading_to_the_end_leaves_what_came_later(broker: BrokerProcess, 
         assert await reader.end_offsets() == {(topic, 0): 60, (topic, 1): 60}
 
 
-async def test_batches_bring_the_same_rows(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_batches_bring_the_same_rows(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1)
     await write_numbers(broker.address, topic, range(2_000))
     taken: list[int] = []
@@ -144,7 +144,7 @@ async def test_batches_bring_the_same_rows(broker: BrokerProcess, new_topic: New
     assert taken == list(range(2_000))
 
 
-async def test_a_kill_of_the_broker_loses_nothing_acknowledged(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_a_kill_of_the_broker_loses_nothing_acknowledged(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1)
     writer = TopicWriter(broker.address)
     async with TopicReader(broker.address, (topic,), "latest") as reader:
@@ -162,14 +162,14 @@ async def test_a_kill_of_the_broker_loses_nothing_acknowledged(broker: BrokerPro
     assert seen == list(range(2_000))
 
 
-async def test_a_missing_topic_is_refused(broker: BrokerProcess) -> None:
+async def test_a_missing_topic_is_refused(broker: ServiceProcess) -> None:
     reader = TopicReader(broker.address, ("no-such-topic",), "earliest")
     with pytest.raises(StreamRefusedError, match="no topic no-such-topic"):
         await reader.open()
     await reader.close()
 
 
-async def test_a_closed_reader_reads_no_more(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_a_closed_reader_reads_no_more(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1)
     reader = TopicReader(broker.address, (topic,), "earliest")
     await write_numbers(broker.address, topic, range(1))

@@ -2,15 +2,15 @@
 
 import pytest
 
-from streams.embedded_broker import BrokerProcess
 from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.reader import TopicReader
 from streams.topics import partition_of
 from streams.writer import BUFFERED_ROWS, TopicWriter
+from tests.service_process import ServiceProcess
 from tests.streams.conftest import NewTopicName
 
 
-async def test_a_key_alone_finds_its_partition(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_a_key_alone_finds_its_partition(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(5)
     bases = ["BTC", "ETH", "SOL", "XRP", "LTC", "DOGE"]
     writer = TopicWriter(broker.address)
@@ -31,7 +31,7 @@ async def test_what_an_outage_outlasts_is_reported() -> None:
         await writer.close(0.1)
 
 
-async def test_a_refused_row_is_reported_by_every_later_call(broker: BrokerProcess, new_topic: NewTopicName) -> None:
+async def test_a_refused_row_is_reported_by_every_later_call(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1, largest_row=1_000)
     writer = TopicWriter(broker.address)
     writer.write(topic, b"x" * 500)
@@ -46,7 +46,7 @@ async def test_a_refused_row_is_reported_by_every_later_call(broker: BrokerProce
 
 
 async def test_a_row_that_cannot_be_is_refused_at_once_and_alone(
-    broker: BrokerProcess, new_topic: NewTopicName
+    broker: ServiceProcess, new_topic: NewTopicName
 ) -> None:
     topic = await new_topic(1)
     writer = TopicWriter(broker.address)
