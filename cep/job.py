@@ -15,7 +15,7 @@ from cep.layout import Layout, layout_of
 from cep.messages import log_messages, with_partition
 from cep.opening import Checkpoint, checkpoint_of, opening_of
 from cep.opportunities import opportunity_messages
-from cep.session import connector_jars, spark_session, stop_at_once
+from cep.session import archive_options, connector_jars, spark_session, stop_at_once
 from cep.spread_query import LOOK_BACK, start_spreads
 from market.clock import SystemClock
 from market.session import Session
@@ -40,8 +40,7 @@ def run_cep(session: Session, ready: Callable[[], None]) -> None:
 
     Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint.
     """
-    # py4j logs every call back, and a dead JVM several times over; what matters reaches us as an exception
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    _quieten_py4j()
     layout = _layout(session)
     jars = connector_jars(session.home / "jars" / "spark")
     try:
@@ -50,7 +49,7 @@ def run_cep(session: Session, ready: Callable[[], None]) -> None:
         raise CepStoppedError(str(error)) from error
     scratch = session.home / "spark"
     shutil.rmtree(scratch, ignore_errors=True)
-    spark = spark_session(jars, scratch, session.partitions)
+    spark = spark_session(jars, scratch, session.partitions, archive_options(session.home / "cep.jsa"))
     try:
         query = start_opportunities(spark, session, layout, checkpoint)
         asyncio.run(_supervised(spark, session, query, checkpoint, ready))
@@ -82,6 +81,13 @@ def start_opportunities(
     return query
 
 
+def _quieten_py4j() -> None:
+    """It logs every call back, and a dead JVM several times over; what matters reaches us as an exception."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    # some of it is logged on the root logger, where only the file tells whose it is
+    logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
+
+
 def _layout(session: Session) -> Layout:
     try:
         return layout_of(session)
@@ -92,7 +98,7 @@ def _layout(session: Session) -> Layout:
 async def _supervised(
     spark: SparkSession, session: Session, query: StreamingQuery, checkpoint: Checkpoint, ready: Callable[[], None]
 ) -> None:
-    probing = asyncio.create_task(_probed(session))
+    probing = asyncio.create_task(probed(session))
     while not probing.done():
         _check(query, checkpoint)
         await asyncio.wait([probing], timeout=LOOK_SECONDS)
@@ -117,7 +123,7 @@ def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
     raise CepStoppedError(f"query {query.name} died: {reason.splitlines()[0]}")
 
 
-async def _probed(session: Session) -> None:
+async def probed(session: Session) -> None:
     """Returns once a probe row, written to the log now, came out of the query."""
     marker_id = secrets.token_hex(8)
     async with TopicReader(session.kafka, (OPPORTUNITIES,), "latest") as reader:

@@ -1,15 +1,19 @@
 """The Spark session: one JVM with as little in it as the real-time query needs, on loopback only."""
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 
-from pyspark import SparkConf
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from cep.errors import CepCannotStartError
+
+log = logging.getLogger("cep")
 
 MICRO_BATCH_SLOTS = 2
 """Task slots left to the micro-batch query: real-time tasks hold theirs for as long as the query runs."""
@@ -37,6 +41,7 @@ QUIET_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
 }
+MEMORY = "512m"
 JVM_OPTIONS = (
     # half the processor time until the first opportunity, and quicker rows for the first minutes
     "-XX:TieredStopAtLevel=1",
@@ -56,7 +61,7 @@ def spark_session(
     jars: tuple[Path, ...],
     scratch: Path,
     partitions: int = 1,
-    memory: str = "512m",
+    jvm_options: tuple[str, ...] = (),
     extra: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Starts the JVM. `scratch` takes Spark's temporary files; `partitions` of the log set the number of threads.
@@ -74,10 +79,10 @@ def spark_session(
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.memory": memory,
+        "spark.driver.memory": MEMORY,
         # on the class path from the start: `spark.jars` would copy them and serve them over HTTP
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-        "spark.driver.extraJavaOptions": " ".join((*JVM_OPTIONS, f"-Djava.io.tmpdir={scratch}")),
+        "spark.driver.extraJavaOptions": " ".join((*JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")),
         **(extra or {}),
     }
     scratch.mkdir(parents=True, exist_ok=True)
@@ -90,10 +95,38 @@ def spark_session(
         raise CepCannotStartError(f"Spark's JVM did not come up: {error}") from error
 
 
+def archive_options(archive: Path) -> tuple[str, ...]:
+    """JVM options that use an archive of classes where there is one; one that does not fit is passed over."""
+    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable") if archive.exists() else ()
+
+
 def stop_at_once(spark: SparkSession) -> None:
     """Kills the JVM. A real-time query commits nothing when it is asked to stop, so there is nothing to wait for."""
-    gateway = spark.sparkContext._gateway
-    process: Popen[bytes] | None = getattr(gateway, "proc", None)
+    process = _jvm(spark)
     if process is not None:
         process.kill()
         process.wait()
+
+
+def stop_in_order(spark: SparkSession) -> None:
+    """Stops queries and the JVM, and waits for its end; killed where it does not end within a minute."""
+    process = _jvm(spark)
+    try:
+        for query in spark.streams.active:
+            query.stop()
+        spark.stop()
+        if process is not None and process.stdin is not None:
+            process.stdin.close()  # the JVM ends when nobody holds the other end
+            process.wait(60)
+    except (Py4JError, ConnectionError, TimeoutExpired):
+        log.warning("the JVM did not stop by itself")
+    finally:
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def _jvm(spark: SparkSession) -> "Popen[bytes] | None":
+    gateway = SparkContext._gateway or spark.sparkContext._gateway
+    process: Popen[bytes] | None = getattr(gateway, "proc", None)
+    return process

@@ -1,22 +1,30 @@
-"""`run_cep` in a process of its own, as the supervisor starts it: `python -m tests.cep.process HOME`."""
+"""`run_cep` in a process of its own, as the supervisor starts it: `python -m tests.cep.process HOME [archive]`."""
 
 import sys
 from pathlib import Path
 
+from cep.class_archive import make_class_archive
 from cep.errors import CepError
 from cep.job import run_cep
 from market.session import Session
 
 
-def main(home: Path) -> int:
+def main(home: Path, with_archive: bool) -> int:
     session = Session.from_json((home / "run.json").read_bytes())
     try:
-        run_cep(session, (home / "cep_ready").touch)
+        if with_archive:
+            make_class_archive(session, _say)
+        else:
+            run_cep(session, (home / "cep_ready").touch)
     except CepError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 1
     return 0
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), "archive" in sys.argv))

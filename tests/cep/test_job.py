@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import pytest
 
+from cep.session import archive_options
 from launch.home import home_folder
 from market.clock import SystemClock, wall_now
 from market.session import Session
@@ -75,17 +76,25 @@ async def test_real_time_mode_equals_a_plain_loop_and_a_kill_changes_nothing(own
     assert distinct(both) == distinct(wanted)
 
 
+@pytest.mark.whole
+async def test_with_an_archive_of_its_classes_the_process_starts_as_well(own_kafka: str, home: Path) -> None:
+    here = session(home, own_kafka)
+    await ensure_topics(own_kafka, here.partitions)
+    (home / "run.json").write_bytes(here.to_json())
+    making = await started(home, "archive")
+    assert await making.wait() == 0, (home / "cep.log").read_text()[-2_000:]
+    assert archive_options(home / "cep.jsa")
+    async with running_cep(here):
+        assert "[warning]" not in (home / "cep.log").read_text()
+
+
 @asynccontextmanager
 async def running_cep(here: Session) -> AsyncIterator[None]:
     """The process, ready; at the end killed with all its children, as no process expects it."""
     (here.home / "run.json").write_bytes(here.to_json())
     ready = here.home / "cep_ready"
     ready.unlink(missing_ok=True)
-    with (here.home / "cep.log").open("ab") as output:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.cep.process", str(here.home),
-            cwd=PROJECT, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
+    process = await started(here.home)
     try:
         await until(lambda: asyncio.to_thread(_is_there, ready, process), bool)
         yield
@@ -93,6 +102,14 @@ async def running_cep(here: Session) -> AsyncIterator[None]:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
+
+
+async def started(home: Path, *arguments: str) -> asyncio.subprocess.Process:
+    with (home / "cep.log").open("ab") as output:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.cep.process", str(home), *arguments,
+            cwd=PROJECT, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
 
 
 def _is_there(ready: Path, process: asyncio.subprocess.Process) -> bool:
