@@ -42,25 +42,30 @@ async def run_bot(session: Session, exchange: str, ready: Callable[[], None]) ->
             store = await wait_for(lambda: open_store(session))
             stack.push_async_callback(store.close)
             knowledge = Knowledge(await _settings(store))
-            tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            account = await _account(session, exchange, knowledge, stack, tasks)
-            reader = await _opened(session, (OPPORTUNITIES, SPREADS), stack)
+            account = _account(session, exchange, knowledge)
+            stack.push_async_callback(account.close)
             desk = Desk(store, account, session.traded, session.clock(), knowledge)
-            await desk.run(signals(reader), ready)
+            await _work(session, desk, account, stack, ready)
     except ExceptionGroup as failures:
         raise _first(failures) from None
 
 
-async def _account(
-    session: Session, exchange: str, knowledge: Knowledge, stack: AsyncExitStack, tasks: asyncio.TaskGroup
-) -> TradingAccount:
+async def _work(
+    session: Session, desk: Desk, account: TradingAccount, stack: AsyncExitStack, ready: Callable[[], None]
+) -> None:
+    reader = await _opened(session, (OPPORTUNITIES, SPREADS), stack)
+    async with asyncio.TaskGroup() as tasks:
+        if isinstance(account, PaperAccount):
+            quotes = await _opened(session, (TICKS,), stack, Newest(RECENT_ROWS))
+            tasks.create_task(follow_quotes(quotes, account))
+        await desk.run(signals(reader), ready)
+
+
+def _account(session: Session, exchange: str, knowledge: Knowledge) -> TradingAccount:
     """On the simulated exchange where the session has one, else local paper."""
-    account: TradingAccount
     if session.exchanges_url is not None:
-        account = open_session_account(session, exchange)
-        stack.push_async_callback(account.close)
-        return account
-    account = PaperAccount(
+        return open_session_account(session, exchange)
+    return PaperAccount(
         exchange=exchange,
         markets=session.traded,
         opening=session.paper_balances.get(exchange, {}),
@@ -69,9 +74,6 @@ async def _account(
         fee_rate=lambda: knowledge.settings.taker_fees.get(exchange, ZERO),
         latency_ms=session.paper_latency_ms,
     )
-    reader = await _opened(session, (TICKS,), stack, Newest(RECENT_ROWS))
-    tasks.create_task(follow_quotes(reader, account))
-    return account
 
 
 async def _opened(

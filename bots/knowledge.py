@@ -1,5 +1,6 @@
 """What a bot has seen lately: a cache that saves round trips. Nothing is right or wrong by it; the store decides."""
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -11,6 +12,8 @@ from market.spreads import SpreadWindow
 from store.port import BalanceRow
 
 PERSISTENCE_SECONDS = 10
+USED_UP_QUOTES = 64
+"""A quote is soon followed by the next; older ones are of no interest."""
 
 
 @dataclass(slots=True)
@@ -27,6 +30,7 @@ class Knowledge:
     """How far the store's clock is ahead of this machine's, microseconds."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
+    _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
 
     def see_window(self, window: SpreadWindow) -> None:
@@ -41,6 +45,10 @@ class Knowledge:
 
     def see_balances(self, rows: Iterable[BalanceRow]) -> None:
         self.free = {(row.exchange, row.currency): row.free for row in rows}
+
+    def see_used_up(self, quote_id: str) -> None:
+        """The store says that this leg's quote has nothing left."""
+        self._used_up.append(quote_id)
 
     def see_arbitrage(self, arbitrage: Arbitrage) -> None:
         pair = _pair_of(arbitrage.opportunity)
@@ -61,6 +69,8 @@ class Knowledge:
             return None
         if self.stopping:
             return "stopping"
+        if opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up:
+            return "liquidity_used"
         pair = _pair_of(opportunity)
         if any(_pair_of(one.opportunity) == pair for one in self.open.values()):
             return "pair_busy"

@@ -88,6 +88,9 @@ class Reserver:
 
     def _note_result(self, opportunity: Opportunity, result: ReservationResult) -> None:
         if result.arbitrage is None:
+            if result.refusal == "liquidity_used":
+                is_buyer = opportunity.buy.exchange == self.exchange
+                self.knowledge.see_used_up((opportunity.buy if is_buyer else opportunity.sell).quote_id)
             if result.refusal is not None and result.refusal != ENDED:
                 self._refuse(opportunity, result.refusal)
             return

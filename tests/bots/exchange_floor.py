@@ -209,6 +209,7 @@ class Floor:
             identity=f"opportunity-{self._sequence}",
             event_time=self.clock.now(),
             lifetime=int(self.speed * WAIT_SECONDS * 1_000_000),
+            sequence=self._sequence,
         )
         for exchange in told:
             self.streams[exchange].put_nowait(opportunity)

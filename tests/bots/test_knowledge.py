@@ -48,6 +48,8 @@ def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:
         (lambda knowledge: knowledge.see_arbitrage(arbitrage("mine")), None),
         (lambda knowledge: knowledge.see_open([arbitrage("1", turned=True)] * 2), None),
         (lambda knowledge: knowledge.see_open([arbitrage(str(n), turned=True) for n in range(2)]), "too_many_open"),
+        (lambda knowledge: knowledge.see_used_up("beta:BTC/EUR:1"), "liquidity_used"),
+        (lambda knowledge: knowledge.see_used_up("beta:BTC/EUR:2"), None),
         (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 99_000)), "cooling_down"),
         (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 100_000)), None),
     ],

@@ -81,14 +81,15 @@ def opportunity_of(
     net_bps: float = 50.0,
     event_time: int = 1_000_000,
     lifetime: int = 1_000_000,
+    sequence: int = 1,
 ) -> Opportunity:
-    """`net_bps` is what CEP claims; the books say what is true."""
+    """`net_bps` is what CEP claims; the books say what is true. `sequence` is that of both quotes."""
     currencies = {market.quote_currency for market, _ in (buy, sell)}
     return Opportunity(
         opportunity_id=identity,
         base="BTC",
-        buy=leg_of(*buy),
-        sell=leg_of(*sell),
+        buy=leg_of(*buy, sequence),
+        sell=leg_of(*sell, sequence),
         fx=tuple(RATES[currency] for currency in sorted(currencies - {"USD"})),
         settings_version=1,
         gross_bps=net_bps + 20,

@@ -35,9 +35,9 @@ async def test_replay_sleeps_in_market_seconds() -> None:
 def _reads_time(path: Path) -> list[str]:
     found = []
     for node in ast.walk(ast.parse(path.read_text())):
-        is_call_by_name = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        if is_call_by_name and node.attr in OURS.get(node.value.id, ()):
-            found.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.value.id}.{node.attr}")
+        match node:
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if name in OURS.get(module, ()):
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno} {module}.{name}")
     return found
 
 
