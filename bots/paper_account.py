@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from bots.paper_journal import JournalRow, PaperJournal
-from bots.paper_matching import executions, fill_of, rule_broken
+from bots.paper_matching import executions, fill_of
 from exchanges.errors import OrderRefusedError
 from market.clock import Clock
 from market.execution import markets_by_symbol
 from market.fees import hold_of
+from market.limits import rule_broken
 from market.markets import Market
 from market.money import ZERO, Amount, Price, total
 from market.orders import Fill, LimitOrder, OrderReport

@@ -23,19 +23,6 @@ class Execution:
     amount: Amount
 
 
-def rule_broken(order: LimitOrder, market: Market) -> str | None:
-    """The exchange's size rule that forbids the order, or None."""
-    if order.amount <= 0 or order.amount % market.lot_step != 0:
-        return f"amount {order.amount} is not a positive number of lots of {market.lot_step}"
-    if order.price <= 0 or order.price % market.tick_size != 0:
-        return f"price {order.price} is not a positive number of ticks of {market.tick_size}"
-    if order.amount < market.minimum_amount:
-        return f"amount {order.amount} is below the minimum of {market.minimum_amount}"
-    if order.amount * order.price < market.minimum_notional:
-        return f"notional {order.amount * order.price} is below the minimum of {market.minimum_notional}"
-    return None
-
-
 def executions(order: LimitOrder, quote: Quote, used: Used) -> tuple[Execution, ...]:
     """Best level first, as far as limit price and what is left of each level allow."""
     levels = quote.asks if order.side == "buy" else quote.bids

@@ -1,10 +1,10 @@
-"""How far from a price an order may stand."""
+"""What an exchange takes as an order, and how far from a price one may stand."""
 
 from decimal import Decimal
 
 from market.markets import Market
 from market.money import BPS, Price, ceil_to_step, floor_to_step
-from market.orders import Side
+from market.orders import LimitOrder, Side
 
 
 def limit_price(market: Market, side: Side, price: Decimal, slack_bps: float) -> Price:
@@ -13,3 +13,16 @@ def limit_price(market: Market, side: Side, price: Decimal, slack_bps: float) ->
     if side == "buy":
         return Price(floor_to_step(price * (BPS + slack) / BPS, market.tick_size))
     return Price(ceil_to_step(price * (BPS - slack) / BPS, market.tick_size))
+
+
+def rule_broken(order: LimitOrder, market: Market) -> str | None:
+    """The exchange's size rule that forbids the order, or None."""
+    if order.amount <= 0 or order.amount % market.lot_step != 0:
+        return f"amount {order.amount} is not a positive number of lots of {market.lot_step}"
+    if order.price <= 0 or order.price % market.tick_size != 0:
+        return f"price {order.price} is not a positive number of ticks of {market.tick_size}"
+    if order.amount < market.minimum_amount:
+        return f"amount {order.amount} is below the minimum of {market.minimum_amount}"
+    if order.amount * order.price < market.minimum_notional:
+        return f"notional {order.amount * order.price} is below the minimum of {market.minimum_notional}"
+    return None

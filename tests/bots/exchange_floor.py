@@ -142,6 +142,8 @@ class Floor:
     speed: float = 1.0
     """The clock's seconds are this much shorter than the wall's, so that nobody waits long for a deadline."""
 
+    unknown_after: float = 5.0
+
     def __post_init__(self) -> None:
         self.clock = ReplayClock(1_000_000_000, wall_now(), self.speed)
         self.store = SlowStore(self.clock, self.mishaps)
@@ -161,7 +163,15 @@ class Floor:
         assert settings is not None
         knowledge = Knowledge(settings)
         markets = (USD_MARKET, EUR_MARKET)
-        desk = Desk(self.store, self.accounts[exchange], markets, self.clock, knowledge, round_seconds=0.01)
+        desk = Desk(
+            self.store,
+            self.accounts[exchange],
+            markets,
+            self.clock,
+            knowledge,
+            unknown_after=self.unknown_after,
+            round_seconds=0.01,
+        )
         ready = asyncio.Event()
         self.desks[exchange] = asyncio.create_task(desk.run(self._signals(exchange), ready.set))
         waiting = asyncio.ensure_future(ready.wait())

@@ -141,7 +141,7 @@ async def test_after_the_stop_nothing_begins(floor: Floor) -> None:
 async def test_what_a_dead_bot_sent_is_looked_up_never_sent_again(
     tmp_path: Path, stuck: Literal["before", "after"], sent: LegState
 ) -> None:
-    floor = Floor(tmp_path, EASY, speed=20.0)
+    floor = Floor(tmp_path, EASY, unknown_after=0.2)
     await floor.open()
     floor.accounts["alpha"].stuck = stuck
     identity = floor.offer().opportunity_id

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.paper_matching import executions, fill_of, rule_broken
+from bots.paper_matching import executions, fill_of
 from market.markets import Market
 from market.money import Amount, Price
 from market.orders import LimitOrder, Side
@@ -45,27 +45,6 @@ def test_what_was_taken_is_gone() -> None:
     used = {Price(Decimal(101)): Decimal(1), Price(Decimal(102)): Decimal("0.5")}
     (one,) = executions(order("buy", "1", "102"), quote(), used)
     assert (one.price, one.amount) == (Decimal(102), Decimal(1))
-
-
-@pytest.mark.parametrize(
-    ("amount", "price", "part"),
-    [
-        ("0.00005", "100", "lots"),
-        ("0", "100", "lots"),
-        ("1", "100.001", "ticks"),
-        ("1", "0", "ticks"),
-        ("0.0001", "100", "notional"),
-        ("1", "100", None),
-    ],
-)
-def test_size_rules(amount: str, price: str, part: str | None) -> None:
-    broken = rule_broken(order("buy", amount, price), USD_MARKET)
-    assert broken is None if part is None else part in (broken or "")
-
-
-def test_minimum_amount() -> None:
-    small = LimitOrder("id", "gamma", "BTC/JPY", "buy", Amount(Decimal("0.001")), Price(Decimal(1)), 0)
-    assert rule_broken(small, JPY_MARKET) is None
 
 
 @pytest.mark.parametrize(
