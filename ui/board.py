@@ -13,7 +13,7 @@ from market.spreads import SpreadWindow
 from streams.wire import WireError
 from ui.price_series import PricePoint, PriceSeries
 from ui.snapshot import Ledger, MarketKey, Snapshot, Sources, empty_ledger
-from ui.spread_table import SpreadTable
+from ui.spread_table import SpreadCell, SpreadTable
 from ui.tops import LatestRow, TopOfBook
 
 KEPT_OPPORTUNITIES = 500
@@ -91,15 +91,13 @@ class Board:
         now = self._clock.now()
         tops = self._tops()
         settings = self.settings
-        fees = settings.taker_fees if settings else {}
-        max_quote_age = (settings.max_quote_age_ms if settings else 2_000) * 1_000
         return Snapshot(
             now=now,
             sources=self.sources,
             settings=settings,
             tops=tuple(tops.values()),
             series={key: series.points() for key, series in self._series.items()},
-            spreads=self._table.cells(tops, fees, now, max_quote_age),
+            spreads=self._spreads(tops, settings, now),
             windows=tuple(self._windows.values()),
             opportunities=tuple(self._opportunities),
             opportunity_count=self._opportunity_count,
@@ -116,6 +114,12 @@ class Board:
             except WireError:
                 del self._latest[key]
         return tops
+
+    def _spreads(self, tops: dict[MarketKey, TopOfBook], settings: Settings | None, now: int) -> tuple[SpreadCell, ...]:
+        """None before the fees are known: a spread without them would promise too much."""
+        if settings is None:
+            return ()
+        return self._table.cells(tops, settings.taker_fees, now, settings.max_quote_age_ms * 1_000)
 
     def _apply_quote(self, key: MarketKey, row: Mapping[str, Any]) -> None:
         known = self._latest.get(key)

@@ -46,6 +46,6 @@ class SameHostOnly:
 
 def _name_of(address: str) -> str | None:
     try:
-        return urlsplit(address).hostname
+        return None if "@" in address else urlsplit(address).hostname
     except ValueError:
         return None

@@ -1,0 +1,31 @@
+import httpx
+
+from market.session import Session
+
+
+async def test_health_says_what_is_followed(api: httpx.AsyncClient, session: Session) -> None:
+    row = (await api.get("/api/health")).json()
+    assert (row["status"], row["mode"], row["session_id"]) == ("ok", "paper", session.session_id)
+    assert row["sources"]["kafka"] is False
+
+
+async def test_without_kafka_it_is_not_ready_and_says_so(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/api/ready")
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+    assert "kafka" in answer.json()["detail"]
+
+
+async def test_the_documentation_is_served_from_here_alone(api: httpx.AsyncClient) -> None:
+    page = (await api.get("/docs")).text
+    assert "http://" not in page.replace("http://127.0.0.1:8000", "")
+    assert "https://" not in page
+    for path in ("/vendor/swagger-ui/swagger-ui-bundle.js", "/vendor/swagger-ui/swagger-ui.css"):
+        assert path in page
+        assert (await api.get(path)).status_code == 200
+
+
+async def test_openapi_names_every_path_and_its_problems(api: httpx.AsyncClient) -> None:
+    paths = (await api.get("/openapi.json")).json()["paths"]
+    expected = {"quotes", "spreads", "opportunities", "arbitrages", "trades", "refusals", "balances", "pnl", "feeds"}
+    assert {f"/api/{name}" for name in expected | {"settings", "health", "ready"}} <= set(paths)
+    assert {"401", "404", "409", "412", "422", "428"} <= set(paths["/api/settings"]["patch"]["responses"])

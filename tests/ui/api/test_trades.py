@@ -1,0 +1,153 @@
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from market.arbitrages import Refusal
+from market.clock import wall_now
+from market.feeds import FeedState
+from store.trades import MongoTradeStore
+from tests.store.wishes import opportunity, reserve_both
+from tests.ui.trading import traded
+from tests.ui.waiting import until
+
+
+async def until_answer(api: httpx.AsyncClient, path: str, expected: object) -> None:
+    """What is written without waiting for the disk is read a moment later."""
+
+    async def is_there() -> bool:
+        return bool((await api.get(path)).json() == expected)
+
+    await until(is_there)
+
+
+async def trade_three(store: MongoTradeStore) -> list[str]:
+    """Their ids, newest first."""
+    ids = [(await traded(store, opportunity(f"id-{number}", number))).arbitrage_id for number in range(3)]
+    return ids[::-1]
+
+
+async def all_pages(api: httpx.AsyncClient, path: str, limit: int) -> list[Any]:
+    """What each page held."""
+    pages, cursor = [], None
+    while True:
+        parameters = {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})
+        page = (await api.get(path, params=parameters)).raise_for_status().json()
+        pages.append(page["items"])
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return pages
+
+
+async def test_arbitrages_come_newest_first_page_by_page(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    newest_first = await trade_three(store)
+    pages = await all_pages(api, "/api/arbitrages", 2)
+    assert [len(page) for page in pages] == [2, 1]
+    assert [row["arbitrage_id"] for page in pages for row in page] == newest_first
+
+
+async def test_arbitrages_are_filtered_by_state(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await traded(store, opportunity("ended", 1))
+    await reserve_both(store, opportunity("open", 2), ("0.5", "0.5"))
+    found = [
+        (await api.get("/api/arbitrages", params={"state": state})).json()["items"]
+        for state in ("closed", "reserved", "held")
+    ]
+    assert [[row["arbitrage_id"] for row in rows] for rows in found] == [["ended"], ["open"], []]
+
+
+async def test_one_arbitrage_has_its_legs_fills_times_and_profit(
+    api: httpx.AsyncClient, store: MongoTradeStore
+) -> None:
+    await traded(store, opportunity("one"))
+    row = (await api.get("/api/arbitrages/one")).json()
+    assert (row["state"], row["is_final"], row["amount"]) == ("closed", True, "0.5")
+    assert [(leg["role"], leg["filled"], leg["mean_price"]) for leg in row["legs"]] == [
+        ("buy", "0.5", "100"),
+        ("sell", "0.5", "101"),
+    ]
+    assert row["profit"] == {
+        "currency": "USD", "gross": "2.5", "slippage": "-0.5", "fees": "-1", "fx": "0", "unwinding": "0", "net": "1",
+    }  # fmt: skip
+    assert {"reserved", "ended"} <= set(row["times"])
+
+
+async def test_trades_are_the_fills_as_booked(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await traded(store, opportunity("one"))
+    rows = (await api.get("/api/trades")).json()["items"]
+    assert [(row["exchange"], row["side"], row["cost"], row["fee"], row["fee_currency"]) for row in rows] == [
+        ("alpha", "buy", "50", "0.05", "USD"),
+        ("beta", "sell", "50.5", "0.0505", "EUR"),
+    ]
+    only = (await api.get("/api/trades", params={"exchange": "beta"})).json()["items"]
+    assert [row["exchange"] for row in only] == ["beta"]
+
+
+async def test_pnl_sums_the_parts_and_counts_the_states(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await trade_three(store)
+    row = (await api.get("/api/pnl")).json()
+    parts = ("gross", "slippage", "fees", "fx", "unwinding")
+    assert sum(Decimal(row[part]) for part in parts) == Decimal(row["net"]) == 3
+    assert row["arbitrages"] == {"closed": 3}
+
+
+async def test_balances_say_what_is_free_and_what_is_held(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await reserve_both(store, opportunity(), ("0.5", "0.5"))
+    rows = (await api.get("/api/balances", params={"exchange": "alpha"})).json()
+    assert rows == [
+        {"exchange": "alpha", "currency": "BTC", "free": "0", "held": "0", "total": "0"},
+        {"exchange": "alpha", "currency": "USD", "free": "949.95", "held": "50.05", "total": "1000"},
+    ]
+
+
+async def test_refusals_are_counted_by_reason_and_listed(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    refusal = Refusal("r", "o", "BTC", "alpha", "beta", "alpha", "stale", 4.0, Decimal("1.5"), wall_now())
+    again = replace(refusal, refusal_id="r2", opportunity_id="o2")
+    later = replace(refusal, refusal_id="r3", opportunity_id="o3", refused_at=refusal.refused_at + 2_000_000)
+    for one in (refusal, again, later, replace(refusal, refusal_id="r4", reason="pair_busy")):
+        await store.refuse(one)
+    expected = [{"reason": "stale", "count": 3}, {"reason": "pair_busy", "count": 1}]
+    await until_answer(api, "/api/refusals", expected)
+    (newest, older) = (await api.get("/api/refusals/recent", params={"reason": "stale"})).json()["items"]
+    assert (newest["count"], older["count"], newest["expected_profit"]) == (1, 2, "1.5")
+
+
+async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await store.save_feed_state(FeedState("beta", "eu", "BTC/EUR", "stale", 5, 4, quotes=3, rejected={"crossed": 2}))
+    expected = {
+        "exchange": "beta", "region": "eu", "symbol": "BTC/EUR", "status": "stale", "changed_at": 5,
+        "last_received": 4, "quotes": 3, "reconnects": 0, "rejected": {"crossed": 2},
+    }  # fmt: skip
+    await until_answer(api, "/api/feeds", [expected])
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "field"),
+    [
+        ("/api/arbitrages?limit=0", 422, "query.limit"),
+        ("/api/arbitrages?limit=501", 422, "query.limit"),
+        ("/api/arbitrages?state=happy", 422, "query.state.0"),
+        ("/api/arbitrages?cursor=nonsense", 422, "query.cursor"),
+        ("/api/refusals/recent?cursor=%00", 422, "query.cursor"),
+        ("/api/arbitrages/unknown", 404, None),
+        ("/api/unknown", 404, None),
+    ],
+)
+async def test_every_error_is_problem_details(
+    api: httpx.AsyncClient, path: str, status: int, field: str | None
+) -> None:
+    answer = await api.get(path)
+    problem = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert problem["status"] == status
+    assert problem["title"]
+    assert problem["detail"]
+    assert [error["field"] for error in problem.get("errors", [])] == ([field] if field else [])
+
+
+async def test_a_wrong_method_is_a_problem_too(api: httpx.AsyncClient) -> None:
+    answer = await api.delete("/api/settings")
+    assert answer.status_code in (404, 405)
+    assert answer.headers["content-type"] == "application/problem+json"

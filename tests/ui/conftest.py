@@ -1,0 +1,57 @@
+"""The web application on a real MongoDB, without Kafka and without pages unless a test brings them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from market.session import Session
+from store.client import connected
+from store.trades import MongoTradeStore, open_store
+from tests.store.wishes import open_books
+from tests.ui.samples import SETTINGS, session_of
+from tests.ui.waiting import until
+from ui.application import build_app, dashboard_of
+from ui.keys import ensure_api_key
+
+
+@pytest.fixture
+async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
+    """A database of the test's own."""
+    made = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
+    yield made
+    client = connected(mongodb_uri)
+    await client.drop_database(made.database)
+    client.close()
+
+
+@pytest.fixture
+async def store(session: Session) -> AsyncIterator[MongoTradeStore]:
+    """What bots and feeders write through; the books are open."""
+    async with await open_store(session) as opened:
+        await open_books(opened, SETTINGS)
+        yield opened
+
+
+@pytest.fixture
+async def application(session: Session, store: MongoTradeStore) -> AsyncIterator[FastAPI]:
+    """Started, and stopped at the end."""
+    app = build_app(session, with_pages=False)
+    async with app.router.lifespan_context(app):
+        await until(lambda: dashboard_of(app).hub.board.sources.mongodb)
+        yield app
+
+
+@pytest.fixture
+async def api(application: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app=application)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+        yield client
+
+
+@pytest.fixture
+def key(session: Session) -> str:
+    return ensure_api_key(session.home).read_text().strip()

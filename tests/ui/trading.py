@@ -1,0 +1,17 @@
+"""One arbitrage carried through a store, as two bots would."""
+
+from market.arbitrages import Arbitrage
+from market.opportunities import Opportunity
+from store.port import TradeStore
+from tests.store.wishes import close, filled, reserve_both, sent
+
+
+async def traded(store: TradeStore, of: Opportunity, amount: str = "0.5") -> Arbitrage:
+    """Reserved, both legs filled, closed."""
+    arbitrage = await reserve_both(store, of, (amount, amount))
+    roles = ("buy", "sell")
+    for leg in [await sent(store, of.opportunity_id, "buy"), await sent(store, of.opportunity_id, "sell")]:
+        assert leg.role in roles
+        arbitrage = await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close)
+    assert arbitrage.state == "closed"
+    return arbitrage
