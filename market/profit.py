@@ -59,8 +59,10 @@ def _seen(opportunity: Opportunity) -> tuple[Fraction, Fraction]:
 
 
 def _matched(arbitrage: Arbitrage) -> Fraction:
-    buy, sell = arbitrage.leg("buy"), arbitrage.leg("sell")
-    return Fraction(min(buy.filled, sell.filled)) if buy is not None and sell is not None else Fraction(0)
+    """Base that was bought on the one side and sold on the other, by completing a single leg too."""
+    legs = [leg for leg in arbitrage.legs if leg.role != "reverse"]
+    bought, sold = (sum(Fraction(leg.filled) for leg in legs if leg.side == side) for side in ("buy", "sell"))
+    return Fraction(min(bought, sold))
 
 
 def _slippage(arbitrage: Arbitrage, buy_seen: Fraction, sell_seen: Fraction) -> Fraction:

@@ -77,6 +77,14 @@ def parts(profit: ProfitAndLoss) -> dict[str, str]:
             ],
             {"gross": "1.5", "slippage": "0", "fees": "0", "fx": "0", "unwinding": "-0.5", "net": "1"},
         ),
+        (  # ... or completed for 102.5 where it should have been sold: 0.5 × 0.5 worse than seen
+            [
+                leg(USD_MARKET, "buy", "1", "100"),
+                leg(OTHER_USD, "sell", "0.5", "103"),
+                replace(leg(OTHER_USD, "sell", "0.5", "102.5"), role="complete"),
+            ],
+            {"gross": "3", "slippage": "0", "fees": "0", "fx": "0", "unwinding": "-0.25", "net": "2.75"},
+        ),
     ],
 )
 def test_parts(legs: list[Leg], expected: dict[str, str]) -> None:
