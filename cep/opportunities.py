@@ -34,7 +34,8 @@ def with_opening_settings(latest_df: DataFrame, opening_settings: str | None) ->
     """Until a settings row arrives, those in force where reading began count (a JSON row of the log; None: none)."""
     if opening_settings is None:
         return latest_df
-    opening = F.from_json(F.lit(opening_settings), latest_df.schema["settings"].dataType)  # type: ignore[arg-type]  # stubs know only StructType and strings
+    schema = latest_df.schema["settings"].dataType.simpleString()
+    opening = F.from_json(F.lit(opening_settings), schema)
     return latest_df.withColumn("settings", F.coalesce("settings", opening))
 
 
