@@ -4,10 +4,7 @@ import importlib.util
 import logging
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from motor.motor_asyncio import AsyncIOMotorClient
@@ -22,7 +19,6 @@ CACHE_GB = 0.25
 """A small share of a small machine; mongod's own default is half of its memory."""
 OPTIONS = ("--oplogSize", "990")
 """Megabytes that a watcher may be behind; mongod's own default grows with the disk."""
-STOP_SECONDS = 10.0
 POLL_SECONDS = 0.02
 SELECTION_MS = 500
 
@@ -77,55 +73,6 @@ class EmbeddedMongod:
         Raises StoreUnavailableError after `seconds`.
         """
         await prepare(f"127.0.0.1:{self.port}", seconds)
-
-
-@dataclass(slots=True)
-class MongodProcess:
-    """A mongod started by this very process, for tests and tools that run without the supervisor."""
-
-    mongod: EmbeddedMongod
-    _process: "subprocess.Popen[bytes] | None" = field(default=None)
-
-    @property
-    def uri(self) -> str:
-        return self.mongod.uri
-
-    def start(self) -> None:
-        """Start it; `wait_ready` says when it answers."""
-        self.mongod.prepare()
-        with (self.mongod.folder / "mongod.out").open("ab") as out:
-            self._process = subprocess.Popen(
-                self.mongod.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
-            )
-
-    def kill(self) -> None:
-        """As kill -9 does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def stop(self) -> None:
-        """Ask it to stop; kill it where it does not within ten seconds."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-            self._process = None
-        except subprocess.TimeoutExpired:
-            self.kill()
-
-
-@contextmanager
-def running_mongod(mongod: EmbeddedMongod) -> Iterator[MongodProcess]:
-    """A started mongod, stopped at the end; the caller awaits `wait_ready`."""
-    process = MongodProcess(mongod)
-    try:
-        process.start()
-        yield process
-    finally:
-        process.stop()
 
 
 def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:

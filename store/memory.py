@@ -1,6 +1,7 @@
 """The store in memory, under the contract of the MongoDB one: backtests trade on it. Nothing outlives the process."""
 
 from asyncio import Queue
+from collections import Counter
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from decimal import Decimal
@@ -43,13 +44,14 @@ class MemoryTradeStore:
         self.feed_states: dict[tuple[str, str], FeedState] = {}
         self.settings_versions: list[tuple[Settings, str]] = []
         """Every version with who made it, oldest first."""
+        self.liquidity: dict[str, Decimal] = {}
+        """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self._clock = clock or SystemClock()
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}
         self._pairs: dict[str, PairRow] = {}
         self._balances: dict[tuple[str, str], BalanceRow] = {}
-        self._liquidity: dict[str, Decimal] = {}
         self._half_reserved: dict[str, str | None] = {}
         self._open_arbitrages = 0
         self._reservations_open = True
@@ -76,6 +78,13 @@ class MemoryTradeStore:
         key = (*pair, refusal.exchange, refusal.reason, second)
         first = self.refusals.get(key)
         self.refusals[key] = refusal if first is None else replace(first, count=first.count + refusal.count)
+
+    async def refusal_counts(self) -> dict[str, int]:
+        """Reason → how many, those not stored whole included."""
+        counts: Counter[str] = Counter()
+        for refusal in self.refusals.values():
+            counts[refusal.reason] += refusal.count
+        return dict(counts)
 
     async def reserve(self, reservation: Reservation) -> ReservationResult:
         before = self._read(reservation.opportunity)
@@ -119,7 +128,7 @@ class MemoryTradeStore:
     async def open_arbitrages(self) -> list[Arbitrage]:
         return [arbitrage for arbitrage in self._arbitrages.values() if arbitrage.state in OPEN_STATES]
 
-    async def arbitrages(self) -> list[Arbitrage]:
+    async def session_arbitrages(self) -> list[Arbitrage]:
         """All of them, open and ended, oldest first."""
         return list(self._arbitrages.values())
 
@@ -212,7 +221,7 @@ class MemoryTradeStore:
             queue.put_nowait(settings)
 
     def _read(self, opportunity: Opportunity) -> Rows:
-        used = {key: self._liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
+        used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
         return Rows(
             now=self._clock.now(),
             opportunity=opportunity,
@@ -237,9 +246,9 @@ class MemoryTradeStore:
         self._open_arbitrages = after.open_arbitrages
         self._pairs[pair_key(after.opportunity)] = after.pair
         self._balances = dict(after.balances)
-        self._liquidity.update(after.liquidity)
-        while len(self._liquidity) > LIQUIDITY_ROWS:
-            del self._liquidity[next(iter(self._liquidity))]
+        self.liquidity.update(after.liquidity)
+        while len(self.liquidity) > LIQUIDITY_ROWS:
+            del self.liquidity[next(iter(self.liquidity))]
         self._half_reserved = dict(after.half_reserved)
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(after.arbitrage)

@@ -18,4 +18,4 @@ def kafka_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real replica set of one node, shared by the whole session: use a database of your own."""
     with embedded_mongodb(tmp_path_factory.mktemp("mongodb")) as process:
-        yield process.uri
+        yield process.address

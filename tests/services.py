@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,7 +12,7 @@ from launch.errors import CannotStartError
 from launch.home import home_folder
 from launch.jars import broker_classpath
 from launch.prerequisites import checked_java
-from store.embedded_mongod import OPTIONS, EmbeddedMongod, MongodProcess, mongod_program, running_mongod
+from store.embedded_mongod import OPTIONS, EmbeddedMongod, prepare
 from store.errors import StoreError
 from streams.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from tests.service_process import ServiceProcess
@@ -45,20 +46,33 @@ def embedded_kafka(home: Path) -> Iterator[ServiceProcess]:
 
 
 @contextmanager
-def mongod_process(home: Path, options: tuple[str, ...] = OPTIONS) -> Iterator[MongodProcess]:
-    """A started mongod with its data below `home`, stopped at the end; the caller awaits `wait_ready`."""
+def mongod_process(home: Path, options: tuple[str, ...] = OPTIONS) -> Iterator[ServiceProcess]:
+    """A started mongod with its data below `home`, stopped at the end; the caller awaits `wait_primary`.
+
+    Its address is the replica set's URI.
+    """
+    (port,) = free_ports(1)
+    mongod = EmbeddedMongod(home, port, options)
     try:
-        mongod_program()
+        mongod.prepare()
     except StoreError as reason:
         pytest.skip(str(reason))
-    (port,) = free_ports(1)
-    with running_mongod(EmbeddedMongod(home, port, options)) as process:
+    process = ServiceProcess(mongod.command(), mongod.uri, mongod.folder / "mongod.out")
+    try:
+        process.start()
         yield process
+    finally:
+        process.stop()
+
+
+async def wait_primary(process: ServiceProcess) -> None:
+    """Return once a mongod takes writes. Raises StoreUnavailableError after a minute."""
+    await prepare(urlsplit(process.address).netloc, START_SECONDS)
 
 
 @contextmanager
-def embedded_mongodb(home: Path) -> Iterator[MongodProcess]:
+def embedded_mongodb(home: Path) -> Iterator[ServiceProcess]:
     """As `mongod_process`, and primary; for fixtures that run outside an event loop."""
     with mongod_process(home) as process:
-        asyncio.run(process.mongod.wait_ready(START_SECONDS))
+        asyncio.run(wait_primary(process))
         yield process

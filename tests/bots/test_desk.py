@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from market.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
 from market.money import ZERO
 from tests.bots.exchange_floor import Book, Floor, Mishaps, until
+from tests.bots.ledger import balances_by_fills
 from tests.market.samples import EUR_MARKET, settings_of
 
 EASY = settings_of(max_notional=2_000, cool_down_ms=0, max_open_arbitrages=20, max_quote_age_ms=86_400_000)
@@ -38,8 +39,8 @@ async def ended(floor: Floor, identity: str) -> Arbitrage:
 
 async def assert_books_balance(floor: Floor) -> None:
     """Both sides from different sources; nothing is held any more; nothing was posted twice."""
-    _, after = await floor.store.session_balances()
-    assert await floor.balances_by_fills() == after
+    before, after = await floor.store.session_balances()
+    assert balances_by_fills(before, await floor.store.fills()) == after
     for row in await floor.store.balance_rows():
         assert row.held == 0
         assert row.free == after[row.exchange].get(row.currency, ZERO)
@@ -118,7 +119,7 @@ async def test_a_book_that_thinned_out_is_completed_else_reversed(
 async def test_many_opportunities_at_once_are_traded_one_after_the_other(floor: Floor) -> None:
     """Both books show half a coin per quote: whatever is traded, no depth is used twice."""
     offers = [floor.offer().opportunity_id for _ in range(30)]
-    states = await until(floor.store.arbitrages, lambda ones: bool(ones) and all(_is_over(one) for one in ones))
+    states = await until(floor.store.session_arbitrages, lambda ones: bool(ones) and all(_is_over(one) for one in ones))
     assert "closed" in {one.state for one in states}
     assert {one.arbitrage_id for one in states} <= set(offers)
     await floor.close()
@@ -187,10 +188,10 @@ async def test_any_death_at_any_moment(
                 await asyncio.sleep(0)
         await floor.kill(exchange)
         await floor.start(exchange)
-    await until(floor.store.arbitrages, lambda ones: all(_is_over(one) for one in ones))
+    await until(floor.store.session_arbitrages, lambda ones: all(_is_over(one) for one in ones))
     await floor.close()
     await assert_books_balance(floor)
-    for arbitrage in await floor.store.arbitrages():
+    for arbitrage in await floor.store.session_arbitrages():
         if arbitrage.state == "closed":
             bought = sum(leg.filled for leg in arbitrage.legs if leg.side == "buy")
             assert bought == sum(leg.filled for leg in arbitrage.legs if leg.side == "sell")

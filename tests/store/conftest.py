@@ -26,6 +26,11 @@ class SteppedClock:
 
 
 @pytest.fixture
+def store_clock() -> SteppedClock:
+    return SteppedClock()
+
+
+@pytest.fixture
 def database() -> str:
     return f"test_{uuid4().hex}"
 

@@ -3,40 +3,41 @@
 import asyncio
 import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from store.client import connected
 from store.embedded_mongod import EmbeddedMongod, mongod_program
 from store.errors import StoreError, StoreUnavailableError
-from tests.services import mongod_process
+from tests.services import mongod_process, wait_primary
 
 DEADLINE_SECONDS = 60
 
 
 async def test_it_stops_cleanly_and_comes_back_with_its_data(tmp_path: Path) -> None:
     with mongod_process(tmp_path) as process:
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
-        client = connected(process.uri)
+        await wait_primary(process)
+        client = connected(process.address)
         await client["kept"]["rows"].insert_one({"_id": 1})
         process.stop()
-        assert (process.mongod.folder / "mongod.lock").read_text() == ""
+        assert (tmp_path / "mongodb" / "mongod.lock").read_text() == ""
         process.start()
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        await wait_primary(process)
         assert await client["kept"]["rows"].count_documents({}) == 1
         client.close()
 
 
 async def test_it_recovers_from_a_kill_again_and_again(tmp_path: Path) -> None:
     with mongod_process(tmp_path) as process:
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
-        client = connected(process.uri)
+        await wait_primary(process)
+        client = connected(process.address)
         for index in range(3):
             await client["kept"]["rows"].insert_one({"_id": index})
             process.kill()
-            assert (process.mongod.folder / "mongod.lock").read_text() != ""
+            assert (tmp_path / "mongodb" / "mongod.lock").read_text() != ""
             process.start()
-            await process.mongod.wait_ready(DEADLINE_SECONDS)
+            await wait_primary(process)
             assert await client["kept"]["rows"].count_documents({}) == index + 1
         client.close()
 
@@ -45,12 +46,12 @@ async def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
     command = EmbeddedMongod(tmp_path, 27_017).command()
     assert command[command.index("--bind_ip") + 1] == "127.0.0.1"
     with mongod_process(tmp_path) as process:
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
+        await wait_primary(process)
         elsewhere = socket.gethostbyname(socket.gethostname())
         if elsewhere.startswith("127."):
             pytest.skip("this machine has no address but loopback")
         with pytest.raises(OSError, match="refused"):
-            socket.create_connection((elsewhere, process.mongod.port), timeout=2)
+            socket.create_connection((elsewhere, urlsplit(process.address).port or 0), timeout=2)
 
 
 async def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import pytest
 from market.clock import SystemClock
 from market.money import total
 from store.client import check_reachable, connected
-from store.embedded_mongod import EmbeddedMongod, MongodProcess, running_mongod
 from store.errors import StoreError, StoreUnavailableError
 from store.trades import MongoTradeStore
 from streams.embedded_broker import free_ports
 from tests.market.samples import settings_of
-from tests.services import embedded_mongodb, mongod_process
+from tests.service_process import ServiceProcess
+from tests.services import embedded_mongodb, mongod_process, wait_primary
 from tests.store.wishes import balances, open_books, opportunity, wish
 
 DEADLINE_SECONDS = 60
@@ -24,15 +24,15 @@ MANY = settings_of(max_open_arbitrages=1_000)
 
 
 @pytest.fixture
-def mongod(tmp_path: Path) -> Iterator[MongodProcess]:
+def mongod(tmp_path: Path) -> Iterator[ServiceProcess]:
     """A server of the test's own, to be killed."""
     with embedded_mongodb(tmp_path) as process:
         yield process
 
 
 @pytest.fixture
-async def lonely_store(mongod: MongodProcess) -> AsyncIterator[MongoTradeStore]:
-    async with MongoTradeStore(connected(mongod.uri), "outages", "session-1") as store:
+async def lonely_store(mongod: ServiceProcess) -> AsyncIterator[MongoTradeStore]:
+    async with MongoTradeStore(connected(mongod.address), "outages", "session-1") as store:
         await store.prepare()
         await open_books(store, MANY)
         yield store
@@ -71,7 +71,9 @@ class Bystanders:
         await until(lambda: len(self.acknowledged) > known + 20)
 
 
-async def test_a_killed_server_loses_nothing_acknowledged(mongod: MongodProcess, lonely_store: MongoTradeStore) -> None:
+async def test_a_killed_server_loses_nothing_acknowledged(
+    mongod: ServiceProcess, lonely_store: MongoTradeStore
+) -> None:
     others = Bystanders(lonely_store)
     async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
         writer = group.create_task(others.write())
@@ -80,7 +82,7 @@ async def test_a_killed_server_loses_nothing_acknowledged(mongod: MongodProcess,
             await others.more_acknowledged()
             mongod.kill()
             mongod.start()
-            await mongod.mongod.wait_ready(DEADLINE_SECONDS)
+            await wait_primary(mongod)
             await lonely_store.change_settings(MANY, version, "somebody")
             await others.more_acknowledged()
         writer.cancel()
@@ -96,15 +98,13 @@ async def test_a_killed_server_loses_nothing_acknowledged(mongod: MongodProcess,
 
 async def test_a_new_start_may_use_another_port(tmp_path: Path) -> None:
     with mongod_process(tmp_path) as process:
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
-        async with MongoTradeStore(connected(process.uri), "moved", "session-1") as store:
+        await wait_primary(process)
+        async with MongoTradeStore(connected(process.address), "moved", "session-1") as store:
             await store.prepare()
             await store.create_settings(MANY)
-    (port,) = free_ports(1)
-    with running_mongod(EmbeddedMongod(tmp_path, port)) as process:
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
-        async with MongoTradeStore(connected(process.uri), "moved", "session-2") as store:
+    with mongod_process(tmp_path) as process:
+        await wait_primary(process)
+        async with MongoTradeStore(connected(process.address), "moved", "session-2") as store:
             assert await store.settings() == MANY
 
 

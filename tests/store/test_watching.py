@@ -13,7 +13,7 @@ from store.errors import HistoryLostError
 from store.reading import Change, TradeReader
 from store.trades import MongoTradeStore
 from store.watching import ChangeFollower
-from tests.services import mongod_process
+from tests.services import mongod_process, wait_primary
 from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
 
 DEADLINE_SECONDS = 60
@@ -26,8 +26,8 @@ SMALL_OPLOG = ("--oplogSize", "1", "--syncdelay", "1")
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     """Of a server whose oplog holds very little."""
     with mongod_process(tmp_path, SMALL_OPLOG) as process:
-        await process.mongod.wait_ready(DEADLINE_SECONDS)
-        client = connected(process.uri)
+        await wait_primary(process)
+        client = connected(process.address)
         yield client
         client.close()
 
