@@ -19,7 +19,6 @@ from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, Outcom
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.clock import Clock, ReplayClock, wall_now
 from market.markets import Market
-from market.money import ZERO
 from market.opportunities import Opportunity
 from market.orders import LimitOrder, OrderReport
 from market.quotes import Quote
@@ -231,18 +230,6 @@ class Floor:
         await until(self.store.session_balances, lambda balances: balances[1].keys() == OPENING.keys())
         for exchange in self.desks:
             await self.kill(exchange)
-
-    async def balances_by_fills(self) -> dict[str, dict[str, Decimal]]:
-        """What the opening balances became by the ledger."""
-        before, _ = await self.store.session_balances()
-        expected = {exchange: dict(row) for exchange, row in before.items()}
-        for fill in await self.store.fills():
-            row, (base, quote_currency) = expected[fill.exchange], fill.symbol.split("/")
-            sign = 1 if fill.side == "buy" else -1
-            row[base] = row.get(base, ZERO) + sign * fill.amount
-            row[quote_currency] = row.get(quote_currency, ZERO) - sign * fill.cost
-            row[fill.fee_currency] -= fill.fee
-        return expected
 
     def _account(self, market: Market) -> FlakyAccount:
         account = PaperAccount(

@@ -23,6 +23,7 @@ from streams.log import LogWriter
 from streams.topics import OPPORTUNITIES
 from streams.writer import TopicWriter
 from tests.bots.exchange_floor import OPENING, WAIT_SECONDS, until
+from tests.bots.ledger import balances_by_fills
 from tests.bots.opportunity_rows import opportunity_row
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
@@ -117,13 +118,7 @@ async def test_trades_and_closes_its_books(stage: Stage) -> None:
     await stage.store.stop_reservations()
     before, after = await until(stage.store.session_balances, lambda both: both[1].keys() == OPENING.keys())
     assert before == OPENING
-    for fill in await stage.store.fills():
-        row, (base, quote_currency) = before[fill.exchange], fill.symbol.split("/")
-        sign = 1 if fill.side == "buy" else -1
-        row[base] += sign * fill.amount
-        row[quote_currency] -= sign * fill.cost
-        row[fill.fee_currency] -= fill.fee
-    assert before == after
+    assert balances_by_fills(before, await stage.store.fills()) == after
     for balance in await stage.store.balance_rows():
         assert (balance.held, balance.free) == (ZERO, after[balance.exchange][balance.currency])
 

@@ -1,0 +1,167 @@
+"""Whole bots through ccxt on the simulated exchanges, every exchange buying and selling once, on real services."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from bots.bot import run_bot
+from exchanges.markets import paper_markets, taker_fees
+from market.arbitrages import FINAL_STATES, Arbitrage
+from market.clock import wall_now
+from market.markets import Market, fx_route
+from market.money import ZERO, Amount, Price
+from market.opportunities import FxRate, Opportunity, OpportunityLeg
+from market.orders import Side
+from market.quotes import Level
+from market.session import Session
+from market.settings import Settings
+from store.trades import MongoTradeStore, open_store
+from streams.admin import ensure_topics
+from streams.topics import OPPORTUNITIES
+from streams.writer import TopicWriter
+from tests.bots.exchange_floor import WAIT_SECONDS, until
+from tests.bots.ledger import balances_by_fills
+from tests.bots.opportunity_rows import opportunity_row
+from tests.exchanges.served import Served, served
+
+MARKETS = paper_markets()
+TRADED = {market.exchange: market for market in MARKETS if not market.is_fx}
+ROUND = (
+    ("coinbaseexchange", "bitstamp"),
+    ("bitstamp", "bitflyer"),
+    ("bitflyer", "kraken"),
+    ("kraken", "coinbaseexchange"),
+)
+"""Prices stand still, so these lose: the settings allow it."""
+ANYTHING = Settings(
+    enabled_exchanges=tuple(taker_fees()),
+    taker_fees=taker_fees(),
+    min_net_bps=-1_000.0,
+    emit_net_bps=-1_000.0,
+    max_quote_age_ms=60_000,
+)
+
+
+@dataclass
+class Stage:
+    """The exchanges, the services and a bot per exchange."""
+
+    world: Served
+    session: Session
+    store: MongoTradeStore
+    writer: TopicWriter
+    bots: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def trade(self, buy: str, sell: str) -> Arbitrage:
+        """Offer until it is taken: a bot that still sees the last arbitrage open refuses the next."""
+        identity = ""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not identity or await self.store.arbitrage(identity) is None:
+                identity = uuid4().hex
+                self.writer.write(OPPORTUNITIES, opportunity_row(self._opportunity(identity, buy, sell)), "BTC")
+                await self.writer.flush()
+                await self._told(identity)
+        arbitrage = await until(
+            lambda: self.store.arbitrage(identity), lambda one: one is not None and one.state in FINAL_STATES
+        )
+        assert arbitrage is not None
+        return arbitrage
+
+    async def _told(self, identity: str) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await until(lambda: self.store.arbitrage(identity), lambda one: one is not None)
+
+    def _opportunity(self, identity: str, buy: str, sell: str) -> Opportunity:
+        now = wall_now()
+        legs = self._leg(TRADED[buy], "sell", now), self._leg(TRADED[sell], "buy", now)
+        rates = [self._rate(leg.quote_currency) for leg in legs]
+        return Opportunity(
+            opportunity_id=identity,
+            base="BTC",
+            buy=legs[0],
+            sell=legs[1],
+            fx=tuple(rate for rate in rates if rate is not None),
+            settings_version=1,
+            gross_bps=0.0,
+            fee_bps=0.0,
+            net_bps=0.0,
+            expected_profit=0.0,
+            currency="USD",
+            event_time=now,
+            detected_time=now,
+            expires_at=now + 20_000_000,
+            offset=1,
+        )
+
+    def _leg(self, market: Market, taken_from: Side, now: int) -> OpportunityLeg:
+        exchange = self.world.world.gateways[market.exchange].exchange
+        listing = exchange.listings[market.symbol]
+        levels = tuple(
+            Level(Price(listing.price(ticks)), Amount(listing.amount(lots)))
+            for ticks, lots in exchange.books[market.symbol].levels(taken_from, 10)
+        )
+        quote_id = f"{market.exchange}:{market.symbol}:{now}"
+        best = levels[0]
+        return OpportunityLeg(
+            market.exchange, market.symbol, market.quote_currency, best.price, best.amount, levels, quote_id, 0
+        )
+
+    def _rate(self, currency: str) -> FxRate | None:
+        route = fx_route(currency, "USD", MARKETS)
+        if route is None:
+            return None
+        market = next(market for market in MARKETS if market.symbol == route.symbol)
+        bid, ask = (self.world.best(market, "buy")[0], self.world.best(market, "sell")[0])
+        return FxRate(currency, route.symbol, route.inverted, bid, ask, route.symbol)
+
+
+@pytest.fixture
+async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
+    await ensure_topics(kafka_address, partitions=1)
+    async with served(tmp_path) as world:
+        session = Session(
+            session_id=uuid4().hex,
+            mode="paper",
+            home=tmp_path,
+            kafka=kafka_address,
+            mongodb=mongodb_uri,
+            database=f"bots_{uuid4().hex[:8]}",
+            markets=MARKETS,
+            settlement_currency="USD",
+            exchanges_url=world.url,
+        )
+        store, writer = await open_store(session), TopicWriter(kafka_address)
+        await store.create_settings(ANYTHING)
+        one = Stage(world, session, store, writer)
+        ready = {exchange: asyncio.Event() for exchange in TRADED}
+        one.bots = [asyncio.create_task(run_bot(session, exchange, ready[exchange].set)) for exchange in TRADED]
+        async with asyncio.timeout(WAIT_SECONDS):
+            for event in ready.values():
+                await event.wait()
+        yield one
+        for bot in one.bots:
+            bot.cancel()
+        await asyncio.wait(one.bots)
+        await writer.close()
+        await store.close()
+
+
+async def test_every_exchange_buys_and_sells_and_the_books_balance(stage: Stage) -> None:
+    for buy, sell in ROUND:
+        arbitrage = await stage.trade(buy, sell)
+        assert arbitrage.state == "closed", (buy, sell, arbitrage.reason)
+        assert arbitrage.profit is not None
+        assert arbitrage.profit.fees < ZERO
+    await stage.store.stop_reservations()
+    before, after = await until(stage.store.session_balances, lambda both: both[1].keys() == TRADED.keys())
+    fills = await stage.store.fills()
+    assert {(fill.exchange, fill.side) for fill in fills} == {
+        (name, side) for name in TRADED for side in ("buy", "sell")
+    }
+    assert balances_by_fills(before, fills) == after
