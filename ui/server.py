@@ -50,7 +50,10 @@ class WebServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            raise UiError("The web server could not start; its log says why.") from None
         self._listening.set()
 
     async def wait_started(self, serving: "asyncio.Task[None]") -> None:
@@ -59,7 +62,7 @@ class WebServer(uvicorn.Server):
         await asyncio.wait([listening, serving], return_when=asyncio.FIRST_COMPLETED)
         listening.cancel()
         if serving.done():
-            raise UiError("The web server could not start; its log says why.")
+            await serving
 
 
 def uvicorn_config(app: object) -> uvicorn.Config:
