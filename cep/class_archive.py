@@ -15,7 +15,7 @@ from cep.errors import CepStoppedError
 from cep.job import probed, start_opportunities
 from cep.layout import layout_of
 from cep.opening import Checkpoint, Opening
-from cep.session import connector_jars, spark_session, stop_in_order
+from cep.session import archive_path, connector_jars, spark_session, stop_in_order
 from cep.spread_query import start_spreads
 from market.clock import SystemClock
 from market.session import Session
@@ -25,11 +25,12 @@ SPREADS_SECONDS = 60.0
 
 
 def make_class_archive(session: Session, say: Callable[[str], None]) -> Path:
-    """`<home>/cep.jsa`, made by running both queries once on the topics at `session.kafka`: empty ones, thrown away.
+    """The archive, made by running both queries once on the topics at `session.kafka`: empty ones, thrown away.
 
     Takes about 25 s. Raises CepCannotStartError, CepStoppedError; what stood there before stays then.
     """
-    archive, made = session.home / "cep.jsa", session.home / "cep.jsa.new"
+    archive = archive_path(session.home)
+    made = archive.with_suffix(".new")
     scratch = session.home / "spark-archive"
     say("making an archive of Spark's classes, so that it starts faster")
     spark = spark_session(

@@ -15,7 +15,7 @@ from cep.layout import Layout, layout_of
 from cep.messages import log_messages, with_partition
 from cep.opening import Checkpoint, checkpoint_of, opening_of
 from cep.opportunities import opportunity_messages
-from cep.session import archive_options, connector_jars, spark_session, stop_at_once
+from cep.session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
 from cep.spread_query import LOOK_BACK, start_spreads
 from market.clock import SystemClock
 from market.session import Session
@@ -49,7 +49,7 @@ def run_cep(session: Session, ready: Callable[[], None]) -> None:
         raise CepStoppedError(str(error)) from error
     scratch = session.home / "spark"
     shutil.rmtree(scratch, ignore_errors=True)
-    spark = spark_session(jars, scratch, session.partitions, archive_options(session.home / "cep.jsa"))
+    spark = spark_session(jars, scratch, session.partitions, archive_options(archive_path(session.home)))
     try:
         query = start_opportunities(spark, session, layout, checkpoint)
         asyncio.run(_supervised(spark, session, query, checkpoint, ready))

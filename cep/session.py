@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
+import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -51,7 +52,8 @@ JVM_OPTIONS = (
 
 def connector_jars(folder: Path) -> tuple[Path, ...]:
     """Spark's Kafka connector and what it needs. Raises CepCannotStartError where there is none."""
-    jars = tuple(sorted(folder.glob("*.jar")))
+    # resolved: an archive of classes fits one spelling of the class path only
+    jars = tuple(sorted(folder.resolve().glob("*.jar")))
     if not any(jar.name.startswith("spark-sql-kafka") for jar in jars):
         raise CepCannotStartError(f"Spark's Kafka connector is not in {folder}: run `make setup`")
     return jars
@@ -93,6 +95,11 @@ def spark_session(
         return SparkSession.builder.config(conf=configuration).getOrCreate()
     except Exception as error:
         raise CepCannotStartError(f"Spark's JVM did not come up: {error}") from error
+
+
+def archive_path(home: Path) -> Path:
+    """Where the archive of Spark's classes lies: with the jars, since it fits those and no others."""
+    return (home / "jars").resolve() / f"spark-{pyspark.__version__}.jsa"
 
 
 def archive_options(archive: Path) -> tuple[str, ...]:

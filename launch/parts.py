@@ -28,7 +28,7 @@ async def service_parts(session: Session, told: Configuration, settings: Setting
     """
     parts: list[Part] = []
     if told.kafka is None:
-        parts.append(_kafka_part(session))
+        parts.append(kafka_part(session))
     else:
         await _prepare_configured_kafka(session)
     if told.mongodb is None:
@@ -38,7 +38,7 @@ async def service_parts(session: Session, told: Configuration, settings: Setting
     return tuple(parts)
 
 
-def _kafka_part(session: Session) -> Part:
+def kafka_part(session: Session) -> Part:
     """The embedded broker; ready once all topics are there."""
     (controller_port,) = free_ports(1)
     port = int(session.kafka.rpartition(":")[2])

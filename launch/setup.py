@@ -1,14 +1,27 @@
 """What an environment with the pinned packages still needs; `python -m launch.setup` brings it."""
 
+import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from cep.class_archive import make_class_archive
+from cep.errors import CepError
+from cep.session import archive_path
+from exchanges.markets import paper_markets
 from launch.errors import LaunchError
 from launch.home import home_folder
 from launch.jars import resolve_jars
+from launch.paper import SETTLEMENT_CURRENCY
+from launch.parts import kafka_part
+from launch.supervisor import Supervisor
+from market.session import Session
 from store.embedded_mongod import mongod_program
 from store.errors import StoreError
+from streams.embedded_broker import free_ports
+
+BROKER_SECONDS = 60.0
 
 
 def prepare(home: Path, say: Callable[[str], None]) -> None:
@@ -18,6 +31,34 @@ def prepare(home: Path, say: Callable[[str], None]) -> None:
     except StoreError as error:
         say(f"[5/5] {error}")
     resolve_jars(home, lambda line: say(f"[5/5] {line}"))
+    if not archive_path(home).exists():
+        asyncio.run(_archive_classes(home, lambda line: say(f"[5/5] {line}")))
+
+
+async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
+    """Run the Spark job once on an empty log and keep its classes; without them it starts more slowly, that is all."""
+    (port,) = free_ports(1)
+    with TemporaryDirectory() as folder:
+        session = Session(
+            session_id="set-up",
+            mode="paper",
+            home=Path(folder),
+            kafka=f"127.0.0.1:{port}",
+            mongodb="",
+            database="",
+            markets=paper_markets(),
+            settlement_currency=SETTLEMENT_CURRENCY,
+        )
+        (session.home / "jars").symlink_to(home / "jars")
+        broker = Supervisor(session.home, [kafka_part(session)], lambda _: None)
+        await broker.start()
+        try:
+            await broker.all_ready(BROKER_SECONDS)
+            await asyncio.to_thread(make_class_archive, session, say)
+        except (LaunchError, CepError) as error:
+            say(f"no archive of classes, Spark will start more slowly: {error}")
+        finally:
+            await broker.stop()
 
 
 def main() -> int:
