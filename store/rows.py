@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pymongo import InsertOne, UpdateOne
 
-from market.arbitrages import Arbitrage
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.reservations import (
@@ -18,6 +17,7 @@ from market.reservations import (
     liquidity_key,
     pair_key,
 )
+from store.arbitrages import StoredArbitrage
 from store.client import Database, Document, Session
 from store.documents import (
     ARBITRAGES,
@@ -27,7 +27,6 @@ from store.documents import (
     SESSION_CLAIM,
     amount_of,
     arbitrage_document,
-    arbitrage_of,
     date_of,
     fill_document,
     integer_of,
@@ -44,48 +43,11 @@ CLAIM_FIELDS = {"now": "$$NOW", "open_arbitrages": 1, "stopped": 1, "arbitrage_i
 
 
 @dataclass(frozen=True, slots=True)
-class StoredArbitrage:
-    """An arbitrage with what the store adds to it; `now` is the server's time of the read."""
-
-    arbitrage: Arbitrage
-    session_id: str
-    revision: int
-    created_at: int
-    now: int
-    document: Document
-
-
-@dataclass(frozen=True, slots=True)
 class StoredRows:
     """The rows, and the arbitrage's own document where there is one."""
 
     rows: Rows
     stored: StoredArbitrage | None
-
-
-async def read_arbitrage(
-    database: Database, arbitrage_id: str, session: Session | None = None
-) -> StoredArbitrage | None:
-    """As it stands, with the server's time."""
-    pipeline = [{"$match": {"_id": arbitrage_id}}, {"$set": {"now": "$$NOW"}}]
-    async for document in database[ARBITRAGES].aggregate(pipeline, session=session):
-        return StoredArbitrage(
-            arbitrage_of(document),
-            str(document["session_id"]),
-            integer_of(document["revision"]),
-            integer_of(document["at"]),
-            microseconds_of(document["now"]),
-            document,
-        )
-    return None
-
-
-async def known_arbitrage(database: Database, arbitrage_id: str, session: Session | None = None) -> StoredArbitrage:
-    """Raises StoreError where there is none."""
-    stored = await read_arbitrage(database, arbitrage_id, session)
-    if stored is None:
-        raise StoreError(f"there is no arbitrage {arbitrage_id}")
-    return stored
 
 
 async def read_rows(

@@ -1,15 +1,12 @@
 """The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable
 from decimal import Decimal
-from functools import partial
 from types import TracebackType
 from typing import Literal, Self
 
-from pymongo import ASCENDING
-
 from market import reservations
-from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
+from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
 from market.feeds import FeedState
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
@@ -17,8 +14,17 @@ from market.reservations import BalanceRow, Reservation, ReservationResult, Rows
 from market.session import Session as MarketSession
 from market.settings import Settings
 from store import legs
+from store.arbitrages import (
+    OLDEST_FIRST,
+    OPEN,
+    StoredArbitrage,
+    known_arbitrage,
+    read_arbitrage,
+    read_arbitrages,
+    watch_arbitrages,
+)
 from store.balances import BalanceBook
-from store.client import QUICK, Client, Document, Session, connected, database_of, in_transaction, translated_errors
+from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
 from store.counting import refusal_counts
 from store.documents import (
     ARBITRAGES,
@@ -37,12 +43,9 @@ from store.errors import StoreError
 from store.indexes import lay_out
 from store.port import Advance, Balances
 from store.refusals import count_refusal
-from store.rows import StoredArbitrage, known_arbitrage, read_arbitrage, read_rows, write_rows
+from store.rows import read_rows, write_rows
 from store.server_time import server_now
 from store.settings import SettingsHistory
-from store.watching import ChangeFollower, patiently
-
-OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 
 
 async def open_store(session: MarketSession) -> "MongoTradeStore":
@@ -163,30 +166,19 @@ class MongoTradeStore:
             return await in_transaction(self._client, step)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
-        return await self._open_or_among(())
+        return await read_arbitrages(self._database, OPEN)
 
     async def session_arbitrages(self) -> list[Arbitrage]:
         """All that began in this session, oldest first."""
-        with translated_errors():
-            found = self._database[ARBITRAGES].find({"session_id": self._session_id})
-            return [arbitrage_of(document) async for document in found.sort(OLDEST_FIRST)]
+        return await read_arbitrages(self._database, {"session_id": self._session_id})
 
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
         with translated_errors():
             document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
         return None if document is None else arbitrage_of(document)
 
-    async def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
-        """Those open at first, then each change; where history was lost, those open now or when last told of."""
-        told_open: set[str] = set()
-        async with ChangeFollower(self._database[ARBITRAGES]) as changes:
-            while True:
-                for arbitrage in await self._changed_by(await changes.next(), told_open):
-                    if arbitrage.state in OPEN_STATES:
-                        told_open.add(arbitrage.arbitrage_id)
-                    else:
-                        told_open.discard(arbitrage.arbitrage_id)
-                    yield arbitrage
+    def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
+        return watch_arbitrages(self._database)
 
     async def settings(self) -> Settings | None:
         return await self._settings.current()
@@ -230,19 +222,6 @@ class MongoTradeStore:
         with translated_errors():
             feeds = self._database[FEEDS].with_options(write_concern=QUICK)
             await feeds.replace_one({"_id": document["_id"]}, document, upsert=True)
-
-    async def _open_or_among(self, arbitrage_ids: Iterable[str]) -> list[Arbitrage]:
-        wanted = {"$or": [{"state": {"$in": list(OPEN_STATES)}}, {"_id": {"$in": list(arbitrage_ids)}}]}
-        with translated_errors():
-            found = self._database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)
-            return [arbitrage_of(document) async for document in found]
-
-    async def _changed_by(self, change: Document | None, told_open: set[str]) -> list[Arbitrage]:
-        """None: a stream begins, and what changed before it has to be read."""
-        if change is None:
-            return await patiently(partial(self._open_or_among, told_open))
-        document = change.get("fullDocument")
-        return [arbitrage_of(document)] if isinstance(document, dict) else []
 
     async def _step(
         self, session: Session, stored: StoredArbitrage, fill_keys: tuple[str, ...], decide: Callable[[Rows], Rows]

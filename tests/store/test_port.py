@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from market.arbitrages import Refusal
+from market.arbitrages import Arbitrage, Refusal
 from market.clock import MICROSECONDS, SystemClock
 from market.feeds import FeedState
 from store.errors import StoreError, VersionConflictError
@@ -278,6 +278,32 @@ async def test_arbitrages_are_told_as_they_change(store: TradeStore) -> None:
     sending = (await next_of(told)).leg("buy")
     assert sending is not None
     assert sending.state == "sending"
+
+
+async def watched_until_closed(store: TradeStore, seen: list[Arbitrage]) -> None:
+    async for arbitrage in store.watch_arbitrages():
+        seen.append(arbitrage)
+        if arbitrage.state == "closed":
+            return
+
+
+async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: TradeStore) -> None:
+    await open_books(store)
+    told: list[list[Arbitrage]] = [[] for _ in range(8)]
+    async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
+        await store.reserve(wish("buy"))
+        for seen in told:
+            group.create_task(watched_until_closed(store, seen))
+        await store.reserve(wish("sell"))
+        legs = [await sent(store, ID, "buy"), await sent(store, ID, "sell")]
+        while not all(told):
+            await SystemClock().sleep(0.005)
+        for leg in legs:
+            await store.note_sent(ID, leg.role, "order")
+            await store.finish_leg(ID, leg.role, filled(leg), close)
+    for seen in told:
+        progress = [sum(len(leg.times) for leg in arbitrage.legs) for arbitrage in seen]
+        assert progress == sorted(set(progress))
 
 
 async def test_an_opportunity_is_new_once(store: TradeStore) -> None:

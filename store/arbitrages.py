@@ -1,0 +1,115 @@
+"""Arbitrages as they lie in MongoDB: one, those open, and each change."""
+
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from pymongo import ASCENDING
+
+from market.arbitrages import OPEN_STATES, Arbitrage
+from store.client import Database, Document, Session, translated_errors
+from store.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
+from store.errors import StoreError
+from store.watching import ChangeFollower, patiently
+
+OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
+OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
+REMEMBERED = 10_000
+"""How many arbitrages a watcher knows the last told state of."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArbitrage:
+    """An arbitrage with what the store adds to it; `now` is the server's time of the read."""
+
+    arbitrage: Arbitrage
+    now: int
+    document: Document
+
+    @property
+    def session_id(self) -> str:
+        """The session that it began in; its fills belong there."""
+        return str(self.document["session_id"])
+
+    @property
+    def revision(self) -> int:
+        return integer_of(self.document["revision"])
+
+    @property
+    def created_at(self) -> int:
+        return integer_of(self.document["at"])
+
+
+async def read_arbitrage(
+    database: Database, arbitrage_id: str, session: Session | None = None
+) -> StoredArbitrage | None:
+    """As it stands, with the server's time."""
+    pipeline = [{"$match": {"_id": arbitrage_id}}, {"$set": {"now": "$$NOW"}}]
+    async for document in database[ARBITRAGES].aggregate(pipeline, session=session):
+        return StoredArbitrage(arbitrage_of(document), microseconds_of(document["now"]), document)
+    return None
+
+
+async def known_arbitrage(database: Database, arbitrage_id: str, session: Session | None = None) -> StoredArbitrage:
+    """Raises StoreError where there is none."""
+    stored = await read_arbitrage(database, arbitrage_id, session)
+    if stored is None:
+        raise StoreError(f"there is no arbitrage {arbitrage_id}")
+    return stored
+
+
+async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrage]:
+    """Oldest first."""
+    return [arbitrage_of(document) for document in await _documents(database, wanted)]
+
+
+async def watch_arbitrages(database: Database) -> AsyncGenerator[Arbitrage]:
+    """Those open at first, then each change; where history was lost, those open now or when last told of.
+
+    The states of one arbitrage never go back.
+    """
+    told = _Told()
+    async with ChangeFollower(database[ARBITRAGES]) as changes:
+        while True:
+            change = await changes.next()
+            if change is None:
+                # the stream repeats what is written from here on, so some of it may be told by this read already
+                found = await patiently(partial(_documents, database, _open_or_among(told.open)))
+            else:
+                document = change.get("fullDocument")
+                found = [document] if isinstance(document, dict) else []
+            for document in found:
+                if told.is_news(document):
+                    yield arbitrage_of(document)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a watcher was told last."""
+
+    open: set[str] = field(default_factory=set)
+    revisions: dict[str, int] = field(default_factory=dict)
+
+    def is_news(self, document: Document) -> bool:
+        """Remembers it, too."""
+        key, revision = str(document["_id"]), integer_of(document["revision"])
+        if revision <= self.revisions.get(key, 0):
+            return False
+        self.revisions.pop(key, None)
+        self.revisions[key] = revision
+        if len(self.revisions) > REMEMBERED:
+            del self.revisions[next(iter(self.revisions))]
+        if document["state"] in OPEN_STATES:
+            self.open.add(key)
+        else:
+            self.open.discard(key)
+        return True
+
+
+async def _documents(database: Database, wanted: Document) -> list[Document]:
+    with translated_errors():
+        return [document async for document in database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)]
+
+
+def _open_or_among(arbitrage_ids: Iterable[str]) -> Document:
+    return {"$or": [OPEN, {"_id": {"$in": list(arbitrage_ids)}}]}
