@@ -1,0 +1,178 @@
+"""The page as a script (no browser): it runs, and its form changes settings as REST does."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from market.session import Session
+from market.settings import Settings
+from store.trades import open_store
+from tests.store.wishes import open_books
+from tests.ui.samples import SETTINGS, session_of
+from tests.ui.waiting import until
+from ui import application
+from ui.dashboard import Dashboard, running
+from ui.keys import ensure_api_key
+
+SECONDS = 30
+
+
+@contextmanager
+def loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
+    """As in the process: scripts run in threads beside the server's loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def prepare(session: Session) -> None:
+    async with await open_store(session) as store:
+        await open_books(store, SETTINGS)
+
+
+@pytest.fixture
+def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
+    session = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
+    app = application.build_app(session, with_pages=False)
+    end = asyncio.Event()
+    is_up = threading.Event()
+
+    async def serve() -> None:
+        await prepare(session)
+        async with app.router.lifespan_context(app):
+            await until(lambda: application.dashboard_of(app).hub.snapshot.settings is not None)
+            is_up.set()
+            await end.wait()
+
+    with loop_in_a_thread() as loop:
+        serving = asyncio.run_coroutine_threadsafe(serve(), loop)
+        assert is_up.wait(SECONDS)
+        yield running()
+        loop.call_soon_threadsafe(end.set)
+        serving.result(SECONDS)
+
+
+def page() -> AppTest:
+    return AppTest.from_file(str(application.SCRIPT), default_timeout=SECONDS).run()
+
+
+def settings_now(dashboard: Dashboard) -> Settings:
+    settings = dashboard.answer(dashboard.reader.settings())
+    assert settings is not None
+    return settings
+
+
+def changed_elsewhere(dashboard: Dashboard, **changes: object) -> Settings:
+    current = settings_now(dashboard)
+    changed = current.model_copy(update=changes)
+    saved = dashboard.answer(dashboard.reader.change_settings(changed, current.version, "somebody else"))
+    dashboard.loop.call_soon_threadsafe(dashboard.hub.note_settings, saved)
+    dashboard.answer(until_shown(dashboard, saved))
+    return saved
+
+
+async def until_shown(dashboard: Dashboard, settings: Settings) -> None:
+    await until(lambda: dashboard.hub.snapshot.settings == settings)
+
+
+def enter_key(app: AppTest, dashboard: Dashboard) -> AppTest:
+    key = ensure_api_key(dashboard.session.home).read_text().strip()
+    return app.text_input(key="api_key").input(key).run()
+
+
+def save(app: AppTest) -> AppTest:
+    button = next(button for button in app.button if button.label == "Save settings")
+    return button.click().run()
+
+
+def test_without_a_server_the_page_says_so() -> None:
+    app = page()
+    assert not app.exception
+    assert [error.value for error in app.error] == ["The dashboard's server is not running."]
+
+
+def test_the_page_shows_the_panel_and_the_settings(dashboard: Dashboard) -> None:
+    app = page()
+    assert not app.exception
+    assert app.get("bidi_component")
+    assert app.number_input(key="setting.min_net_bps.1").value == SETTINGS.min_net_bps
+    assert app.multiselect(key="setting.enabled_exchanges.1").value == ["alpha", "beta"]
+    assert dashboard.session.exchanges == ("alpha", "beta", "fx")
+
+
+def test_a_saved_change_is_in_force_with_who_and_version(dashboard: Dashboard) -> None:
+    app = enter_key(page(), dashboard)
+    app.number_input(key="setting.min_net_bps.1").set_value(7.5)
+    app.text_input(key="setting.taker_fees.beta.1").set_value("0.0015")
+    save(app)
+    assert [success.value for success in app.success] == ["Saved as version 2."]
+    now = settings_now(dashboard)
+    assert (now.version, now.min_net_bps, str(now.taker_fees["beta"])) == (2, 7.5, "0.0015")
+    assert app.number_input(key="setting.min_net_bps.2").value == 7.5
+    newest = dashboard.answer(dashboard.reader.settings_history(None, 1)).items[0]
+    assert newest.who == "dashboard"
+
+
+@pytest.mark.parametrize("key", ["", "wrong"])
+def test_without_the_key_nothing_changes_and_the_input_stays(dashboard: Dashboard, key: str) -> None:
+    app = page()
+    app.text_input(key="api_key").input(key)
+    app.number_input(key="setting.min_net_bps.1").set_value(7.5)
+    save(app)
+    assert [error.value for error in app.error] == ["Not changed: the API key is missing or wrong."]
+    assert app.number_input(key="setting.min_net_bps.1").value == 7.5
+    assert settings_now(dashboard) == SETTINGS
+
+
+def test_what_is_out_of_range_is_said_in_words(dashboard: Dashboard) -> None:
+    app = enter_key(page(), dashboard)
+    app.text_input(key="setting.max_notional.1").set_value("a lot")
+    save(app)
+    (error,) = app.error
+    assert error.value.startswith("Not changed. max_notional: ")
+    assert settings_now(dashboard) == SETTINGS
+
+
+def test_saving_without_a_change_says_so(dashboard: Dashboard) -> None:
+    app = save(enter_key(page(), dashboard))
+    assert [success.value for success in app.success] == ["Nothing was changed."]
+    assert settings_now(dashboard).version == 1
+
+
+def test_a_change_made_elsewhere_meanwhile_is_not_overwritten(dashboard: Dashboard) -> None:
+    app = enter_key(page(), dashboard)
+    changed_elsewhere(dashboard, max_notional=SETTINGS.max_notional * 2)
+    app.number_input(key="setting.min_net_bps.1").set_value(7.5)
+    save(app)
+    (error,) = app.error
+    assert error.value.startswith("Not changed: somebody changed the settings to version 2")
+    next(button for button in app.button if button.label == "Fill the form with those").click().run()
+    app.number_input(key="setting.min_net_bps.2").set_value(7.5)
+    save(app)
+    now = settings_now(dashboard)
+    assert (now.version, now.min_net_bps, now.max_notional) == (3, 7.5, SETTINGS.max_notional * 2)
+
+
+def test_the_kill_switch_needs_a_second_click_and_holds_whatever_else_changed(dashboard: Dashboard) -> None:
+    app = enter_key(page(), dashboard)
+    stop = next(button for button in app.button if button.label == "Stop trading")
+    assert stop.disabled
+    changed_elsewhere(dashboard, min_net_bps=8.0)
+    app.checkbox(key="is_sure").check().run()
+    next(button for button in app.button if button.label == "Stop trading").click().run()
+    now = settings_now(dashboard)
+    assert (now.trading_enabled, now.min_net_bps) == (False, 8.0)
+    next(button for button in app.button if button.label == "Resume trading").click().run()
+    assert settings_now(dashboard).trading_enabled
