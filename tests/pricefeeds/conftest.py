@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from aiohttp import web
@@ -48,7 +47,7 @@ class World:
         )
         return bids, asks
 
-    async def run(self) -> NoReturn:
+    async def run(self) -> None:
         """Move on for ever at the exchanges' own pace."""
         await self.exchanges.run(SystemClock())
 

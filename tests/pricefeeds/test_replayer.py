@@ -1,10 +1,16 @@
 import asyncio
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from market.clock import MICROSECONDS, ReplayClock, wall_now
 from market.quotes import Quote
-from pricefeeds.replayer import ROWS_BETWEEN_FLUSHES, send_in_time
+from market.session import ReplayTime, Session
+from pricefeeds.replayer import ROWS_BETWEEN_FLUSHES, run_replayer, send_in_time
 from pricefeeds.symbolfeed import SymbolFeed
+from streams.admin import ensure_topics
+from streams.reader import TopicReader
+from streams.topics import TICKS
+from streams.wire import quote_of, row_of
 from tests.pricefeeds.samples import MARKET, book
 
 START = 1_500_000_000 * MICROSECONDS
@@ -60,3 +66,27 @@ async def test_the_clock_paces_the_replay() -> None:
 async def test_a_replay_that_is_behind_lets_the_writer_catch_up() -> None:
     sink = await sent(quotes_at(*[0.0] * (2 * ROWS_BETWEEN_FLUSHES + 1)), speed=1)
     assert sink.flushed_at == [ROWS_BETWEEN_FLUSHES, 2 * ROWS_BETWEEN_FLUSHES]
+
+
+async def test_on_a_real_log_the_quotes_are_followed_by_one_end_per_base(kafka_address: str) -> None:
+    await ensure_topics(kafka_address, 1)
+    quotes = quotes_at(0, 10, 20, 20)
+    session = Session(
+        session_id="replayer",
+        mode="replay",
+        home=Path(),
+        kafka=kafka_address,
+        mongodb="",
+        database="",
+        markets=(MARKET, replace(MARKET, exchange="kraken")),
+        settlement_currency="EUR",
+        replay=ReplayTime(START, wall_now(), speed=100),
+    )
+    async with TopicReader(kafka_address, (TICKS,), "latest") as log:
+        counts = await run_replayer(session, quotes, marker_id="the end")
+        rows = [row_of(record.value) async for record in log.records_to_end()]
+    assert counts.sent == {"bitstamp": 4}
+    assert [quote_of(row) for row in rows[:-1]] == quotes
+    end = rows[-1]
+    assert (end["kind"], end["base"], end["marker_id"]) == ("end", "BTC", "the end")
+    assert end["received_time"] >= quotes[-1].received_time
