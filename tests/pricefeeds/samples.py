@@ -3,23 +3,12 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from market.markets import Market
 from market.money import Amount, Price
 from market.quotes import Level
 from pricefeeds.books import BookTop
+from tests.market.samples import EUR_MARKET
 
-MARKET = Market(
-    exchange="bitstamp",
-    region="eu",
-    symbol="BTC/EUR",
-    base="BTC",
-    quote_currency="EUR",
-    tick_size=Decimal(1),
-    lot_step=Decimal("0.00000001"),
-    minimum_amount=Decimal("0.0001"),
-    minimum_notional=Decimal(10),
-    fee_side="quote",
-)
+MARKET = replace(EUR_MARKET, exchange="bitstamp", tick_size=Decimal(1), lot_step=Decimal("0.00000001"))
 FX_MARKET = replace(MARKET, exchange="kraken", symbol="EUR/USD", base="EUR", quote_currency="USD", is_fx=True)
 
 
