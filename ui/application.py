@@ -90,10 +90,10 @@ async def nothing(path: str) -> None:
 async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     ensure_api_key(session.home)
     reader = await open_reader(session)
-    dashboard = Dashboard(session, Hub(session, reader), reader, asyncio.get_running_loop())
-    app.state.dashboard = dashboard
-    announce(dashboard)
-    following = asyncio.create_task(dashboard.hub.run())
+    hub = Hub(session, reader)
+    following = asyncio.create_task(hub.run())
+    app.state.dashboard = Dashboard(session, hub, reader, asyncio.get_running_loop(), following)
+    announce(app.state.dashboard)
     try:
         yield
     finally:

@@ -23,6 +23,8 @@ class Dashboard:
     hub: Hub
     reader: TradeReader
     loop: asyncio.AbstractEventLoop
+    following: "asyncio.Task[None]"
+    """The hub at work; it ends by a fault alone, and without it nothing is true any more."""
 
     def answer(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError."""

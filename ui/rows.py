@@ -202,6 +202,23 @@ class FeedRow(TypedDict):
     rejected: dict[str, int]
 
 
+class ChangeRow(TypedDict):
+    """One setting before and after, as JSON values; `before` None in the first version."""
+
+    field: str
+    before: object
+    after: object
+
+
+class VersionRow(TypedDict):
+    """Who changed which settings when."""
+
+    version: int
+    changed_at: int
+    who: str
+    changes: list[ChangeRow]
+
+
 class SeriesRow(TypedDict):
     """Columns of one chart, oldest first: seconds since the epoch, mids, means of the last ten mids."""
 

@@ -28,14 +28,25 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.wait_started(serving)
-            await dashboard_of(app).hub.wait_until_live()
-            log.info("dashboard serves", extra={"port": listener.getsockname()[1]})
-            ready()
-            await serving
+            dashboard = dashboard_of(app)
+            live = asyncio.create_task(dashboard.hub.wait_until_live())
+            ending = (serving, dashboard.following)
+            await asyncio.wait((live, *ending), return_when=asyncio.FIRST_COMPLETED)
+            if live.done():
+                log.info("dashboard serves", extra={"port": listener.getsockname()[1]})
+                ready()
+            await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+            live.cancel()
         finally:
             server.should_exit = True
             await asyncio.wait([serving], timeout=CLOSING_SECONDS + 0.5)
-        raise UiError("The web server ended by itself; its log says why.")
+        raise UiError(f"The dashboard ended by itself: {_reason(dashboard.following)}.")
+
+
+def _reason(following: "asyncio.Task[None]") -> str:
+    """What ended the hub; the web server is to blame where it did not end, or only by being stopped."""
+    fault = following.exception() if following.done() and not following.cancelled() else None
+    return repr(fault) if fault else "the web server stopped"
 
 
 class WebServer(uvicorn.Server):

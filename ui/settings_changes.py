@@ -2,14 +2,18 @@
 
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from market.clock import MICROSECONDS
 from market.settings import Settings
 from store.errors import StoreError, VersionConflictError
 from ui.dashboard import Dashboard
 from ui.keys import is_api_key
+from ui.rows import VersionRow
 from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings, switch_trading
+from ui.views import version_row
 
 WHO = "dashboard"
 POLICIES = ("complete", "reverse", "hold")
@@ -40,6 +44,21 @@ def save_form(dashboard: Dashboard, shown: Settings, entered: Mapping[str, objec
 
 def save_switch(dashboard: Dashboard, is_on: bool, key: str) -> Outcome:
     return _outcome(dashboard, switch_trading(dashboard, is_on, WHO), key)
+
+
+def history_lines(dashboard: Dashboard, most: int = 10) -> list[str]:
+    """The newest changes, one line each; one line saying so where MongoDB does not answer."""
+    try:
+        page = dashboard.answer(dashboard.reader.settings_history(None, most))
+    except (StoreError, TimeoutError):
+        return ["MongoDB does not answer. Try again in a moment."]
+    return [_history_line(version_row(version)) for version in page.items]
+
+
+def _history_line(row: VersionRow) -> str:
+    changed_at = datetime.fromtimestamp(row["changed_at"] / MICROSECONDS, UTC)
+    changes = ", ".join(f"{change['field']} {change['before']} → {change['after']}" for change in row["changes"])
+    return f"{changed_at:%Y-%m-%d %H:%M:%S} UTC · version {row['version']} by {row['who']}: {changes or 'as shipped'}"
 
 
 def changed_fields(shown: Settings, entered: Mapping[str, object]) -> dict[str, object]:

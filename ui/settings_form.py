@@ -6,12 +6,13 @@ from market.settings import Settings
 from ui.dashboard import Dashboard, running
 from ui.errors import UiError
 from ui.keys import KEY_FILE
-from ui.settings_changes import POLICIES, Outcome, save_form, save_switch, widget_key
+from ui.settings_changes import POLICIES, Outcome, history_lines, save_form, save_switch, widget_key
 
 SHOWN = "shown_settings"
 OUTCOME = "outcome"
 API_KEY = "api_key"
 IS_SURE = "is_sure"
+HISTORY = "history"
 
 THRESHOLDS = (
     ("min_net_bps", "Trade at or above (bps net)", 0.5),
@@ -56,6 +57,8 @@ def show_settings() -> None:
     if newest.version > shown.version:
         _offer_newest(newest)
     _show_form(dashboard, shown)
+    if streamlit.toggle("Show who changed what", key=HISTORY):
+        streamlit.code("\n".join(history_lines(dashboard)), language=None)
 
 
 def _show_outcome() -> None:

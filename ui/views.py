@@ -12,10 +12,12 @@ from market.opportunities import Opportunity
 from market.orders import Fill
 from market.reservations import BalanceRow
 from market.spreads import SpreadWindow
+from store.documents import SettingsVersion
 from ui.price_series import PricePoint
 from ui.rows import (
     ArbitrageRow,
     BalanceRowView,
+    ChangeRow,
     FeedRow,
     FillRow,
     LegRow,
@@ -27,6 +29,7 @@ from ui.rows import (
     RefusalRow,
     SeriesRow,
     SpreadRow,
+    VersionRow,
     WindowRow,
 )
 from ui.snapshot import Snapshot
@@ -204,6 +207,22 @@ def feed_row(feed: FeedState) -> FeedRow:
         quotes=feed.quotes,
         reconnects=feed.reconnects,
         rejected=dict(feed.rejected),
+    )
+
+
+def version_row(version: SettingsVersion) -> VersionRow:
+    """Only what differs from the version before; nothing for the first."""
+    after = version.after.model_dump(mode="json", exclude={"version"})
+    before = version.before.model_dump(mode="json") if version.before else after
+    return VersionRow(
+        version=version.after.version,
+        changed_at=version.at,
+        who=version.who,
+        changes=[
+            ChangeRow(field=name, before=before[name], after=value)
+            for name, value in after.items()
+            if value != before[name]
+        ],
     )
 
 

@@ -165,6 +165,15 @@ def test_a_change_made_elsewhere_meanwhile_is_not_overwritten(dashboard: Dashboa
     assert (now.version, now.min_net_bps, now.max_notional) == (3, 7.5, SETTINGS.max_notional * 2)
 
 
+def test_the_history_says_who_changed_what(dashboard: Dashboard) -> None:
+    changed_elsewhere(dashboard, min_net_bps=8.0)
+    app = page()
+    app.toggle(key="history").set_value(True).run()
+    newest, first = app.code[0].value.splitlines()
+    assert newest.endswith("UTC · version 2 by somebody else: min_net_bps 5.0 → 8.0")
+    assert first.endswith("UTC · version 1 by start: as shipped")
+
+
 def test_the_kill_switch_needs_a_second_click_and_holds_whatever_else_changed(dashboard: Dashboard) -> None:
     app = enter_key(page(), dashboard)
     stop = next(button for button in app.button if button.label == "Stop trading")

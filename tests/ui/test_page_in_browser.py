@@ -1,6 +1,7 @@
 """The page in a real Chromium: what a user sees, by itself, from this host alone."""
 
 import asyncio
+import signal
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -228,10 +229,14 @@ def test_the_documentation_opens_without_another_host(chromium: Browser, dashboa
     context.close()
 
 
-def test_killed_and_back_it_reconnects_and_misses_no_trade(
+def test_silent_it_is_stale_killed_and_back_it_reconnects_and_misses_no_trade(
     chromium: Browser, dashboard: Served, tmp_path: Path
 ) -> None:
     with served(replace(dashboard.session, home=tmp_path)) as first, opened(chromium, first) as watched:
+        first.process.send_signal(signal.SIGSTOP)  # its sockets stay open: only silence tells
+        expect(watched.part("state")).to_have_text("stale", timeout=NEWS_MS)
+        first.process.send_signal(signal.SIGCONT)
+        expect(watched.part("state")).to_have_text("live", timeout=NEWS_MS)
         first.kill()
         expect(watched.part("state")).to_have_text("reconnecting…", timeout=NEWS_MS)
         trade(dashboard.session, "while-it-was-away", 5)

@@ -128,6 +128,11 @@ def test_the_log_holds_events_and_no_secret(dashboard: Served) -> None:
     assert "Traceback" not in dashboard.log
 
 
+def test_an_address_that_is_none_ends_the_process_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="Not an address of MongoDB"), served(session_of(tmp_path, "mongodb://")):
+        pytest.fail("it must not start")
+
+
 async def test_a_taken_port_is_one_clear_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

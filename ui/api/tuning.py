@@ -9,10 +9,13 @@ from fastapi.responses import JSONResponse
 from market.settings import Settings
 from store.errors import VersionConflictError
 from ui.api.market import dashboard_of
+from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
 from ui.dashboard import Dashboard
 from ui.keys import KEY_FILE, is_api_key
+from ui.rows import VersionRow
 from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings
+from ui.views import version_row
 
 router = APIRouter(tags=["settings"])
 
@@ -38,6 +41,13 @@ async def settings(request: Request) -> JSONResponse:
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     return _answer(current)
+
+
+@router.get("/settings/versions")
+async def versions(request: Request, cursor: Cursor = None, limit: Limit = 50) -> PageRow[VersionRow]:
+    """Every version, newest first: who changed what, when."""
+    page = await dashboard_of(request).reader.settings_history(cursor, limit)
+    return PageRow(items=[version_row(version) for version in page.items], next_cursor=page.next_cursor)
 
 
 @router.patch(

@@ -77,6 +77,12 @@ export function duration(microseconds) {
   return `${Math.round(microseconds / 60_000_000)} min`;
 }
 
+// From the tick's arrival until both legs were filled. In a replay these are of two clocks: null.
+export function tookMicroseconds(arbitrage) {
+  const took = arbitrage.times.filled - arbitrage.event_time;
+  return took >= 0 && took < 600_000_000 ? took : null;
+}
+
 export function count(value) {
   return Number(value).toLocaleString("en-US");
 }

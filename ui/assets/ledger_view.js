@@ -1,7 +1,7 @@
 // What the store counts: P&L with its parts, balances, feeds, refusals, and the figures on top.
 
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
-import { amount, count, duration, exchangeName, fullTime, money, tone, words } from "./format.js";
+import { amount, count, duration, exchangeName, fullTime, money, tone, tookMicroseconds, words } from "./format.js";
 
 const PARTS = [
   ["gross", "Gross at prices seen"],
@@ -38,9 +38,9 @@ export class FiguresView {
 function medianLatency(model) {
   const latencies = model
     .newestArbitrages()
-    .filter((arbitrage) => arbitrage.times.filled)
+    .map(tookMicroseconds)
+    .filter((took) => took !== null)
     .slice(0, LATENCIES)
-    .map((arbitrage) => arbitrage.times.filled - arbitrage.event_time)
     .sort((a, b) => a - b);
   return latencies.length ? duration(latencies[Math.floor(latencies.length / 2)]) : "–";
 }

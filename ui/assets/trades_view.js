@@ -1,7 +1,7 @@
 // The newest arbitrages, at most twenty, through a filter that also holds for those that come later.
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
-import { amount, bps, duration, exchangeName, fullTime, money, price, timeParts, tone, words } from "./format.js";
+import { amount, bps, duration, exchangeName, fullTime, money, price, timeParts, tone, tookMicroseconds, words } from "./format.js";
 
 const SHOWN = 20;
 const COLUMNS = 8;
@@ -55,7 +55,7 @@ function fits(arbitrage, terms) {
 function tradeRow(arbitrage) {
   const legOf = (role) => arbitrage.legs.find((leg) => leg.role === role);
   const profit = arbitrage.profit;
-  const tookMicroseconds = arbitrage.times.filled ? arbitrage.times.filled - arbitrage.event_time : null;
+  const took = tookMicroseconds(arbitrage);
   return element(
     "tr",
     { "data-trade": arbitrage.arbitrage_id, title: `id ${arbitrage.arbitrage_id}` },
@@ -65,7 +65,7 @@ function tradeRow(arbitrage) {
     element("td", {}, legText(legOf("sell"), arbitrage.sell_exchange, arbitrage.sell_symbol)),
     element("td", { class: "number" }, `${amount(matchedAmount(arbitrage), 6)} ${arbitrage.base}`),
     element("td", { class: "number" }, bps(arbitrage.net_bps)),
-    element("td", { class: "number muted" }, tookMicroseconds === null ? "…" : duration(tookMicroseconds)),
+    element("td", { class: "number muted" }, took === null ? "…" : duration(took)),
     element(
       "td",
       { class: `number strong ${profit ? tone(profit.net) : "flat"}`, title: profit ? profitTitle(profit) : "" },

@@ -9,7 +9,6 @@ import pytest
 
 from market.session import Session
 from store.client import connected
-from store.reading import TradeReader
 from store.trades import MongoTradeStore
 from tests.ui.samples import SETTINGS
 
@@ -35,14 +34,14 @@ async def test_a_change_raises_the_version_and_is_read_back(api: httpx.AsyncClie
     assert (now["version"], now["min_net_bps"], now["max_notional"]) == (2, 9.5, str(SETTINGS.max_notional))
 
 
-async def test_who_changed_what_is_kept(api: httpx.AsyncClient, key: str, session: Session) -> None:
+async def test_who_changed_what_is_kept(api: httpx.AsyncClient, key: str) -> None:
     await patch(api, {"trading_enabled": False, "version": 1}, key, **{"X-Changed-By": "erika"})
-    reader = TradeReader(connected(session.mongodb), session.database)
-    newest = (await reader.settings_history(None, 1)).items[0]
-    await reader.close()
-    assert (newest.who, newest.after.version, newest.after.trading_enabled) == ("erika", 2, False)
-    assert newest.before is not None
-    assert newest.before.trading_enabled
+    page = (await api.get("/api/settings/versions", params={"limit": 1})).json()
+    (newest,) = page["items"]
+    assert (newest["who"], newest["version"]) == ("erika", 2)
+    assert newest["changes"] == [{"field": "trading_enabled", "before": True, "after": False}]
+    (first,) = (await api.get("/api/settings/versions", params={"cursor": page["next_cursor"]})).json()["items"]
+    assert (first["version"], first["changes"]) == (1, [])
 
 
 @pytest.mark.parametrize("key", [None, "wrong", "ä"])
