@@ -58,7 +58,7 @@ async def _work(
         if isinstance(account, PaperAccount):
             quotes = await _opened(session, (TICKS,), stack, Newest(RECENT_ROWS))
             tasks.create_task(follow_quotes(quotes, account))
-        await desk.run(signals(reader), ready)
+        await desk.run(signals(reader, desk.exchange), ready)
 
 
 def _account(session: Session, exchange: str, knowledge: Knowledge) -> TradingAccount:

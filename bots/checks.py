@@ -21,13 +21,20 @@ class Circumstances:
 
 
 def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumstances: Circumstances) -> str | None:
-    """The first reason, in this order, or None."""
+    """The first reason, in this order, or None. The exact recomputation comes last, since it costs most."""
+    quick = quick_refusal_of(opportunity, circumstances)
+    if quick is None and _fails_recheck(opportunity, buy, sell, circumstances.settings):
+        return "recheck_failed"
+    return quick
+
+
+def quick_refusal_of(opportunity: Opportunity, circumstances: Circumstances) -> str | None:
+    """The first reason that needs no arithmetic: most opportunities end here, hundreds a second in a wild market."""
     settings = circumstances.settings
     questions: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("trading_disabled", lambda: not settings.trading_enabled),
         ("exchange_disabled", lambda: not _are_enabled(opportunity, settings)),
         ("below_threshold", lambda: opportunity.net_bps < settings.min_net_bps),
-        ("recheck_failed", lambda: _fails_recheck(opportunity, buy, sell, settings)),
         ("stale", lambda: _is_stale(opportunity, circumstances)),
         ("not_persistent", lambda: _is_fleeting(circumstances)),
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from bots.checks import Circumstances, refusal_of
+from bots.checks import Circumstances, quick_refusal_of, refusal_of
 from market.arbitrages import Leg
 from market.execution import Markets, client_order_id
 from market.opportunities import Opportunity
@@ -31,11 +31,10 @@ def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
 
 
 def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Refused | None:
-    """The reasons that need no sizing."""
-    sides = _sides(opportunity, markets, circumstances)
-    if sides is None:
+    """The reasons that need neither arithmetic nor sizing."""
+    if _sides(opportunity, markets, circumstances) is None:
         return Refused("exchange_disabled")
-    reason = refusal_of(opportunity, *sides, circumstances)
+    reason = quick_refusal_of(opportunity, circumstances)
     return None if reason is None else Refused(reason)
 
 

@@ -26,7 +26,7 @@ from store.port import TradeStore
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 0.25
+ROUND_SECONDS = 0.5
 NOTES_SECONDS = 0.5
 WORKERS = 3
 

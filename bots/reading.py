@@ -16,9 +16,15 @@ log = logging.getLogger(__name__)
 Signal = Opportunity | SpreadWindow
 
 
-async def signals(reader: TopicReader) -> AsyncIterator[Signal]:
-    """Opportunities and spread windows, without end; markers and rows that are not of the schema are passed over."""
+async def signals(reader: TopicReader, exchange: str) -> AsyncIterator[Signal]:
+    """Opportunities of `exchange` and spread windows, without end; rows that are not of the schema are passed over.
+
+    A row that does not even name the exchange is not taken apart: half of all opportunities are other exchanges'.
+    """
+    name = exchange.encode()
     async for record in reader.records():
+        if name not in record.value:
+            continue
         try:
             signal = _signal_of(record)
         except WireError as error:

@@ -48,7 +48,7 @@ class Reserver:
         if reason is None:
             self.backlog.push(opportunity)
         else:
-            self._refuse(opportunity, reason)
+            self._refuse_for_both(opportunity, reason)
 
     def see_half(self, arbitrage: Arbitrage) -> None:
         """An arbitrage whose other leg is reserved and waits for this one."""
@@ -74,11 +74,11 @@ class Reserver:
             return
         reason = self._early_refusal(opportunity)
         if reason is not None:
-            self._refuse(opportunity, reason)
+            self._refuse_for_both(opportunity, reason)
             return
         decision = decided(opportunity, side, self.markets, self.knowledge.free, self._circumstances(opportunity))
         if isinstance(decision, Refused):
-            self._refuse(opportunity, decision.reason)
+            self._refuse_for_both(opportunity, decision.reason)
             return
         self.attempting.add(identity)
         try:
@@ -111,6 +111,11 @@ class Reserver:
 
     def _circumstances(self, opportunity: Opportunity) -> Circumstances:
         return Circumstances(self.knowledge.settings, self.knowledge.window_of(opportunity), self.clock.now())
+
+    def _refuse_for_both(self, opportunity: Opportunity, reason: str) -> None:
+        """Both bots come to the same answer here; the buyer's speaks, so that an opportunity is not counted twice."""
+        if opportunity.buy.exchange == self.exchange:
+            self._refuse(opportunity, reason)
 
     def _refuse(self, opportunity: Opportunity, reason: str) -> None:
         self.notes.refuse(opportunity, reason, wall_now())

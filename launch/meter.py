@@ -22,6 +22,8 @@ from streams.wire import opportunity_of, row_of
 REMEMBERED_IDS = 100_000
 """Ids kept to count distinct opportunities; a re-emission after a crash lies well within."""
 REMEMBERED_LATENCIES = 100_000
+TICKS_PATIENCE = 0.5
+"""Seconds."""
 
 log = logging.getLogger("launch")
 
@@ -72,15 +74,24 @@ class Meter:
             try:
                 await work()
                 delays = backoff()
-            except (StreamError, OSError, websockets.WebSocketException) as error:
-                log.info("meter lost its source", extra={"error": str(error)})
+            except* (StreamError, OSError, websockets.WebSocketException) as group:
+                log.info("meter lost its source", extra={"error": str(group.exceptions[0])})
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
-        async with TopicReader(self._session.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
+        """Opportunities are read at once, since their latency is measured; ticks, which are only counted, in bundles."""
+        async with (
+            TopicReader(self._session.kafka, (OPPORTUNITIES,), "latest") as prompt,
+            TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_PATIENCE) as patient,
+            asyncio.TaskGroup() as tasks,
+        ):
             self._reading.set()
-            async for record in reader.records():
-                self._count(record)
+            tasks.create_task(self._count_all(prompt))
+            tasks.create_task(self._count_all(patient))
+
+    async def _count_all(self, reader: TopicReader) -> None:
+        async for record in reader.records():
+            self._count(record)
 
     def _count(self, record: Record) -> None:
         row = row_of(record.value)

@@ -16,7 +16,7 @@ from launch.home import ready_file, write_atomically
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.1
 STOP_SECONDS = 5.0
 STEADY_SECONDS = 30.0
 """A part that ran this long starts over with the shortest back-off."""

@@ -30,7 +30,7 @@ class Settings(BaseModel):
     max_notional: Money = Decimal(1_000)
     """Per arbitrage."""
     max_open_arbitrages: int = Field(default=4, ge=1, le=1_000)
-    cool_down_ms: int = Field(default=200, ge=0, le=3_600_000)
+    cool_down_ms: int = Field(default=1_000, ge=0, le=3_600_000)
     """Between two reservations of one pair of exchanges, by the server's clock."""
     max_slippage_bps: Bps = 5.0
     """How far past the worst level walked a leg's limit price may stand."""

@@ -11,6 +11,7 @@ from streams.records import Newest, Position, Record, Start
 ANSWER_SECONDS = 2.0
 POLL_SECONDS = 0.2
 BATCH_ROWS = 500
+PATIENT_BYTES = 1_000_000
 BUFFERED_KILOBYTES = 16 * 1024
 
 log = logging.getLogger("streams")
@@ -22,8 +23,9 @@ class PartitionConsumer:
     Raises StreamRefusedError where a topic is missing.
     """
 
-    def __init__(self, address: str, topics: tuple[str, ...], start: Start) -> None:
+    def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
         self._address = address
+        self._patience = patience
         self._consumer = Consumer(
             client_settings(address)
             | {
@@ -31,9 +33,9 @@ class PartitionConsumer:
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "earliest",
-                # Kafka answers at the first byte; the wait only bounds how long it is silent on an idle topic
-                "fetch.min.bytes": 1,
-                "fetch.wait.max.ms": 100,
+                # without patience Kafka answers at the first byte, and the wait only bounds its silence on an idle topic
+                "fetch.min.bytes": PATIENT_BYTES if patience else 1,
+                "fetch.wait.max.ms": max(100, int(patience * 1_000)),
                 "fetch.queue.backoff.ms": 5,
                 "fetch.error.backoff.ms": 50,
                 "queued.max.messages.kbytes": BUFFERED_KILOBYTES,

@@ -23,7 +23,9 @@ class TopicReader:
     retention has deleted what comes next, reading goes on at the oldest row there is. One task may read at a time.
     """
 
-    def __init__(self, address: str, topics: tuple[str, ...], start: Start) -> None:
+    def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
+        """`patience`: seconds that rows may wait for others; many at once cost reader and broker far less."""
+        self._patience = patience
         self._address = address
         self._topics = topics
         self._start = start
@@ -50,7 +52,9 @@ class TopicReader:
         """
         if self._consumer is None:
             await check_reachable(self._address)
-            self._consumer = await self._in_thread(lambda: PartitionConsumer(self._address, self._topics, self._start))
+            self._consumer = await self._in_thread(
+                lambda: PartitionConsumer(self._address, self._topics, self._start, self._patience)
+            )
             self._next = dict(self._consumer.first)
 
     async def records(self) -> AsyncIterator[Record]:

@@ -26,9 +26,11 @@ from ui.snapshot import Snapshot
 from ui.trade_source import news, read_ledger
 
 PULSE_SECONDS = 0.25
+PATIENCE = 0.1
+"""Seconds that rows may wait at Kafka for others: a page is told four times a second."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page that hears nothing for 2 s calls itself stale."""
-LEDGER_SECONDS = 0.5
+LEDGER_SECONDS = 2.0
 """Between two reads of the ledger; changes in between are read together."""
 LEDGER_REFRESH_SECONDS = 10.0
 ROWS_OF_HISTORY = 3_000
@@ -169,7 +171,9 @@ class Hub:
             self._caught_up[source].set()
 
     async def _follow_topics(self) -> None:
-        async with TopicReader(self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS), Newest(ROWS_OF_HISTORY)) as reader:
+        async with TopicReader(
+            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS), Newest(ROWS_OF_HISTORY), PATIENCE
+        ) as reader:
             self._note_source("kafka", is_live=True)
             async for records in reader.batches():
                 self.note_records(records)

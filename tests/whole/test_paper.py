@@ -1,7 +1,6 @@
 """The whole system, once: started by the user's command, trading for a minute, its books checked."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
