@@ -50,6 +50,10 @@ class ReplayProfile:
         return tuple(recorded.market for recorded in self.recorded)
 
     @property
+    def is_of_bars(self) -> bool:
+        return any(recorded.source == "lean" for recorded in self.recorded)
+
+    @property
     def told_assumptions(self) -> tuple[str, ...]:
         """All of them, the fees in force included."""
         fees = ", ".join(f"{exchange} {text_of(rate * BPS)}" for exchange, rate in self.settings.taker_fees.items())
@@ -155,7 +159,7 @@ LEAN_BTC = ReplayProfile(
     title="BTC/USD and BTC/EUR on Coinbase by the minute, with FXCM's EUR/USD",
     assumptions=(
         "one exchange's two order books stand for two exchanges: coinbase (BTC/USD) and coinbase-eur (BTC/EUR)",
-        "a minute's closing bid and ask are known at its end and are compared with closes of the same minute only",
+        "a minute's closing bid and ask are known at its end; until the next, or for 120 s, they can be traded",
         "EUR is converted at FXCM's own bid or ask of the same minute; FXCM's times are UTC-05 all year",
         "depth beyond the best bid and ask is not recorded: their amounts limit every trade",
     ),
@@ -200,12 +204,12 @@ LEAN_BTC = ReplayProfile(
     settings=Settings(
         enabled_exchanges=("coinbase", "coinbase-eur"),
         taker_fees=dict.fromkeys(("coinbase", "coinbase-eur"), FEE_RATE),
-        # Below a minute, so that a new close is never compared with the other market's close of the minute before:
-        # both become known at the same moment, and such a gap was never there.
-        max_quote_age_ms=59_000,
+        max_quote_age_ms=120_000,
         opportunity_lifetime_ms=60_000,
+        # waits of the wall clock would be hours of this market
+        cool_down_ms=0,
     ),
-    default_speed=120.0,
+    default_speed=600.0,
 )
 
 PROFILES = (BINANCE_BTC, LEAN_BTC)

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from heapq import merge
+from itertools import groupby
 from pathlib import Path
 
 from backtest.profiles import RecordedMarket, ReplayProfile
 from market.markets import Market
-from market.quotes import Quote
+from market.quotes import FeedMark, Quote
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.hftbacktest import book_tickers
 from pricefeeds.importers.lean import quote_bars
@@ -28,6 +29,12 @@ class Recording:
     """Rows that are no usable quotes, by reason."""
     outside: int
     """FX quotes left out because nothing is traded at their time."""
+
+    def rows(self) -> Iterator[Quote | FeedMark]:
+        """What the replayer writes. Where bars are recorded, the bars of one moment take the older ones' place together:
+        those are withdrawn first, so that a new close is never compared with the other market's close of a minute ago,
+        a gap that was never there."""
+        return superseding(self.quotes) if self.profile.is_of_bars else iter(self.quotes)
 
     @property
     def start_time(self) -> int:
@@ -110,6 +117,29 @@ def _ranked(quotes: Iterable[Quote]) -> Iterator[Quote]:
     """Quotes that their source did not number get their rank over the whole set, from 1."""
     for rank, quote in enumerate(quotes, start=1):
         yield quote if quote.sequence else replace(quote, sequence=rank)
+
+
+def superseding(quotes: Iterable[Quote]) -> Iterator[Quote | FeedMark]:
+    """The quotes, those of each moment behind the withdrawal of what they replace."""
+    seen: set[tuple[str, str]] = set()
+    for _, moment in groupby(quotes, key=_received_time):
+        bars = list(moment)
+        yield from (_withdrawal(bar) for bar in bars if bar.kind == "quote" and (bar.exchange, bar.symbol) in seen)
+        yield from bars
+        seen.update((bar.exchange, bar.symbol) for bar in bars)
+
+
+def _withdrawal(quote: Quote) -> FeedMark:
+    return FeedMark(
+        kind="withdrawn",
+        exchange=quote.exchange,
+        region=quote.region,
+        symbol=quote.symbol,
+        base=quote.base,
+        quote_currency=quote.quote_currency,
+        received_time=quote.received_time,
+        sequence=quote.sequence,
+    )
 
 
 def _received_time(quote: Quote) -> int:

@@ -79,7 +79,7 @@ class Meter:
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
-        """Opportunities are read at once, since their latency is measured; ticks, which are only counted, in bundles."""
+        """Opportunities are read at once, since their latency is measured; ticks are only counted, so in bundles."""
         async with (
             TopicReader(self._session.kafka, (OPPORTUNITIES,), "latest") as prompt,
             TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_PATIENCE) as patient,

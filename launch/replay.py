@@ -128,7 +128,7 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
     meter = Meter(session)
     await meter.start()
     try:
-        counts = await run_replayer(session, recording.quotes)
+        counts = await run_replayer(session, recording.rows())
 
         async def through() -> bool:
             return meter.ended_bases >= set(session.bases)

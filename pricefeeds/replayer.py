@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from market.clock import MICROSECONDS, Clock
-from market.quotes import Quote
+from market.quotes import FeedMark, Quote
 from market.session import Session
 from streams.log import LogWriter
 from streams.writer import TopicWriter
@@ -25,8 +25,8 @@ class ReplayCounts:
     last_received: int
 
 
-async def run_replayer(session: Session, quotes: Iterable[Quote], marker_id: str = "replay") -> ReplayCounts:
-    """Write `quotes`, which are in the order of their received times, then one `end` row per base of the session.
+async def run_replayer(session: Session, rows: Iterable[Quote | FeedMark], marker_id: str = "replay") -> ReplayCounts:
+    """Write `rows`, which are in the order of their received times, then one `end` row per base of the session.
 
     Returns once all of it is acknowledged. Raises StreamError.
     """
@@ -35,7 +35,7 @@ async def run_replayer(session: Session, quotes: Iterable[Quote], marker_id: str
     await writer.open()
     try:
         log = LogWriter(writer, session.bases, session.partitions)
-        counts = await send_in_time(quotes, log.quote, writer.flush, clock)
+        counts = await send_in_time(rows, log.row, writer.flush, clock)
         for base in session.bases:
             log.marker(END_KIND, base, marker_id, max(clock.now(), counts.last_received))
         await writer.flush()
@@ -45,22 +45,25 @@ async def run_replayer(session: Session, quotes: Iterable[Quote], marker_id: str
 
 
 async def send_in_time(
-    quotes: Iterable[Quote], write: Callable[[Quote], None], flush: Callable[[], Awaitable[None]], clock: Clock
+    rows: Iterable[Quote | FeedMark],
+    write: Callable[[Quote | FeedMark], None],
+    flush: Callable[[], Awaitable[None]],
+    clock: Clock,
 ) -> ReplayCounts:
-    """Write each quote once the clock has reached its received time; rows that are due together go out together.
+    """Write each row once the clock has reached its received time; rows that are due together go out together.
 
     Where the clock is ahead for long, `flush` holds back so that the writer's buffer does not run over.
     """
     sent: Counter[str] = Counter()
     last_received = now = 0
-    for number, quote in enumerate(quotes, start=1):
-        while quote.received_time > now:
+    for number, row in enumerate(rows, start=1):
+        while row.received_time > now:
             now = clock.now()
-            if quote.received_time > now:
-                await clock.sleep(min((quote.received_time - now) / MICROSECONDS, LONGEST_PAUSE_SECONDS))
-        write(quote)
-        sent[quote.exchange] += 1
-        last_received = quote.received_time
+            if row.received_time > now:
+                await clock.sleep(min((row.received_time - now) / MICROSECONDS, LONGEST_PAUSE_SECONDS))
+        write(row)
+        sent[row.exchange] += isinstance(row, Quote)
+        last_received = row.received_time
         if number % ROWS_BETWEEN_FLUSHES == 0:
             await flush()
     return ReplayCounts(dict(sent), last_received)

@@ -33,7 +33,7 @@ class PartitionConsumer:
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "earliest",
-                # without patience Kafka answers at the first byte, and the wait only bounds its silence on an idle topic
+                # without patience Kafka answers at the first byte; the wait only bounds its silence on an idle topic
                 "fetch.min.bytes": PATIENT_BYTES if patience else 1,
                 "fetch.wait.max.ms": max(100, int(patience * 1_000)),
                 "fetch.queue.backoff.ms": 5,

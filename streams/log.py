@@ -18,6 +18,13 @@ class LogWriter:
         self._partitions = partitions
         self._bases = bases_by_partition(bases, partitions)
 
+    def row(self, row: Quote | FeedMark) -> None:
+        """A recorded row, whichever it is."""
+        if isinstance(row, Quote):
+            self.quote(row)
+        else:
+            self.mark(row)
+
     def quote(self, quote: Quote) -> None:
         if quote.kind == "fx":
             for partition, bases in self._bases.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from market.markets import Market, fx_route
-from market.quotes import Quote
+from market.quotes import FeedMark, Quote
 from market.settings import Settings
 
 
@@ -23,7 +23,7 @@ class Seen:
 
 
 class PlainLoop:
-    """The latest quotes of one base and what they make worthwhile. Nothing is withdrawn in a recording."""
+    """The latest quotes of one base and what they make worthwhile. Bars are withdrawn when others replace them."""
 
     def __init__(self, markets: Sequence[Market], settlement: str, settings: Settings) -> None:
         self._traded = [market for market in markets if not market.is_fx]
@@ -32,8 +32,11 @@ class PlainLoop:
         self._latest: dict[tuple[str, str], Quote] = {}
         self._rates: dict[str, Quote] = {}
 
-    def take(self, row: Quote) -> Iterator[Seen]:
+    def take(self, row: Quote | FeedMark) -> Iterator[Seen]:
         """The opportunities at one row, in the order of (buy, sell) market."""
+        if isinstance(row, FeedMark):
+            del self._latest[row.exchange, row.symbol]
+            return
         if row.kind == "fx":
             self._rates[row.symbol] = row
         else:

@@ -40,13 +40,32 @@ def test_unnumbered_quotes_get_their_rank_and_fx_comes_first(tmp_path: Path) -> 
     ]
 
 
+def test_bars_of_one_moment_replace_the_older_ones_together(tmp_path: Path) -> None:
+    usd = write_bars(tmp_path / "btcusd" / "20180404_quote.zip", (400, "100", "101"), (401, "102", "103"))
+    eur = write_bars(tmp_path / "btceur" / "20180404_quote.zip", (400, "80", "81"), (401, "82", "83"))
+    rate = write_bars(
+        tmp_path / "eurusd" / "20180404_quote.zip", (100, "1.22", "1.23"), (101, "1.22", "1.23"), amount="0"
+    )
+    rows = load_recording(LEAN_BTC, (usd, eur, rate)).rows()
+    assert [(row.kind, row.exchange) for row in rows] == [
+        ("fx", "fxcm"),
+        ("quote", "coinbase"),
+        ("quote", "coinbase-eur"),
+        ("withdrawn", "coinbase"),
+        ("withdrawn", "coinbase-eur"),
+        ("fx", "fxcm"),
+        ("quote", "coinbase"),
+        ("quote", "coinbase-eur"),
+    ]
+
+
 def test_fx_quotes_without_trading_at_their_time_are_left_out(tmp_path: Path) -> None:
     usd = write_bars(tmp_path / "btcusd" / "20180404_quote.zip", (400, "100", "101"))
     eur = write_bars(tmp_path / "btceur" / "20180404_quote.zip", (400, "80", "81"))
-    minutes = [(minute, "1.22", "1.23") for minute in (0, 99, 100, 101, 200)]
+    minutes = [(minute, "1.22", "1.23") for minute in (0, 97, 100, 101, 200)]
     rate = write_bars(tmp_path / "eurusd" / "20180404_quote.zip", *minutes, amount="0")
     recording = load_recording(LEAN_BTC, (usd, eur, rate))
-    # FX minute 100 is UTC-05, so minute 400 of the day; a minute before it is older than max_quote_age
+    # FX minute 100 is UTC-05, so minute 400 of the day; three minutes before it is older than max_quote_age
     assert [quote.kind for quote in recording.quotes] == ["fx", "quote", "quote"]
     assert recording.outside == 4
 
@@ -89,7 +108,7 @@ def lean() -> Recording:
 def opportunities(recording: Recording, fee_bps: str) -> list[Seen]:
     profile = recording.profile.with_fee_bps(Decimal(fee_bps))
     loop = PlainLoop(recording.markets, profile.settlement_currency, profile.settings)
-    return [seen for quote in recording.quotes for seen in loop.take(quote)]
+    return [seen for row in recording.rows() for seen in loop.take(row)]
 
 
 def test_every_best_bid_and_ask_of_binance_is_read() -> None:
@@ -124,7 +143,7 @@ def test_opportunities_of_binance_by_fee(fee_bps: str, expected: int) -> None:
 def test_every_minute_of_lean_is_read() -> None:
     recording = lean()
     counts = Counter(quote.exchange for quote in recording.quotes)
-    assert counts == {"coinbase": 1_437, "coinbase-eur": 1_438, "fxcm": 1_433}
+    assert counts == {"coinbase": 1_437, "coinbase-eur": 1_438, "fxcm": 1_435}
     assert recording.rejected == {}
 
 
@@ -132,11 +151,11 @@ def test_opportunities_of_lean_at_ten_bps() -> None:
     found = opportunities(lean(), "10")
     net = [seen.net_bps for seen in found]
     assert Counter((seen.buy_exchange, seen.sell_exchange) for seen in found) == {
-        ("coinbase", "coinbase-eur"): 799,
+        ("coinbase", "coinbase-eur"): 803,
         ("coinbase-eur", "coinbase"): 6,
     }
-    assert len({seen.opportunity_id for seen in found}) == 805
-    assert median(net) == pytest.approx(10.40, abs=0.005)
+    assert len({seen.opportunity_id for seen in found}) == 809
+    assert median(net) == pytest.approx(10.36, abs=0.005)
     assert max(net) == pytest.approx(104.83, abs=0.005)
     assert sum(value >= LEAN_BTC.settings.min_net_bps for value in net) == 597
 

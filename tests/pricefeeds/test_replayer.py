@@ -3,7 +3,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from market.clock import MICROSECONDS, ReplayClock, wall_now
-from market.quotes import Quote
+from market.quotes import FeedMark, Quote
 from market.session import ReplayTime, Session
 from pricefeeds.replayer import ROWS_BETWEEN_FLUSHES, run_replayer, send_in_time
 from pricefeeds.symbolfeed import SymbolFeed
@@ -29,11 +29,11 @@ class Sink:
     """Keeps what is written, with the clock's time of writing."""
 
     clock: ReplayClock
-    written: list[tuple[Quote, int]] = field(default_factory=list)
+    written: list[tuple[Quote | FeedMark, int]] = field(default_factory=list)
     flushed_at: list[int] = field(default_factory=list)
 
-    def write(self, quote: Quote) -> None:
-        self.written.append((quote, self.clock.now()))
+    def write(self, row: Quote | FeedMark) -> None:
+        self.written.append((row, self.clock.now()))
 
     async def flush(self) -> None:
         self.flushed_at.append(len(self.written))
