@@ -31,8 +31,8 @@ class Recording:
     """FX quotes left out because nothing is traded at their time."""
 
     def rows(self) -> Iterator[Quote | FeedMark]:
-        """What the replayer writes. Where bars are recorded, the bars of one moment take the older ones' place together:
-        those are withdrawn first, so that a new close is never compared with the other market's close of a minute ago,
+        """What the replayer writes. Where bars are recorded, those of one moment take the older ones' place together:
+        they are withdrawn first, so that a new close is never compared with the other market's close of a minute ago,
         a gap that was never there."""
         return superseding(self.quotes) if self.profile.is_of_bars else iter(self.quotes)
 

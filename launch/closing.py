@@ -43,6 +43,7 @@ async def activity_of(
         arbitrages=arbitrages,
         refusals=await store.refusal_counts(),
         fills=await store.fills(),
+        markets=session.markets,
         before=before,
         after=after,
         currency=session.settlement_currency,

@@ -151,7 +151,7 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
         speed=session.replay.speed if session.replay else 1.0,
         wall_seconds=(wall_now() - started) / MICROSECONDS,
     )
-    return outcome, not balance_differences(activity.before, activity.after, activity.fills)
+    return outcome, not balance_differences(activity.before, activity.after, activity.fills, activity.markets)
 
 
 def _time_from(recording: Recording, speed: float, wall_start: int) -> ReplayTime:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.markets import Market
 from market.money import ZERO, text_of, total
 from market.orders import Fill
 
@@ -33,6 +34,7 @@ class Activity:
     arbitrages: Sequence[Arbitrage]
     refusals: Mapping[str, int]
     fills: Sequence[Fill]
+    markets: Sequence[Market]
     before: Balances
     after: Balances
     currency: str
@@ -44,7 +46,7 @@ class Activity:
 
 def summary_of(activity: Activity) -> dict[str, object]:
     """The document of `--json`: money as decimal strings, a latency that was not measured as null."""
-    differences = balance_differences(activity.before, activity.after, activity.fills)
+    differences = balance_differences(activity.before, activity.after, activity.fills, activity.markets)
     return {
         "quotes": dict(activity.quotes),
         "opportunities": activity.opportunities,
@@ -66,14 +68,18 @@ def summary_of(activity: Activity) -> dict[str, object]:
     }
 
 
-def balance_differences(before: Balances, after: Balances, fills: Iterable[Fill]) -> list[dict[str, str]]:
+def balance_differences(
+    before: Balances, after: Balances, fills: Iterable[Fill], markets: Iterable[Market]
+) -> list[dict[str, str]]:
     """Where `before` + fills − fees is not `after`, to the last digit; both are the exchanges' own words.
 
-    A currency that an exchange does not name counts as zero.
+    A currency that an exchange does not name counts as zero. `markets` say which currencies a symbol moves: a replay
+    may settle BTC/USDT in USD.
     """
+    currencies = {(market.exchange, market.symbol): (market.base, market.quote_currency) for market in markets}
     expected = {(exchange, currency): amount for exchange, row in before.items() for currency, amount in row.items()}
     for fill in fills:
-        for currency, change in _changes(fill):
+        for currency, change in _changes(fill, *currencies[fill.exchange, fill.symbol]):
             key = (fill.exchange, currency)
             expected[key] = expected.get(key, ZERO) + change
     reported = {(exchange, currency): amount for exchange, row in after.items() for currency, amount in row.items()}
@@ -128,8 +134,7 @@ def fill_row(fill: Fill) -> dict[str, str | int]:
     }
 
 
-def _changes(fill: Fill) -> tuple[tuple[str, Decimal], ...]:
-    base, quote_currency = fill.symbol.split("/")
+def _changes(fill: Fill, base: str, quote_currency: str) -> tuple[tuple[str, Decimal], ...]:
     sign = 1 if fill.side == "buy" else -1
     return (base, sign * fill.amount), (quote_currency, -sign * fill.cost), (fill.fee_currency, -fill.fee)
 

@@ -7,9 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from launch.summary import balance_differences, percentiles
+from market.markets import Market
 from market.money import Amount, Price
 from market.orders import Fill, Side
 
+MARKET = Market(
+    exchange="kraken",
+    region="us",
+    symbol="BTC/USD",
+    base="BTC",
+    quote_currency="USD",
+    tick_size=Decimal("0.1"),
+    lot_step=Decimal("0.00000001"),
+    minimum_amount=Decimal("0.0001"),
+    minimum_notional=Decimal(1),
+    fee_side="quote",
+)
 AMOUNTS = st.decimals("0.00000001", "100", places=8)
 
 
@@ -39,19 +52,19 @@ def fill_of(side: Side, amount: str, cost: str, fee: str, fee_currency: str) -> 
 def test_balances_move_by_fills_and_fees(fill: Fill, after: dict[str, str]) -> None:
     before = {"kraken": {"BTC": Decimal(1), "USD": Decimal(100_000)}}
     reported = {"kraken": {currency: Decimal(amount) for currency, amount in after.items()}}
-    assert balance_differences(before, reported, [fill]) == []
+    assert balance_differences(before, reported, [fill], [MARKET]) == []
 
 
 @given(difference=AMOUNTS)
 def test_the_last_digit_counts(difference: Decimal) -> None:
     before = {"kraken": {"BTC": Decimal(1)}}
     after = {"kraken": {"BTC": Decimal(1) + difference}}
-    (row,) = balance_differences(before, after, [])
+    (row,) = balance_differences(before, after, [], [])
     assert Decimal(row["reported"]) - Decimal(row["expected"]) == difference
 
 
 def test_a_currency_that_vanished_is_a_difference() -> None:
-    assert balance_differences({"kraken": {"BTC": Decimal(1)}}, {"kraken": {}}, [])
+    assert balance_differences({"kraken": {"BTC": Decimal(1)}}, {"kraken": {}}, [], [])
 
 
 @pytest.mark.parametrize(
