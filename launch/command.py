@@ -42,7 +42,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
     paper = commands.add_parser("paper", help="start everything and trade on paper")
     paper.add_argument("--seconds", type=_positive, help="stop after this long, counted from when all is ready")
     paper.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
-    paper.add_argument("--port", type=int, help="of the dashboard (default 8000)")
+    paper.add_argument("--port", type=_port, help="of the dashboard (default 8000)")
     paper.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
     paper.add_argument("--seed", type=int, help="of the simulated exchanges' prices")
     paper.set_defaults(run=_paper)
@@ -51,7 +51,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
     replay.add_argument("--speed", type=_positive, help="times faster than recorded (default: the profile's)")
     replay.add_argument("--fee-bps", type=_fee, help="taker fee a side, in place of the profile's")
     replay.add_argument("--json", type=Path, metavar="FILE", help="write the report there")
-    replay.add_argument("--port", type=int, help="of the dashboard (default 8000)")
+    replay.add_argument("--port", type=_port, help="of the dashboard (default 8000)")
     replay.set_defaults(run=_replay)
     commands.add_parser("doctor", help="check every prerequisite").set_defaults(run=_doctor)
     _add_parts(commands)
@@ -60,7 +60,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
 
 def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     exchanges = commands.add_parser("exchanges", help="run the simulated exchanges alone")
-    exchanges.add_argument("--port", type=int, required=True)
+    exchanges.add_argument("--port", type=_port, required=True)
     exchanges.add_argument("--seed", type=int, default=1)
     exchanges.set_defaults(run=_exchanges)
     named: tuple[PartCommand, ...] = (
@@ -167,6 +167,13 @@ def _positive(text: str) -> float:
     number = float(text)
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port between 1 and 65535")
     return number
 
 

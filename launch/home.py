@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from launch.errors import CannotStartError
 from market.session import Session
@@ -17,24 +18,47 @@ def home_folder() -> Path:
 
 @contextmanager
 def locked(home: Path) -> Iterator[None]:
-    """Hold the data folder for this process; the kernel frees it even after kill -9.
-
-    Raises CannotStartError where another run has it.
-    """
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / "lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            owner = lock.read().strip() or "unknown"
+    """Hold the data folder for this process. Raises CannotStartError where another run has it, or it cannot be used."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        lock = (home / "lock").open("a+")
+    except OSError as error:
+        raise CannotStartError(f"{home}: cannot be used as the data folder ({error.strerror}).") from error
+    with lock:
+        owner = _owner_after_locking(lock)
+        if owner is not None:
             raise CannotStartError(
                 f"{home} is in use by a running session (process {owner}); stop that one, or set ARBITRAGE_HOME."
-            ) from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
+            )
         yield
+
+
+@contextmanager
+def locked_part(home: Path, name: str) -> Iterator[None]:
+    """Only one process may be this part of a session: two would write one checkpoint or one sequence.
+
+    Raises CannotStartError where another is.
+    """
+    folder = home / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("a+") as lock:
+        owner = _owner_after_locking(lock)
+        if owner is not None:
+            raise CannotStartError(f"{name} of this session runs already (process {owner}).")
+        yield
+
+
+def _owner_after_locking(lock: TextIO) -> str | None:
+    """Who else holds the lock; None where it is ours now. The kernel frees it even after kill -9."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        return lock.read().strip() or "unknown"
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return None
 
 
 def read_session(home: Path) -> Session:
@@ -50,11 +74,22 @@ def read_session(home: Path) -> Session:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Readers see the old file or the new one, never half of it."""
+    """Readers see the old file or the new one, never half of it; only the owner may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(path.suffix + ".new")
+    scratch = path.with_name(path.name + ".new")
+    scratch.unlink(missing_ok=True)
+    scratch.touch(mode=0o600)
     scratch.write_bytes(content)
     scratch.replace(path)
+
+
+def check_writable(path: Path) -> None:
+    """Raises CannotStartError where a result could not be written to `path` at the end."""
+    if path.is_dir() or not path.name:
+        raise CannotStartError(f"{path}: is a folder; name a file for --json.")
+    folder = path.absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise CannotStartError(f"{path}: {folder} is no folder that can be written to; choose another for --json.")
 
 
 def ready_file(home: Path, name: str) -> Path:

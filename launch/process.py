@@ -10,7 +10,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from types import FrameType
 
-from launch.home import ready_file, write_atomically
+from launch.errors import LaunchError
+from launch.home import locked_part, ready_file, write_atomically
 
 Ready = Callable[[], None]
 Entry = Callable[[Ready], Coroutine[object, object, None]]
@@ -47,7 +48,10 @@ def run_process(home: Path, name: str, entry: Entry) -> int:
     """Run a room's entry until it ends or SIGTERM cancels it; the exit code."""
     log_events()
     try:
-        return asyncio.run(_until_cancelled(entry(_ready(home, name))))
+        with locked_part(home, name):
+            return asyncio.run(_until_cancelled(entry(_ready(home, name))))
+    except LaunchError:
+        raise
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
         log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1
@@ -58,7 +62,10 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
     log_events()
     signal.signal(signal.SIGTERM, _exit)
     try:
-        entry(_ready(home, name))
+        with locked_part(home, name):
+            entry(_ready(home, name))
+    except LaunchError:
+        raise
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
         log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1

@@ -81,24 +81,33 @@ class Supervisor:
         while True:
             await self._ready_of(part.after)
             started = wall_now()
-            child = spawn(part, self._home / "logs" / f"{part.name}.log")
-            self._children[part.name] = child
-            self._note_children()
-            await self._until_exit(part, child)
+            why = await self._run_once(part)
             if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
                 delays = backoff()
             delay = next(delays)
             self.restarts[part.name] = self.restarts.get(part.name, 0) + 1
-            self._say(f"{part.name} ended (exit code {child.returncode}); starting it again in {delay:.1f} s")
+            self._say(f"{part.name} ended ({why}); starting it again in {delay:.1f} s")
             # never two writers on one checkpoint or data folder: the whole group goes before the next start
             await self._end(part.name)
             await self._clock.sleep(delay)
 
-    async def _until_exit(self, part: Part, child: subprocess.Popen[bytes]) -> None:
+    async def _run_once(self, part: Part) -> str:
+        """Start a part and stay until it ends or its probe gives up; why."""
+        try:
+            child = spawn(part, self._home / "logs" / f"{part.name}.log")
+            self._children[part.name] = child
+            self._note_children()
+            return await self._until_exit(part, child)
+        except OSError as error:
+            return f"{error.strerror}: {error.filename or part.command[0]}"
+
+    async def _until_exit(self, part: Part, child: subprocess.Popen[bytes]) -> str:
         probe = asyncio.create_task(self._probe(part))
         told = False
         try:
             while child.poll() is None:
+                if probe.done() and (fault := probe.exception()) is not None:
+                    return str(fault)
                 if not told and self._is_ready(part.name):
                     told = True
                     self._say(f"{part.name} ready after {(wall_now() - self._started) / MICROSECONDS:.1f} s")
@@ -106,7 +115,8 @@ class Supervisor:
         finally:
             probe.cancel()
             await asyncio.gather(probe, return_exceptions=True)
-        ready_file(self._home, part.name).unlink(missing_ok=True)
+            ready_file(self._home, part.name).unlink(missing_ok=True)
+        return f"exit code {child.returncode}"
 
     async def _probe(self, part: Part) -> None:
         if part.probe is not None:
@@ -121,7 +131,7 @@ class Supervisor:
         return ready_file(self._home, name).exists()
 
     async def _end(self, name: str) -> None:
-        child = self._children.pop(name, None)
+        child = self._children.get(name)
         if child is None:
             return
         signal_group(child.pid, signal.SIGTERM)
@@ -134,6 +144,8 @@ class Supervisor:
             child.poll()
             await self._clock.sleep(POLL_SECONDS)
         child.wait()
+        # known until its whole group is gone: a cancelled restart must leave it to `stop`
+        self._children.pop(name, None)
 
     def _note_children(self) -> None:
         noted = {}

@@ -61,7 +61,7 @@ def test_a_part_without_a_session(home: Path) -> None:
 def test_an_unreachable_service(home: Path, tmp_path: Path, line: str, named: str) -> None:
     path = tmp_path / "addresses.toml"
     path.write_text(line)
-    assert named in sentence_of(home, "paper", "--port", "0", "--config", str(path), code=2)
+    assert named in sentence_of(home, "paper", "--port", "18431", "--config", str(path), code=2)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streams.embedded_broker import free_ports
 from tests.whole.running import ROOT, new_home, ours_running, run_command
 
 pytestmark = pytest.mark.whole
@@ -19,7 +20,7 @@ START_NS = 1_723_161_255_000_000_000
 
 def replayed(home: Path, *words: str, seconds: float) -> dict[str, Any]:
     out = home / "report.json"
-    done = run_command(home, "replay", *words, "--json", str(out), "--port", "0", seconds=seconds)
+    done = run_command(home, "replay", *words, "--json", str(out), "--port", str(free_ports(1)[0]), seconds=seconds)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ours_running(home) == []
     report: dict[str, Any] = json.loads(out.read_text())
