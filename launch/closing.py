@@ -3,17 +3,24 @@
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
+from launch.errors import LaunchError
 from launch.home import write_atomically
 from launch.meter import Meter, seconds_since
 from launch.summary import Activity, latencies_of, summary_of
+from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.session import Session
+from store.errors import StoreError
 from store.trades import MongoTradeStore
 
 FINISH_SECONDS = 15.0
 BALANCE_SECONDS = 15.0
+STORE_SECONDS = 60.0
 POLL_SECONDS = 0.1
+
+Result = TypeVar("Result")
 
 
 async def finish_trading(store: MongoTradeStore, session: Session) -> None:
@@ -29,6 +36,18 @@ async def finish_trading(store: MongoTradeStore, session: Session) -> None:
 
     await until(nothing_open, FINISH_SECONDS)
     await until(balances_taken, BALANCE_SECONDS)
+
+
+async def with_the_store_back(work: Callable[[], Awaitable[Result]]) -> Result:
+    """`work` from its start again while MongoDB is away, for a minute. Raises LaunchError where it stays away."""
+    deadline, delays = wall_now() + int(STORE_SECONDS * MICROSECONDS), backoff()
+    while True:
+        try:
+            return await work()
+        except StoreError as error:
+            if wall_now() > deadline:
+                raise LaunchError(f"the session could not be closed: {error}") from error
+        await SystemClock().sleep(next(delays))
 
 
 async def activity_of(

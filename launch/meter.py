@@ -17,7 +17,7 @@ from streams.errors import StreamError
 from streams.reader import TopicReader
 from streams.records import Record
 from streams.topics import OPPORTUNITIES, TICKS
-from streams.wire import opportunity_of, row_of
+from streams.wire import WireError, opportunity_of, row_of
 
 REMEMBERED_IDS = 100_000
 """Ids kept to count distinct opportunities; a re-emission after a crash lies well within."""
@@ -91,7 +91,12 @@ class Meter:
 
     async def _count_all(self, reader: TopicReader) -> None:
         async for record in reader.records():
-            self._count(record)
+            try:
+                self._count(record)
+            except (WireError, KeyError) as error:
+                log.warning(
+                    "row passed over", extra={"topic": record.topic, "offset": record.offset, "error": str(error)}
+                )
 
     def _count(self, record: Record) -> None:
         row = row_of(record.value)

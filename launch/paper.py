@@ -1,15 +1,16 @@
 """`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is told to stop."""
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from exchanges.markets import paper_markets, taker_fees
-from launch.closing import activity_of, finish_trading, report
+from launch.closing import activity_of, finish_trading, report, with_the_store_back
 from launch.configuration import Configuration, first_settings
-from launch.errors import CannotStartError
-from launch.home import write_atomically
+from launch.errors import CannotStartError, LaunchError
+from launch.home import check_writable, write_atomically
 from launch.meter import Meter
 from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
@@ -45,6 +46,8 @@ async def run_paper(home: Path, options: PaperOptions, told: Configuration, say:
     """Start everything, trade until told to stop, check the books. Exit code 0 only where they balance."""
     started = wall_now()
     session, settings = paper_session(home, options, told), paper_settings(told)
+    if options.json is not None:
+        check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
     key_file = ensure_api_key(home)
     services = await service_parts(session, told, settings)
@@ -69,18 +72,23 @@ async def run_paper(home: Path, options: PaperOptions, told: Configuration, say:
 
 
 async def _all_ready(supervisor: Supervisor, meter: Meter) -> None:
-    await meter.start()
-    await supervisor.all_ready(READY_SECONDS)
+    async with asyncio.TaskGroup() as tasks:
+        starting = tasks.create_task(meter.start())
+        try:
+            await supervisor.all_ready(READY_SECONDS)
+        except LaunchError:
+            starting.cancel()
+            raise
     meter.start_counting_afresh()
 
 
 async def _closed(session: Session, meter: Meter, supervisor: Supervisor, started: int) -> Activity:
-    store = await open_store(session)
-    try:
-        await finish_trading(store, session)
-        return await activity_of(store, session, meter, supervisor.restarts, started)
-    finally:
-        await store.close()
+    async def close() -> Activity:
+        async with await open_store(session) as store:
+            await finish_trading(store, session)
+            return await activity_of(store, session, meter, supervisor.restarts, started)
+
+    return await with_the_store_back(close)
 
 
 def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
@@ -98,7 +106,7 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
         partitions=told.partitions,
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
         web_host=told.bind,
-        web_port=options.port or told.port,
+        web_port=told.port if options.port is None else options.port,
         seed=options.seed if options.seed is not None else told.seed,
     )
 

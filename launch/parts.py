@@ -43,7 +43,10 @@ def kafka_part(session: Session) -> Part:
     (controller_port,) = free_ports(1)
     port = int(session.kafka.rpartition(":")[2])
     broker = EmbeddedBroker(session.home, broker_classpath(session.home), port, controller_port, checked_java())
-    broker.prepare()
+    try:
+        broker.prepare()
+    except StreamError as error:
+        raise CannotStartError(str(error)) from error
 
     async def probe() -> None:
         await wait_ready(session.kafka, SERVICE_SECONDS)
@@ -55,13 +58,17 @@ def kafka_part(session: Session) -> Part:
 def _mongodb_part(session: Session, settings: Settings) -> Part:
     """The embedded mongod; ready once it has a primary, indexes and settings."""
     mongod = EmbeddedMongod(session.home, urlsplit(session.mongodb).port or 0)
-    mongod.prepare()
+    try:
+        mongod.prepare()
+        command = mongod.command()
+    except StoreError as error:
+        raise CannotStartError(str(error)) from error
 
     async def probe() -> None:
         await mongod.wait_ready(SERVICE_SECONDS)
         await prepare_database(session, settings)
 
-    return Part("mongodb", mongod.command(), probe=probe)
+    return Part("mongodb", command, probe=probe)
 
 
 async def _prepare_configured_kafka(session: Session) -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 from backtest.profiles import profile_for
 from backtest.recordings import Recording, load_recording
 from backtest.replay_report import ReplayOutcome, report_json, report_lines
-from launch.closing import activity_of, finish_trading, until
+from launch.closing import activity_of, finish_trading, until, with_the_store_back
 from launch.configuration import Configuration
 from launch.errors import LaunchError
-from launch.home import write_atomically
+from launch.home import check_writable, write_atomically
 from launch.meter import Meter
 from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
-from launch.summary import balance_differences
+from launch.summary import Activity, balance_differences
 from launch.supervisor import Supervisor
 from launch.waiting import stop_event, unless_stopped
 from market.clock import MICROSECONDS, wall_now
@@ -27,9 +27,10 @@ from pricefeeds.errors import ImportRefusedError
 from pricefeeds.replayer import run_replayer
 from store.trades import open_store
 from streams.embedded_broker import free_ports
+from ui.keys import ensure_api_key
 
 READY_SECONDS = 180.0
-TRADERS_START_SECONDS = 20
+TRADERS_START_SECONDS = 30
 """Between the moment when the engine runs and the first recorded row: time for the bots to start."""
 DRAIN_SECONDS = 300.0
 
@@ -49,6 +50,8 @@ class ReplayOptions:
 
 async def run_replay(home: Path, options: ReplayOptions, told: Configuration, say: Say) -> int:
     """Replay the files to their end and report; exit code 0 where the paper books balance."""
+    if options.json is not None:
+        check_writable(options.json)
     recording = read_recording(options)
     session = replay_session(fresh_home(home), recording, options, told)
     claim_web_port(session.web_host, session.web_port)
@@ -79,10 +82,12 @@ def read_recording(options: ReplayOptions) -> Recording:
 
 def fresh_home(home: Path) -> Path:
     """A replay's own data folder, emptied: its log must hold nothing but the recording. Jars and key are shared."""
+    key = ensure_api_key(home)
     folder = home / "replay"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "jars").symlink_to(home / "jars")
+    (folder / key.name).symlink_to(key)
     return folder
 
 
@@ -99,7 +104,7 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, tol
         markets=recording.markets,
         settlement_currency=recording.profile.settlement_currency,
         web_host=told.bind,
-        web_port=options.port or told.port,
+        web_port=told.port if options.port is None else options.port,
         replay=_time_from(recording, 1.0, wall_now()),
         paper_balances=recording.profile.paper_balances,
     )
@@ -120,6 +125,8 @@ async def _start_parts(
     write_atomically(session.home / "run.json", session.to_json())
     supervisor.add(part for part in parts if part.name != "cep")
     await supervisor.all_ready(READY_SECONDS)
+    if wall_now() > begin:
+        raise LaunchError("the bots needed too long to start, recorded time has begun without them; start it again.")
     return session
 
 
@@ -135,12 +142,13 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
 
         if not await until(through, DRAIN_SECONDS):
             raise LaunchError(f"the end of the log did not come out of Spark within {DRAIN_SECONDS:.0f} s.")
-        store = await open_store(session)
-        try:
-            await finish_trading(store, session)
-            activity = await activity_of(store, session, meter, supervisor.restarts, started)
-        finally:
-            await store.close()
+
+        async def close() -> Activity:
+            async with await open_store(session) as store:
+                await finish_trading(store, session)
+                return await activity_of(store, session, meter, supervisor.restarts, started)
+
+        activity = await with_the_store_back(close)
     finally:
         await meter.stop()
     outcome = ReplayOutcome(
