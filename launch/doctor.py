@@ -156,7 +156,11 @@ def room_finding(subject: str, free: int, needed: int) -> Finding:
 def session_findings(home: Path, told: Configuration) -> Iterator[Finding]:
     """Ports: those of the running session, else whether the next one can have them."""
     if session_runs(home):
-        yield from running_findings(read_session(home))
+        session_home = next((one for one in (home, home / "replay") if (one / "run.json").exists()), None)
+        if session_home is None:
+            yield Finding("ok", "session", "one is starting")
+        else:
+            yield from running_findings(read_session(session_home))
         return
     yield Finding("ok", "session", "none runs")
     try:

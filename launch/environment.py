@@ -69,7 +69,12 @@ def _python(folder: Path) -> Path:
 
 
 def _answers(python: Path) -> bool:
-    """Whether an environment is there whose interpreter is this one and has pip."""
+    """Whether an environment is there whose interpreter is this one and has pip, and that was made in this place."""
+    try:
+        if not (python.parent / "pip").read_text().startswith(f"#!{python.absolute()}\n"):
+            return False
+    except OSError:
+        return False
     command = (str(python), "-c", "import pip, sys; print(sys.version)")
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
