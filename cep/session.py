@@ -84,7 +84,7 @@ def spark_session(
         "spark.driver.memory": MEMORY,
         # on the class path from the start: `spark.jars` would copy them and serve them over HTTP
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-        "spark.driver.extraJavaOptions": " ".join((*JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")),
+        "spark.driver.extraJavaOptions": _joined((*JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")),
         **(extra or {}),
     }
     scratch.mkdir(parents=True, exist_ok=True)
@@ -95,6 +95,12 @@ def spark_session(
         return SparkSession.builder.config(conf=configuration).getOrCreate()
     except Exception as error:
         raise CepCannotStartError(f"Spark's JVM did not come up: {error}") from error
+
+
+def _joined(options: tuple[str, ...]) -> str:
+    """One line that Spark's launcher takes apart into the same options, also where a path has a space in it."""
+    escaped = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
+    return " ".join(f'"{option}"' for option in escaped)
 
 
 def archive_path(home: Path) -> Path:

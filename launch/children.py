@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 
+LOG_BYTES = 10 * 1024**2
+"""A longer log is put aside at the next start, in place of the one before."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -30,6 +32,8 @@ class Part:
 def spawn(part: Part, log_path: Path) -> subprocess.Popen[bytes]:
     """Start a part in a process group of its own; it dies with us, even after kill -9 of us."""
     log_path.parent.mkdir(parents=True, exist_ok=True)
+    if log_path.exists() and log_path.stat().st_size > LOG_BYTES:
+        log_path.replace(log_path.with_suffix(".log.1"))
     with log_path.open("ab") as log:
         return subprocess.Popen(
             part.command,

@@ -52,8 +52,9 @@ class Change:
 
     collection: str
     operation: str
-    """insert, update, replace or delete; drop and rename come as themselves, without a document."""
+    """insert, update, replace or delete; drop and rename come as themselves, without a key or document."""
     key: str
+    """Empty where the whole collection changed."""
     document: dict[str, object] | None
 
 
@@ -206,8 +207,8 @@ def _decimal_of(number: object) -> Decimal:
 
 
 def _change_of(change: Document) -> Change:
-    """The operations that the collections of ours see; a deleted document has only its key."""
-    names, key, document = change["ns"], change["documentKey"], change.get("fullDocument")
+    """A deleted document has only its key, a dropped collection not even that."""
+    names, key, document = change["ns"], change.get("documentKey"), change.get("fullDocument")
     whole = {name: plain(value) for name, value in document.items()} if isinstance(document, dict) else None
     return Change(
         collection=str(names["coll"]) if isinstance(names, dict) else "",

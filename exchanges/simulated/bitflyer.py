@@ -1,6 +1,8 @@
 """bitFlyer's wire protocol: REST with signed headers, Lightstream (JSON-RPC over WebSocket). No client order ids."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import islice, takewhile
 
 from aiohttp import web
 
@@ -131,24 +133,33 @@ class BitflyerGateway:
         listing = self._listing(query.get("product_code", "BTC_JPY"))
         state, acceptance_id = query.get("child_order_state"), query.get("child_order_acceptance_id")
         before, after = count_field(query, "before", 0), count_field(query, "after", 0)
-        rows = [
-            self._order_row(order)
-            for order in self.exchange.customer.newest_orders()
+        found = (
+            order
+            for order in takewhile(lambda order: order.number > after, self._candidates(listing, state, acceptance_id))
             if order.symbol == listing.market.symbol
             and state in (None, _STATES[order.state])
-            and acceptance_id in (None, order.order_id)
             and (not before or order.number < before)
-            and order.number > after
-        ]
-        return json_reply(rows[: count_field(query, "count", 100)])
+        )
+        return json_reply([self._order_row(order) for order in islice(found, count_field(query, "count", 100))])
+
+    def _candidates(self, listing: Listing, state: str | None, acceptance_id: str | None) -> Iterable[CustomerOrder]:
+        """Newest first, all that can be meant and as few others as the account's own order allows."""
+        customer = self.exchange.customer
+        if acceptance_id is not None:
+            order = customer.orders.get(acceptance_id)
+            return () if order is None else (order,)
+        if state == _STATES["open"]:
+            return reversed(customer.open_orders())
+        return customer.newest_orders(listing.market.symbol)
 
     async def _executions(self, request: web.Request) -> web.Response:
         query = request.query
         listing = self._listing(query.get("product_code", "BTC_JPY"))
         acceptance_id = query.get("child_order_acceptance_id")
-        fills = self.exchange.customer.fills_of(acceptance_id) if acceptance_id else self.exchange.customer.fills
-        rows = [_execution_row(fill) for fill in fills[::-1] if fill.symbol == listing.market.symbol]
-        return json_reply(rows[: count_field(query, "count", 100)])
+        customer = self.exchange.customer
+        fills = reversed(customer.fills_of(acceptance_id)) if acceptance_id else customer.newest_fills()
+        found = (fill for fill in fills if fill.symbol == listing.market.symbol)
+        return json_reply([_execution_row(fill) for fill in islice(found, count_field(query, "count", 100))])
 
     async def _place(self, request: web.Request) -> web.Response:
         fields = json_fields(await request.text())

@@ -1,6 +1,7 @@
 """Bitstamp's wire protocol: signed forms over REST, WebSocket `diff_order_book` without a snapshot of its own."""
 
 from decimal import Decimal
+from itertools import islice
 from urllib.parse import parse_qsl
 
 from aiohttp import web
@@ -175,7 +176,7 @@ class BitstampGateway:
 
     async def _transactions(self, request: web.Request) -> web.Response:
         limit = min(count_field(await _form(request), "limit", 100), 1_000)
-        fills = self.exchange.customer.fills[::-1][:limit]
+        fills = islice(self.exchange.customer.newest_fills(), limit)
         return json_reply([transaction_row(fill, self.exchange.listings[fill.symbol]) for fill in fills])
 
     async def _fees(self, _request: web.Request) -> web.Response:

@@ -1,11 +1,12 @@
 """Coinbase Exchange's wire protocol: REST with signed headers, WebSocket `level2` with a signed subscribe."""
 
+from itertools import islice
 from uuid import UUID, uuid5
 
 from aiohttp import web
 
 from exchanges.credentials import Credentials
-from exchanges.simulated.coinbaseexchange_rows import fill_row, order_row, product_row
+from exchanges.simulated.coinbaseexchange_rows import fill_row, order_row, product_row, status_of
 from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
     Change,
@@ -160,15 +161,18 @@ class CoinbaseExchangeGateway:
 
     async def _fills(self, request: web.Request) -> web.Response:
         order_id, product = request.query.get("order_id"), request.query.get("product_id")
-        fills = self.exchange.customer.fills_of(order_id) if order_id else self.exchange.customer.fills
-        rows = [fill_row(fill, self._market_id(fill.symbol)) for fill in fills[::-1]]
-        return json_reply([row for row in rows if product in (None, row["product_id"])][: _limit(request)])
+        customer = self.exchange.customer
+        fills = reversed(customer.fills_of(order_id)) if order_id else customer.newest_fills()
+        found = (fill for fill in fills if product in (None, self._market_id(fill.symbol)))
+        rows = [fill_row(fill, self._market_id(fill.symbol)) for fill in islice(found, _limit(request))]
+        return json_reply(rows)
 
     async def _orders(self, request: web.Request) -> web.Response:
         states = request.query.getall("status", ["open"])
-        orders = self.exchange.customer.newest_orders()
-        rows = [self._row(order) for order in orders]
-        return json_reply([row for row in rows if "all" in states or row["status"] in states][: _limit(request)])
+        customer = self.exchange.customer
+        orders = reversed(customer.open_orders()) if set(states) == {"open"} else customer.newest_orders()
+        found = (order for order in orders if "all" in states or status_of(order) in states)
+        return json_reply([self._row(order) for order in islice(found, _limit(request))])
 
     async def _order(self, request: web.Request) -> web.Response:
         return json_reply(self._row(self._found(request.match_info["id"])))

@@ -21,7 +21,7 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: st
         "fill_fees": fixed_text(charged_fee(fills), 16),
         "filled_size": fixed_text(order.filled, 8),
         "executed_value": fixed_text(executed_cost(fills), 16),
-        "status": "open" if order.state == "open" else "done",
+        "status": status_of(order),
         "settled": order.state != "open",
     }
     if order.price is not None:
@@ -32,6 +32,10 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: st
         row["done_at"] = iso_text(order.ended_at)
         row["done_reason"] = "filled" if order.state == "done" else "canceled"
     return row
+
+
+def status_of(order: CustomerOrder) -> str:
+    return "open" if order.state == "open" else "done"
 
 
 def fill_row(fill: CustomerFill, market_id: str) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """The test account of one simulated exchange: what it owns, its orders and its fills."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -18,6 +18,8 @@ class Customer:
         self.orders: dict[str, CustomerOrder] = {}
         self.fills: list[CustomerFill] = []
         self._listings = listings
+        self._fills_by_id: dict[str, CustomerFill] = {}
+        self._ids_of_symbol: dict[str, list[str]] = {}
         self._fills_of: dict[str, list[CustomerFill]] = {}
         self._by_client_id: dict[str, list[str]] = {}
         self._open: set[str] = set()
@@ -56,19 +58,37 @@ class Customer:
     def orders_by_client_id(self, client_order_id: str) -> list[CustomerOrder]:
         return [self.orders[order_id] for order_id in self._by_client_id.get(client_order_id, ())]
 
-    def newest_orders(self) -> list[CustomerOrder]:
-        return list(self.orders.values())[::-1]
+    def newest_orders(self, symbol: str | None = None) -> Iterator[CustomerOrder]:
+        """One by one, newest first, of one market or of all: a caller that stops early reads no further."""
+        if symbol is None:
+            return reversed(self.orders.values())
+        return (self.orders[order_id] for order_id in reversed(self._ids_of_symbol.get(symbol, [])))
+
+    def newest_fills(self) -> Iterator[CustomerFill]:
+        """One by one, newest first."""
+        return reversed(self.fills)
+
+    def known_fills(self, fill_ids: Iterable[str]) -> list[CustomerFill]:
+        """Those of the ids that are a fill's, oldest first."""
+        found = (self._fills_by_id.get(fill_id) for fill_id in set(fill_ids))
+        return sorted((fill for fill in found if fill is not None), key=lambda fill: fill.number)
+
+    def ended_count(self) -> int:
+        return len(self.orders) - len(self._open)
 
     def open_orders(self) -> list[CustomerOrder]:
         return sorted((self.orders[order_id] for order_id in self._open), key=lambda order: order.number)
 
-    def fills_of(self, order_id: str) -> list[CustomerFill]:
-        return list(self._fills_of.get(order_id, ()))
+    def fills_of(self, order_id: str) -> Sequence[CustomerFill]:
+        """Oldest first."""
+        return tuple(self._fills_of.get(order_id, ()))
 
     def keep(self, order: CustomerOrder) -> None:
         """A new order, or an older one as it stands now."""
-        if order.order_id not in self.orders and order.client_order_id:
-            self._by_client_id.setdefault(order.client_order_id, []).append(order.order_id)
+        if order.order_id not in self.orders:
+            self._ids_of_symbol.setdefault(order.symbol, []).append(order.order_id)
+            if order.client_order_id:
+                self._by_client_id.setdefault(order.client_order_id, []).append(order.order_id)
         self.orders[order.order_id] = order
         if order.state == "open":
             self._open.add(order.order_id)
@@ -78,6 +98,7 @@ class Customer:
     def book(self, fill: CustomerFill) -> None:
         """Move what the fill moves; its order is kept apart."""
         self.fills.append(fill)
+        self._fills_by_id[fill.fill_id] = fill
         self._fills_of.setdefault(fill.order_id, []).append(fill)
         for currency, change in movements(fill, self._listings[fill.symbol]):
             self.balances[currency] = self.balances.get(currency, ZERO) + change

@@ -1,6 +1,7 @@
 """Kraken's wire protocol: signed forms with growing nonces, answers as {error, result}, WebSocket v2."""
 
 from collections.abc import Iterable
+from itertools import islice
 from urllib.parse import parse_qsl
 
 from aiohttp import web
@@ -187,18 +188,18 @@ class KrakenGateway:
         return _result({"open": self._order_rows(orders)})
 
     async def _closed_orders(self, request: web.Request) -> web.Response:
-        wanted = (await _form(request)).get("cl_ord_id")
-        orders = (
-            self.exchange.customer.orders.values()
-            if wanted is None
-            else self.exchange.customer.orders_by_client_id(wanted)
-        )
-        closed = sorted((order for order in orders if order.state != "open"), key=lambda order: -order.number)
-        return _result({"closed": self._order_rows(closed[:50]), "count": len(closed)})
+        wanted, customer = (await _form(request)).get("cl_ord_id"), self.exchange.customer
+        if wanted is None:
+            orders, count = customer.newest_orders(), customer.ended_count()
+        else:
+            named = customer.orders_by_client_id(wanted)
+            orders, count = reversed(named), sum(order.state != "open" for order in named)
+        closed = islice((order for order in orders if order.state != "open"), 50)
+        return _result({"closed": self._order_rows(closed), "count": count})
 
     async def _query_trades(self, request: web.Request) -> web.Response:
-        wanted = set(text_field(await _form(request), "txid").split(","))
-        return _result(self._trade_rows(fill for fill in self.exchange.customer.fills if fill.fill_id in wanted))
+        wanted = text_field(await _form(request), "txid").split(",")
+        return _result(self._trade_rows(self.exchange.customer.known_fills(wanted)))
 
     async def _trades_history(self, _request: web.Request) -> web.Response:
         return _result(

@@ -13,6 +13,7 @@ from cep.session import spark_session, stop_at_once
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     if shutil.which("java") is None:
         pytest.skip("no java on the PATH")
-    started = spark_session((), tmp_path_factory.mktemp("spark"), extra={"spark.master": "local[2]"})
+    # a folder such as people have
+    started = spark_session((), tmp_path_factory.mktemp("a data folder"), extra={"spark.master": "local[2]"})
     yield started
     stop_at_once(started)

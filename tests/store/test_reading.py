@@ -13,7 +13,7 @@ from market.feeds import FeedState
 from store.client import connected
 from store.documents import ARBITRAGES, REFUSALS, SETTINGS, arbitrage_of
 from store.errors import CursorError
-from store.reading import ALL, TradeReader
+from store.reading import ALL, Change, TradeReader
 from store.trades import MongoTradeStore
 from tests.market.samples import settings_of
 from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
@@ -136,6 +136,23 @@ async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_s
         (1, "start", None, FREE),
     ]
     assert history[0].at >= history[1].at > NOW
+
+
+async def test_a_dropped_collection_is_a_change_without_a_key(
+    reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    changes = reader.watch((REFUSALS, SETTINGS))
+    client = connected(mongodb_uri)
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        assert await anext(changes) is None
+        await client[database].drop_collection(REFUSALS)
+        assert await anext(changes) == Change(REFUSALS, "drop", "", None)
+        await mongo_store.change_settings(settings_of(min_net_bps=7), 1, "somebody")
+        after = await anext(changes)
+        assert after is not None
+        assert (after.collection, after.key) == (SETTINGS, "settings")
+    await changes.aclose()
+    client.close()
 
 
 async def test_changes_are_told_as_plain_json(reader: TradeReader, mongo_store: MongoTradeStore) -> None:

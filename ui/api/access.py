@@ -39,8 +39,16 @@ class SameHostOnly:
         if _name_of(f"//{host}") not in self._names:
             return "This server answers to its own host name only."
         must_match = scope["type"] == "websocket" or scope["method"] in CHANGING_METHODS
-        if must_match and origin is not None and urlsplit(origin).netloc != host:
+        if must_match and origin is not None and _place_of(origin) != host:
             return "Pages of other origins may not use this server."
+        return None
+
+
+def _place_of(origin: str) -> str | None:
+    """Its name and port."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
         return None
 
 

@@ -19,6 +19,8 @@ from ui.views import version_row
 
 router = APIRouter(tags=["settings"])
 
+LONGEST_VERSION = 18
+"""Digits; no version of ours has more, and Python refuses to read thousands."""
 NO_SETTINGS = "There are no settings yet; they appear with the first start of the system."
 PATCH_BODY: dict[str, Any] = {
     "requestBody": {
@@ -128,4 +130,4 @@ def _version_of_etag(if_match: str | None) -> int | None:
     if if_match is None or if_match.strip() == "*":
         return None
     tag = if_match.strip().strip('"')
-    return int(tag) if tag.isascii() and tag.isdigit() else -1
+    return int(tag) if tag.isascii() and tag.isdigit() and len(tag) <= LONGEST_VERSION else -1
