@@ -34,7 +34,15 @@ def due_legs(arbitrages: Iterable[Arbitrage], exchange: str) -> list[Due]:
 
 def is_open_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
     """Whether one of these has, or may get, an order on `exchange`."""
-    return any(leg.exchange == exchange for arbitrage in arbitrages for leg in arbitrage.legs)
+    return any(exchange in _exchanges_of(arbitrage) for arbitrage in arbitrages)
+
+
+def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
+    """Of its legs; a half reservation may still get its second leg, where the opportunity has it."""
+    exchanges = {leg.exchange for leg in arbitrage.legs}
+    if arbitrage.state == "half_reserved":
+        exchanges |= {arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange}
+    return exchanges
 
 
 def _due_legs(arbitrage: Arbitrage, exchange: str) -> Iterable[Due]:

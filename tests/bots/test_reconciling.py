@@ -61,5 +61,7 @@ def test_halves_expire_and_are_not_executed() -> None:
 def test_is_open_at() -> None:
     one = arbitrage("half_reserved", leg("reserved"))
     assert is_open_at([one], "alpha")
-    assert not is_open_at([one], "beta")
+    assert is_open_at([one], "beta")  # it may join in a moment
+    assert not is_open_at([one], "gamma")
     assert not is_open_at([], "alpha")
+    assert not is_open_at([arbitrage("single_leg", leg("done"))], "beta")
