@@ -16,7 +16,9 @@ async def test_our_own_names_are_served(api: httpx.AsyncClient, host: str) -> No
     assert (await api.get("/api/health", headers={"Host": host})).status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://[", "http://127.0.0.1:8001", "https://localhost"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://[", "http://127.0.0.1:8001", "https://localhost"]
+)
 async def test_another_sites_page_changes_nothing(api: httpx.AsyncClient, key: str, origin: str) -> None:
     headers = {"Origin": origin, "X-API-Key": key}
     answer = await api.patch("/api/settings", json={"version": 1, "min_net_bps": 9}, headers=headers)
