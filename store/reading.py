@@ -208,7 +208,7 @@ def _decimal_of(number: object) -> Decimal:
 
 def _change_of(change: Document) -> Change:
     """A deleted document has only its key, a dropped collection not even that."""
-    names, key, document = change["ns"], change.get("documentKey"), change.get("fullDocument")
+    names, key, document = change.get("ns"), change.get("documentKey"), change.get("fullDocument")
     whole = {name: plain(value) for name, value in document.items()} if isinstance(document, dict) else None
     return Change(
         collection=str(names["coll"]) if isinstance(names, dict) else "",
