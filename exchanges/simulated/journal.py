@@ -25,12 +25,16 @@ _ENTRY = TypeAdapter(Entry)
 
 
 class Journal:
-    """One exchange's entries; each is in the operating system's hands before `write` returns."""
+    """One exchange's entries; each is in the operating system's hands before `write` returns.
+
+    After a write that failed it takes no more: the torn line must stay the last, and its end is cut off at the start.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._entries = _whole_entries(path)
+        self._failure: OSError | None = None
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def entries(self) -> list[Entry]:
@@ -39,7 +43,21 @@ class Journal:
         return entries
 
     def write(self, entry: Entry) -> None:
-        os.write(self._file, _ENTRY.dump_json(entry) + b"\n")
+        """All of it. Raises OSError, now and at each later call, where it does not fit on the disk."""
+        self.check()
+        rest = memoryview(_ENTRY.dump_json(entry) + b"\n")
+        try:
+            while rest:
+                # on a disk that is filling up, less may be written than was asked for
+                rest = rest[os.write(self._file, rest) :]
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def check(self) -> None:
+        """Raises the OSError with which a write has failed."""
+        if self._failure is not None:
+            raise self._failure
 
     def close(self) -> None:
         os.close(self._file)

@@ -1,7 +1,10 @@
 """The journal: whole lines come back, a torn one was never acknowledged."""
 
+import resource
 from decimal import Decimal
 from pathlib import Path
+
+import pytest
 
 from exchanges.simulated.journal import Entry, Journal
 from exchanges.simulated.records import CustomerFill, CustomerOrder
@@ -51,3 +54,26 @@ def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
     last = Journal(path)
     assert last.entries()[1:] == [Entry(orders=(ORDER,))]
     last.close()
+
+
+def test_a_full_disk_is_an_error_and_leaves_what_was_whole(tmp_path: Path) -> None:
+    path = tmp_path / "kraken.jsonl"
+    journal = Journal(path)
+    journal.write(Entry(orders=(ORDER,)))
+    whole = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # the first half of the next line still fits
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) * 3 // 2, hard))
+    try:
+        with pytest.raises(OSError, match="large"):
+            journal.write(Entry(orders=(ORDER,)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert len(path.read_bytes()) > len(whole)
+    with pytest.raises(OSError, match="large"):
+        journal.write(Entry(orders=(ORDER,)))
+    journal.close()
+    again = Journal(path)
+    assert again.entries() == [Entry(orders=(ORDER,))]
+    assert path.read_bytes() == whole
+    again.close()
