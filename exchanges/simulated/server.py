@@ -103,13 +103,19 @@ class SimulatedExchanges:
         return application
 
     async def run(self, clock: Clock) -> None:
-        """Step for ever, each exchange once every STEP_SECONDS; after a stall it goes on without catching up."""
+        """Step for ever, each exchange once every STEP_SECONDS; after a stall it goes on without catching up.
+
+        Raises OSError once a journal could not be written: what is in memory is then more than what was kept.
+        """
         period = int(STEP_SECONDS * MICROSECONDS / len(self._turns))
         due = wall_now()
         while True:
             self.step()
-            due = max(due + period, wall_now() - 4 * period)
-            await clock.sleep(max(0, due - wall_now()) / MICROSECONDS)
+            for journal in self.journals:
+                journal.check()
+            now = wall_now()
+            due = next_due(due, now, period)
+            await clock.sleep(max(0, due - now) / MICROSECONDS)
 
     async def close(self) -> None:
         for gateway in self.gateways.values():
@@ -118,10 +124,17 @@ class SimulatedExchanges:
             journal.close()
 
 
+def next_due(due: int, now: int, period: int) -> int:
+    """When to step next, in `now`'s microseconds: a period after the last, at most four behind, and never more than
+    one ahead, where the clock was set back."""
+    return min(max(due + period, now - 4 * period), now + period)
+
+
 async def run_exchanges(home: Path, port: int, seed: int, ready: Callable[[], None]) -> None:
     """Serve all simulated exchanges on loopback until cancelled.
 
-    `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`. Raises OSError where the port is taken.
+    `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`. Raises OSError where the port is taken
+    or a journal cannot be written: started again, each exchange goes on from what its journal has.
     """
     clock = SystemClock()
     world = SimulatedExchanges.open(home, seed, clock)

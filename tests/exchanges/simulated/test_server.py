@@ -14,6 +14,7 @@ import pytest
 
 from exchanges.client import make_exchange, simulated_config
 from exchanges.errors import ExchangeUnavailableError
+from exchanges.simulated.server import next_due
 from exchanges.trading import open_account
 from market.money import decimal_of, floor_to_step
 from tests.exchanges.account_contract import balances_after
@@ -90,6 +91,15 @@ async def test_quotes_flow_until_it_is_told_to_end(tmp_path: Path) -> None:
                 assert await process.wait() == 0
         finally:
             await client.close()
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [(1_001, 1_010), (1_012, 1_010), (9_000, 8_960), (500, 510)],
+    ids=["in time", "a little late", "after a stall", "the clock was set back"],
+)
+def test_steps_keep_their_pace(now: int, expected: int) -> None:
+    assert next_due(due=1_000, now=now, period=10) == expected
 
 
 async def test_everything_is_on_loopback_and_keys_are_private(tmp_path: Path) -> None:
