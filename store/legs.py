@@ -6,10 +6,14 @@ from decimal import Decimal
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
 from market.money import ZERO
 from market.orders import Fill, OrderReport
+from market.profit import profit_of
 from market.reservations import SEND_WITHIN, Rows, fill_key, held_currency
 from market.settings import Settings
 from store.errors import StoreError
 from store.port import Advance
+
+MOST_STEPS = 3
+"""Completing, reversing, the end: an `advance` that goes on asking for legs that no balance bears is stopped."""
 
 
 def sending(arbitrage: Arbitrage, role: LegRole, now: int) -> Arbitrage:
@@ -63,9 +67,10 @@ def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Se
     booked = replace(_booked(rows, leg, fills), arbitrage=closed)
     if not is_open:
         # its end was decided without these fills: somebody must look at it
-        return replace(booked, arbitrage=replace(closed, state="held", reason="late_fill"))
+        late = replace(closed, state="held", reason="late_fill", profit=profit_of(closed))
+        return replace(booked, arbitrage=late)
     if all(one.is_final for one in closed.legs):
-        return _followed(booked, closed, advance(closed, settings, rows.now))
+        return _followed(booked, closed, settings, advance)
     return booked
 
 
@@ -101,19 +106,36 @@ def _booked(rows: Rows, leg: Leg, fills: tuple[Fill, ...]) -> Rows:
     return replace(after, booked=fills)
 
 
-def _followed(rows: Rows, before: Arbitrage, following: Arbitrage) -> Rows:
-    """The rows with what `advance` said: an end, or a further leg with its hold."""
-    after = replace(rows, arbitrage=following)
-    for leg in following.legs[len(before.legs) :]:
-        needed = _hold_needed(leg)
-        if after.balance(leg.exchange, held_currency(leg)).free < needed:
-            after = replace(rows, arbitrage=replace(before, state="held", reason="insufficient_balance"))
+def _followed(rows: Rows, before: Arbitrage, settings: Settings, advance: Advance) -> Rows:
+    """The rows with what `advance` says: an end, or a further leg with its hold.
+
+    A leg that the balance does not bear counts as not sent, and `advance` is asked for the step after it.
+    """
+    tried = before
+    for _ in range(MOST_STEPS):
+        following = advance(tried, settings, rows.now)
+        added = following.legs[len(tried.legs) :]
+        if all(_is_borne(rows, leg) for leg in added):
             break
-        after = _reserved(after, replace(leg, held=needed, times=leg.times | {"reserved": rows.now}))
-    ended = after.arbitrage
-    if ended is None or ended.state in OPEN_STATES:
+        tried = replace(tried, legs=(*tried.legs, *(_given_up(leg, rows.now) for leg in added)))
+    else:
+        following, added = replace(tried, state="held", profit=profit_of(tried)), ()
+    if following.state == "held" and tried is not before:
+        following = replace(following, reason="insufficient_balance")
+    after = replace(rows, arbitrage=following)
+    for leg in added:
+        after = _reserved(after, replace(leg, held=_hold_needed(leg), times=leg.times | {"reserved": rows.now}))
+    if following.state in OPEN_STATES:
         return after
-    return replace(after.ended(), arbitrage=replace(ended, times={"ended": rows.now} | ended.times))
+    return replace(after.ended(), arbitrage=replace(following, times={"ended": rows.now} | following.times))
+
+
+def _is_borne(rows: Rows, leg: Leg) -> bool:
+    return rows.balance(leg.exchange, held_currency(leg)).free >= _hold_needed(leg)
+
+
+def _given_up(leg: Leg, now: int) -> Leg:
+    return replace(leg, state="not_sent", held=ZERO, times=leg.times | {"reserved": now, "done": now})
 
 
 def _reserved(rows: Rows, leg: Leg) -> Rows:

@@ -22,7 +22,8 @@ Balances = dict[str, dict[str, Decimal]]
 
 Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 """(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
-more leg to send. Pure; `store` holds the balance for a leg that was added, or ends it as `held` where it is lacking."""
+more leg to send. Pure; `store` holds the balance for a leg that was added; where it is lacking, the leg becomes
+`not_sent` and the next step is asked for."""
 
 
 class TradeStore(Protocol):

@@ -10,10 +10,12 @@ import pytest
 
 from market.arbitrages import Arbitrage, Refusal
 from market.clock import MICROSECONDS, SystemClock
+from market.execution import advancing
 from market.feeds import FeedState
+from market.settings import Settings
 from store.errors import StoreError, VersionConflictError
 from store.port import TradeStore
-from tests.market.samples import settings_of
+from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import (
     OPENING,
     balances,
@@ -141,15 +143,44 @@ async def test_a_leg_is_added_with_its_hold(store: TradeStore) -> None:
     assert (await balances(store))["beta", "BTC"] == (Decimal(8), Decimal(0))
 
 
-async def test_a_leg_that_cannot_be_held_ends_it_as_held(store: TradeStore) -> None:
+@pytest.mark.parametrize(
+    ("bought", "state", "reason", "reverse"),
+    [("2", "single_leg", None, "reserved"), ("0", "held", "insufficient_balance", "not_sent")],
+)
+async def test_a_leg_that_no_balance_bears_is_not_sent_and_the_next_step_follows(
+    store: TradeStore, bought: str, state: str, reason: str | None, reverse: str
+) -> None:
+    """Completing sells on beta, reversing on alpha."""
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    advance = complete("100")
+    advance = advancing(MARKETS)
     await store.finish_leg(ID, "buy", filled(buy), advance)
-    held = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance)
-    assert (held.state, held.reason, len(held.legs)) == ("held", "insufficient_balance", 2)
-    assert (await balances(store))["beta", "BTC"] == (Decimal("8.5"), Decimal(0))
+    await store.set_balances("alpha", {"BTC": Decimal(bought)}, "now")
+    await store.set_balances("beta", {"BTC": Decimal("1.7")}, "now")
+    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance)
+    assert (single.state, single.reason) == (state, reason)
+    assert [(leg.role, leg.state) for leg in single.legs[2:]] == [("complete", "not_sent"), ("reverse", reverse)]
+    assert (single.profit is not None) == (state == "held")
+    assert (await balances(store))["beta", "BTC"] == (Decimal("0.2"), Decimal(0))
+    assert await store.arbitrage(ID) == single
+
+
+async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
+    def insist(arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:
+        return complete("100")(replace(arbitrage, legs=arbitrage.legs[:2]), settings, now)
+
+    def endless(arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:
+        (leg,) = insist(arbitrage, settings, now).legs[2:]
+        return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, leg))
+
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "buy", filled(buy), endless)
+    held = await store.finish_leg(ID, "sell", filled(sell), endless)
+    assert (held.state, held.reason) == ("held", "insufficient_balance")
+    assert await store.open_arbitrages() == []
 
 
 async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
