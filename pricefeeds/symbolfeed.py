@@ -3,10 +3,15 @@
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from market.clock import MICROSECONDS
 from market.feeds import FeedState, FeedStatus
 from market.markets import Market
 from market.quotes import FeedMark, MarkKind, Quote, next_sequence, rejection_of
 from pricefeeds.books import BookTop
+
+LEAP_BOOKS = 5
+LEAP_SECONDS = 3
+"""A mid that leaps by more than half is believed once so many books in a row, over so long, agree on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +20,15 @@ class RejectedQuote:
 
     quote: Quote
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Leap:
+    """Books in a row that agree with one another, and not with the last accepted one."""
+
+    first_mid: Decimal
+    since: int
+    books: int
 
 
 Row = Quote | FeedMark | RejectedQuote
@@ -30,19 +44,23 @@ class SymbolFeed:
         self._sequence = last_sequence
         self._quote: Quote | None = None
         """What stands in the log as this symbol's quote; None where it was withdrawn or never was."""
+        self._last_mid: Decimal | None = None
+        """Of the last accepted book, whether it was withdrawn since or not."""
+        self._leap: _Leap | None = None
 
     def take(self, top: BookTop, now: int) -> list[Row]:
         """Rows for a book that just arrived; none where its ten best levels are those in the log already.
 
-        A book that cannot be true makes the quote before it doubtful too, which is therefore withdrawn.
+        A book that cannot be true makes the quote before it doubtful too, which is therefore withdrawn. A mid more
+        than half away from the last accepted one, however long ago that was, is believed once five books in a row and
+        3 s of them agree on it; till then they are rejected.
         """
         quote = self._quote_of(top, now)
-        last_mid = None if self._quote is None else _middle(self._quote)
-        reason = rejection_of(quote, self.state.last_received, last_mid)
+        reason = self._rejection_of(quote)
         if reason is not None:
             self._count_rejection(reason)
             return [RejectedQuote(quote, reason), *self.lose("resyncing", now)]
-        self.last_accepted = now
+        self.last_accepted, self._last_mid = now, _middle(quote)
         self._change(status="live", now=now, last_received=now)
         if self._quote is not None and (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks):
             return []
@@ -64,6 +82,25 @@ class SymbolFeed:
 
     def count_reconnect(self) -> None:
         self.state = replace(self.state, reconnects=self.state.reconnects + 1)
+
+    def _rejection_of(self, quote: Quote) -> str | None:
+        received = self.state.last_received
+        reason = rejection_of(quote, received, self._last_mid)
+        if reason == "out_of_bounds" and rejection_of(quote, received) is None:
+            # possible by itself, so that only the mid leaps
+            self._leap = self._leap_with(quote)
+            elapsed = quote.received_time - self._leap.since
+            if self._leap.books < LEAP_BOOKS or elapsed < LEAP_SECONDS * MICROSECONDS:
+                return reason
+            reason = None
+        self._leap = None
+        return reason
+
+    def _leap_with(self, quote: Quote) -> _Leap:
+        leap = self._leap
+        if leap is None or rejection_of(quote, self.state.last_received, leap.first_mid) is not None:
+            return _Leap(_middle(quote), quote.received_time, books=1)
+        return replace(leap, books=leap.books + 1)
 
     def _quote_of(self, top: BookTop, now: int) -> Quote:
         market = self.market

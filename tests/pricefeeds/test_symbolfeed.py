@@ -37,7 +37,9 @@ GUARDS: dict[str, tuple[list[BookTop], BookTop, list[str]]] = {
     "leap of the mid": ([book("100", "101")], book("200", "201"), ["out_of_bounds", "withdrawn"]),
     "fall of the mid": ([book("100", "101")], book("40", "41"), ["out_of_bounds", "withdrawn"]),
     "largest believable move": ([book("100", "100.5")], book("149", "150"), ["quote"]),
-    "leap believed once withdrawn": ([book("100", "101"), book("9", "1")], book("200", "201"), ["quote"]),
+    "leap after a withdrawal": ([book("100", "101"), book("9", "1")], book("200", "201"), ["out_of_bounds"]),
+    "leap repeated": ([book("100", "101"), book("999", "1000")], book("999", "1000"), ["out_of_bounds"]),
+    "back after a leap": ([book("100", "101"), book("999", "1000")], book("100", "101"), ["quote"]),
 }
 
 
@@ -50,6 +52,33 @@ def test_a_book_from_before_the_last_one_is_rejected_as_backwards() -> None:
     feed = SymbolFeed(MARKET, 0, 0)
     feed.take(book("100", "101"), 2_000)
     assert kinds(feed.take(book("100", "102"), 1_999)) == ["backwards", "withdrawn"]
+
+
+OLD, NEW, OTHER = book("100", "101"), book("999", "1000"), book("3000", "3001")
+# name: (books after an accepted OLD, milliseconds between them, what the last one is)
+LEAPS: dict[str, tuple[list[BookTop], int, str]] = {
+    "for three seconds": ([NEW] * 5, 750, "quote"),
+    "not yet three seconds": ([NEW] * 20, 100, "out_of_bounds"),
+    "too few books": ([NEW] * 4, 5_000, "out_of_bounds"),
+    "interrupted by the old price": ([NEW] * 3 + [OLD] + [NEW] * 4, 1_000, "out_of_bounds"),
+    "interrupted by an impossible book": ([NEW] * 3 + [book("9", "1")] + [NEW] * 4, 1_000, "out_of_bounds"),
+    "of many minds": ([NEW, OTHER] * 5, 1_000, "out_of_bounds"),
+}
+
+
+@pytest.mark.parametrize(("books", "apart", "expected"), LEAPS.values(), ids=LEAPS.keys())
+def test_a_leap_is_believed_once_it_has_stood(books: list[BookTop], apart: int, expected: str) -> None:
+    feed = fed(OLD)
+    rows = [feed.take(top, number * apart * 1_000) for number, top in enumerate(books, start=1)]
+    assert kinds(rows[-1])[0] == expected
+    if expected == "quote":
+        assert kinds(feed.take(OLD, 60_000_000)) == ["out_of_bounds", "withdrawn"]
+
+
+def test_a_lost_connection_ends_no_leap() -> None:
+    feed = fed(OLD, *[NEW] * 4)
+    feed.lose("stale", 2_000_000)
+    assert kinds(feed.take(NEW, 4_000_000)) == ["quote"]
 
 
 def test_rejected_quotes_are_counted_by_reason() -> None:

@@ -83,7 +83,7 @@ RECOVERIES: dict[str, tuple[Script, list[str]]] = {
 
 @pytest.mark.parametrize(("script", "expected"), RECOVERIES.values(), ids=RECOVERIES.keys())
 async def test_a_lost_feed_is_withdrawn_and_opened_anew(script: Script, expected: list[str]) -> None:
-    exchange = ScriptedExchange([script, [book("5", "6"), SILENCE]])
+    exchange = ScriptedExchange([script, [book("1", "3"), SILENCE]])
     async with watched(exchange) as (feed, _):
         await exchange.until(lambda: exchange.rows[-1:] == ["quote"] and exchange.opened == 2)
         assert exchange.rows == expected
@@ -94,7 +94,7 @@ async def test_a_lost_feed_is_withdrawn_and_opened_anew(script: Script, expected
 async def test_a_feed_that_sends_only_nonsense_is_given_up_as_stale() -> None:
     """Messages alone do not keep a connection: only books that can be believed do."""
     crossed: Script = [book("3", "2")] * 3
-    exchange = ScriptedExchange([[book("1", "2"), *crossed, SILENCE], [book("5", "6"), SILENCE]])
+    exchange = ScriptedExchange([[book("1", "2"), *crossed, SILENCE], [book("1", "3"), SILENCE]])
     async with watched(exchange) as (feed, _):
         await exchange.until(lambda: exchange.opened == 2 and exchange.rows[-1] == "quote")
         assert feed.state.rejected == {"crossed": 3}
