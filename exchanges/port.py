@@ -22,12 +22,16 @@ class TradingAccount(Protocol):
     async def look_up(self, order: LimitOrder) -> OrderReport | None:
         """What the exchange knows of the order, found by the exchange's own means; None where it knows none.
 
-        Fills carry fees and costs as the exchange reported them. Raises ExchangeUnavailableError.
+        Fills carry fees and costs as the exchange reported them. Raises ExchangeUnavailableError, OutcomeUnknownError
+        where more than one order may be it (a person must tell), AccountRefusedError.
         """
         ...
 
     async def balances(self) -> dict[str, Decimal]:
-        """Total per currency, to the digit as the exchange reports it. Raises ExchangeUnavailableError."""
+        """Total per currency, to the digit as the exchange reports it.
+
+        Raises ExchangeUnavailableError, AccountRefusedError.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -15,6 +15,7 @@ from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, Orde
 from exchanges.faults import post_error, read_error
 from exchanges.kraken import KrakenDesk
 from market.clock import SystemClock
+from market.limits import rule_broken
 from market.markets import Market
 from market.money import ZERO, Amount
 from market.orders import LimitOrder, OrderReport
@@ -47,9 +48,11 @@ class CcxtAccount:
 
     async def place(self, order: LimitOrder) -> OrderReport:
         market = self._market(order)
-        fault = _size_fault(order, market)
-        if fault is not None:
-            raise OrderRefusedError(f"{order.client_order_id} on {self._exchange}: {fault}")
+        if market is None:
+            raise OrderRefusedError(self._not_here(order))
+        broken = rule_broken(order, market)
+        if broken is not None:
+            raise OrderRefusedError(f"{order.client_order_id} on {self._exchange}: {broken}")
         try:
             exchange_order_id = await self._desk.post(order, market)
         except ccxt.BaseError as error:
@@ -59,7 +62,11 @@ class CcxtAccount:
         return await self._followed(order, market, exchange_order_id)
 
     async def look_up(self, order: LimitOrder) -> OrderReport | None:
-        return await self._read(self._desk.find(order, self._market(order)))
+        market = self._market(order)
+        if market is None:
+            # None would say that it was never sent; an earlier session may have traded there
+            raise ExchangeUnavailableError(self._not_here(order))
+        return await self._read(self._desk.find(order, market))
 
     async def balances(self) -> dict[str, Decimal]:
         return await self._read(self._desk.balances())
@@ -89,11 +96,11 @@ class CcxtAccount:
         except AnswerNotUnderstoodError as error:
             raise ExchangeUnavailableError(f"{self._exchange} is not understood: {error}") from error
 
-    def _market(self, order: LimitOrder) -> Market:
-        market = self._markets.get(order.symbol)
-        if market is None or order.exchange != self._exchange:
-            raise OrderRefusedError(f"{self._exchange} is not where {order.symbol} on {order.exchange} trades")
-        return market
+    def _market(self, order: LimitOrder) -> Market | None:
+        return self._markets.get(order.symbol) if order.exchange == self._exchange else None
+
+    def _not_here(self, order: LimitOrder) -> str:
+        return f"{self._exchange} is not where {order.symbol} on {order.exchange} trades"
 
 
 def open_account(
@@ -113,17 +120,3 @@ def open_session_account(session: Session, exchange: str) -> CcxtAccount:
         raise AccountRefusedError("this session trades on local paper accounts, it has no simulated exchanges")
     config = simulated_config(exchange, session.exchanges_url, session.home)
     return open_account(config, session.markets_of(exchange))
-
-
-def _size_fault(order: LimitOrder, market: Market) -> str | None:
-    if order.amount <= 0 or order.price <= 0:
-        return "amount and price must be above 0"
-    if order.amount % market.lot_step:
-        return f"{order.amount} is no multiple of {market.lot_step}"
-    if order.price % market.tick_size:
-        return f"{order.price} is no multiple of {market.tick_size}"
-    if order.amount < market.minimum_amount:
-        return f"{order.amount} is below the least amount {market.minimum_amount}"
-    if order.amount * order.price < market.minimum_notional:
-        return f"{order.amount} at {order.price} is below the least notional {market.minimum_notional}"
-    return None

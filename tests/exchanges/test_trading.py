@@ -128,6 +128,20 @@ async def test_nobody_there(market: Market, tmp_path: Path) -> None:
         await account.close()
 
 
+async def test_an_order_of_a_market_that_is_not_traded_here(outside: Served) -> None:
+    """It cannot be sent, and whether it ever was cannot be told."""
+    market = BY_EXCHANGE["kraken"]
+    account = open_account(outside.config("kraken"), [market])
+    try:
+        order = replace(order_on(market, "buy", market.minimum_amount, market.tick_size), symbol="ETH/USD")
+        with pytest.raises(OrderRefusedError, match="ETH/USD"):
+            await account.place(order)
+        with pytest.raises(ExchangeUnavailableError, match="ETH/USD"):
+            await account.look_up(order)
+    finally:
+        await account.close()
+
+
 async def test_orders_placed_at_once_all_come_back(outside: Served) -> None:
     """Kraken's nonces must not overtake one another."""
     market = BY_EXCHANGE["kraken"]
