@@ -10,15 +10,36 @@ from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock
 from market.money import ZERO, Amount
 from market.orders import LimitOrder, OrderReport
+from market.profit import profit_of
 from market.settings import Settings
 from store.port import Advance, TradeStore
 
 log = logging.getLogger(__name__)
 
 UNKNOWN_AFTER_SECONDS = 5.0
+MISSING_SECONDS = 1.0
+"""Least time between two answers that the exchange does not know an order: one alone may be of a stale replica."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 LegKey = tuple[str, LegRole]
+
+
+@dataclass(slots=True)
+class _Search:
+    """How long the exchange has denied an order without a break."""
+
+    missing_since: int | None = None
+    """The store's time of the first answer of the present row of them, microseconds."""
+
+    def missing_for(self, now: int) -> float:
+        """Seconds; 0.0 at the first denial."""
+        if self.missing_since is None:
+            self.missing_since = now
+        return (now - self.missing_since) / MICROSECONDS
+
+    def start_anew(self) -> None:
+        """It was found, or a look-up failed."""
+        self.missing_since = None
 
 
 @dataclass(slots=True)
@@ -37,13 +58,20 @@ class Trader:
         Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
         """
         leg = await self.store.start_sending(arbitrage_id, role)
-        if leg is not None:
+        if leg is None:
+            await self._finish_late(arbitrage_id, role)
+        else:
             await self._send(arbitrage_id, leg)
-            return
-        arbitrage = await self.store.arbitrage(arbitrage_id)
-        late = None if arbitrage is None else arbitrage.leg(role)
-        if late is not None and late.state == "not_sent":
-            await self._finish(arbitrage_id, late, None)
+
+    async def lapse(self, arbitrage_id: str, role: LegRole) -> None:
+        """End a reserved leg of any exchange that is past its time. Never sends. Raises StoreUnavailableError."""
+        if await self.store.start_sending(arbitrage_id, role) is None:
+            await self._finish_late(arbitrage_id, role)
+
+    async def abandon(self, arbitrage_id: str, leg: Leg) -> None:
+        """End a leg whose market this session has not, whatever became of it. Raises StoreUnavailableError."""
+        log.error("leg of a market that this session has not: given up", extra=_ids(arbitrage_id, leg))
+        await self._finish(arbitrage_id, leg, None)
 
     async def settle(self, arbitrage_id: str, leg: Leg) -> None:
         """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
@@ -74,46 +102,63 @@ class Trader:
         it for too long. Never sends. Raises StoreUnavailableError; call again.
         """
         waits = backoff(first=0.02, longest=1.0)
+        search = _Search()
         while True:
             try:
                 report = await self.account.look_up(order_of(leg))
-                if await self._is_seen_through(arbitrage_id, leg, report):
+                if report is None:
+                    is_over = await self._is_lost(arbitrage_id, leg, search)
+                else:
+                    search.start_anew()
+                    is_over = await self._is_booked(arbitrage_id, leg, report)
+                if is_over:
                     return
             except ExchangeUnavailableError as error:
+                search.start_anew()
                 log.warning("look-up failed, trying again: %s", error, extra=_ids(arbitrage_id, leg))
             except OutcomeUnknownError as error:
-                if await self._held(arbitrage_id, leg, str(error)):
+                search.start_anew()
+                if await self._held(arbitrage_id, leg, "ambiguous_order", str(error)):
                     return
             await SystemClock().sleep(next(waits))
 
-    async def _is_seen_through(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> bool:
+    async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
         """Book what was found; whether that was all."""
-        if report is not None:
-            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
-            if report.is_final:
-                await self._finish(arbitrage_id, leg, report)
-            return report.is_final
+        await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
+        if report.is_final:
+            await self._finish(arbitrage_id, leg, report)
+        return report.is_final
+
+    async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search) -> bool:
+        """End a leg that the exchange has denied for long enough: not sent, or held where it was acknowledged once."""
+        now = await self.store.server_now()
+        missing_for = search.missing_for(now)
         stored = await self.store.arbitrage(arbitrage_id)
         known = None if stored is None else stored.leg(leg.role)
-        is_acknowledged = known is not None and known.exchange_order_id is not None
-        if is_acknowledged or not await self._is_long_ago(leg):
+        if known is not None and known.exchange_order_id is not None:
+            is_gone = missing_for >= max(2 * self.unknown_after, MISSING_SECONDS)
+            return is_gone and await self._held(arbitrage_id, leg, "order_lost", "acknowledged, then unknown")
+        is_long_ago = now - leg.times["sending"] >= self.unknown_after * MICROSECONDS
+        if not is_long_ago or missing_for < MISSING_SECONDS:
             return False
         log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
         await self._finish(arbitrage_id, leg, None)
         return True
 
-    async def _held(self, arbitrage_id: str, leg: Leg, why: str) -> bool:
-        """End the arbitrage as held where the exchange cannot tell which order is ours; not before its other legs."""
+    async def _held(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
+        """End the arbitrage as held where the exchange cannot tell what became of the order; not before its others."""
         arbitrage = await self.store.arbitrage(arbitrage_id)
         if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
             return False
-        log.error("order cannot be told from others, held: %s", why, extra=_ids(arbitrage_id, leg))
-        await self.store.finish_leg(arbitrage_id, leg.role, None, ended_as_held)
+        log.error("nobody knows what became of an order, held: %s", why, extra=_ids(arbitrage_id, leg))
+        await self.store.finish_leg(arbitrage_id, leg.role, None, held_as(reason))
         return True
 
-    async def _is_long_ago(self, leg: Leg) -> bool:
-        passed = await self.store.server_now() - leg.times["sending"]
-        return passed >= self.unknown_after * MICROSECONDS
+    async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
+        arbitrage = await self.store.arbitrage(arbitrage_id)
+        late = None if arbitrage is None else arbitrage.leg(role)
+        if late is not None and late.state == "not_sent":
+            await self._finish(arbitrage_id, late, None)
 
     async def _finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
         arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance)
@@ -134,10 +179,14 @@ def order_of(leg: Leg) -> LimitOrder:
     )
 
 
-def ended_as_held(arbitrage: Arbitrage, _settings: Settings, now: int) -> Arbitrage:
-    """An `Advance` for an order that may have filled, nobody knows: nothing more is traded."""
-    times = arbitrage.times | {"ended": now}
-    return replace(arbitrage, state="held", reason="ambiguous_order", times=times)
+def held_as(reason: str) -> Advance:
+    """For an order that may have filled, nobody knows: nothing more is traded."""
+
+    def held(arbitrage: Arbitrage, _settings: Settings, now: int) -> Arbitrage:
+        times = arbitrage.times | {"ended": now}
+        return replace(arbitrage, state="held", reason=reason, times=times, profit=profit_of(arbitrage))
+
+    return held
 
 
 def _ids(arbitrage_id: str, leg: Leg) -> dict[str, str]:

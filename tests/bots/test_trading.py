@@ -8,7 +8,7 @@ import pytest
 
 from bots.checks import Circumstances
 from bots.deciding import decided
-from bots.trading import Trader, order_of
+from bots.trading import NOTHING_FILLED, Trader
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from market.arbitrages import Arbitrage, Leg
 from market.execution import advancing, markets_by_symbol
@@ -146,6 +146,10 @@ def open_still(order: LimitOrder) -> Answer:
         (unknown, [nothing], "not_sent", "0"),
         # a look-up that failed says nothing: only answered ones count
         (unknown, [*([away] * 3), found], "done", "0.05"),
+        # nor does one denial after them: the exchange may just be coming back
+        (unknown, [*([away] * 3), nothing, found], "done", "0.05"),
+        (unknown, [*([away] * 3), nothing, away, nothing, found], "done", "0.05"),
+        (unknown, [*([away] * 3), nothing, nothing, found], "not_sent", "0"),
         (lambda _: OrderRefusedError("too poor"), [], "done", "0"),
     ],
 )
@@ -178,21 +182,33 @@ async def test_past_its_time_a_leg_is_not_sent() -> None:
     assert (leg.state, leg.held) == ("not_sent", Decimal(0))
 
 
-async def test_an_order_that_cannot_be_told_from_others_holds_the_arbitrage() -> None:
+@pytest.mark.parametrize(
+    ("placing", "look", "reason"),
+    [
+        (unknown, lambda _: OutcomeUnknownError("two matches"), "ambiguous_order"),
+        (open_still, nothing, "order_lost"),
+    ],
+)
+async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
+    placing: Callable[[LimitOrder], Answer], look: Callable[[LimitOrder], Answer], reason: str
+) -> None:
     clock = SteppedClock()
     store = await reserved(clock)
     await store.start_sending(IDENTITY, "sell")
-    sold = report(order_of(await buy_leg_sending(store)), "0")
-    account = ScriptedAccount(clock, unknown, [lambda _: OutcomeUnknownError("two matches")])
-    trader = Trader(store, account, advancing(MARKETS))
-    await store.finish_leg(IDENTITY, "sell", sold, advancing(MARKETS))
-    await trader.resolve(IDENTITY, await buy_leg(store))
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS))
+    await Trader(store, ScriptedAccount(clock, placing, [look]), advancing(MARKETS)).execute(IDENTITY, "buy")
     arbitrage = await store.arbitrage(IDENTITY)
     assert isinstance(arbitrage, Arbitrage)
-    assert (arbitrage.state, arbitrage.reason) == ("held", "ambiguous_order")
+    assert (arbitrage.state, arbitrage.reason) == ("held", reason)
+    assert arbitrage.profit is not None
 
 
-async def buy_leg_sending(store: MemoryTradeStore) -> Leg:
-    leg = await store.start_sending(IDENTITY, "buy")
-    assert leg is not None
-    return leg
+async def test_anybody_ends_a_leg_past_its_time_and_never_sends_it() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found, exchange="beta")
+    clock.time += 60_000_000
+    await Trader(store, account, advancing(MARKETS)).lapse(IDENTITY, "buy")
+    leg = await buy_leg(store)
+    assert account.posts == []
+    assert (leg.state, leg.held) == ("not_sent", Decimal(0))
