@@ -48,11 +48,12 @@ class Desk:
         self.store = store
         self.knowledge = knowledge
         self.notes = Notes(self.exchange)
+        self._markets = markets_by_symbol(markets)
         self.trader = Trader(store, account, advancing(markets), unknown_after)
         self.reserver = Reserver(
             exchange=self.exchange,
             store=store,
-            markets=markets_by_symbol(markets),
+            markets=self._markets,
             clock=clock,
             knowledge=knowledge,
             notes=self.notes,
@@ -120,14 +121,13 @@ class Desk:
         self.knowledge.see_balances(await self.store.balance_rows())
         for arbitrage in expired_halves(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id)
-        for thing in due_legs(arbitrages, self.exchange):
+        for thing in due_legs(arbitrages, self.exchange, self._markets, now):
             self._do(thing)
 
     def _execute_own(self, arbitrage: Arbitrage) -> None:
-        if arbitrage.state in ("reserved", "single_leg"):
-            for leg in arbitrage.legs:
-                if leg.exchange == self.exchange and leg.state == "reserved":
-                    self._execute(arbitrage.arbitrage_id, leg.role)
+        for thing in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):
+            if thing.what == "execute":
+                self._do(thing)
 
     def _execute(self, arbitrage_id: str, role: LegRole) -> None:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
@@ -136,10 +136,11 @@ class Desk:
         identity, leg = thing.arbitrage_id, thing.leg
         if thing.what == "execute":
             self._execute(identity, leg.role)
-        elif thing.what == "resolve":
-            self._start((identity, leg.role), lambda: self.trader.resolve(identity, leg))
+        elif thing.what == "lapse":
+            self._start((identity, leg.role), lambda: self.trader.lapse(identity, leg.role))
         else:
-            self._start((identity, leg.role), lambda: self.trader.settle(identity, leg))
+            work = {"resolve": self.trader.resolve, "settle": self.trader.settle, "abandon": self.trader.abandon}
+            self._start((identity, leg.role), lambda: work[thing.what](identity, leg))
 
     def _start(self, key: LegKey, work: Errand) -> None:
         """In a task of its own; nothing where this process is busy with the leg already."""

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from market.arbitrages import Arbitrage, Leg
+from market.execution import Markets
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
     """One thing to do about a leg: `execute` a reserved one, `resolve` one that somebody sent by looking it up,
-    `settle` one that ended without the step that follows."""
+    `settle` one that ended without the step that follows; whose ever it is, `lapse` one that was not sent in time and
+    `abandon` one whose market this session has not."""
 
-    what: Literal["execute", "resolve", "settle"]
+    what: Literal["execute", "resolve", "settle", "lapse", "abandon"]
     arbitrage_id: str
     leg: Leg
 
@@ -22,13 +24,14 @@ def expired_halves(arbitrages: Iterable[Arbitrage], now: int) -> list[Arbitrage]
     return [one for one in arbitrages if one.state == "half_reserved" and now > one.reserve_by]
 
 
-def due_legs(arbitrages: Iterable[Arbitrage], exchange: str) -> list[Due]:
-    """What the bot of `exchange` has to do about the legs of open arbitrages."""
+def due_legs(arbitrages: Iterable[Arbitrage], exchange: str, markets: Markets, now: int) -> list[Due]:
+    """What the bot of `exchange` has to do about the legs of open arbitrages; `now` is the store's, microseconds."""
     return [
         due
         for arbitrage in arbitrages
         if arbitrage.state in ("reserved", "single_leg")
-        for due in _due_legs(arbitrage, exchange)
+        for leg in arbitrage.legs
+        if (due := _due(arbitrage, leg, exchange, markets, now)) is not None
     ]
 
 
@@ -45,15 +48,19 @@ def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
     return exchanges
 
 
-def _due_legs(arbitrage: Arbitrage, exchange: str) -> Iterable[Due]:
-    """`settle` is due where the hold was not given back, or all legs have ended and the arbitrage has not."""
-    all_final = all(leg.is_final for leg in arbitrage.legs)
-    for leg in arbitrage.legs:
-        if leg.exchange != exchange:
-            continue
-        if leg.state == "reserved":
-            yield Due("execute", arbitrage.arbitrage_id, leg)
-        elif leg.state == "sending":
-            yield Due("resolve", arbitrage.arbitrage_id, leg)
-        elif leg.held != 0 or all_final:
-            yield Due("settle", arbitrage.arbitrage_id, leg)
+def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: int) -> Due | None:
+    """`settle` is due where the hold was not given back, or all legs have ended and the arbitrage has not.
+
+    What is another's is left to it until `send_by`; to look an order up takes its own exchange's account for ever.
+    """
+    is_unsettled = leg.is_final and (leg.held != 0 or all(one.is_final for one in arbitrage.legs))
+    is_late = now > arbitrage.send_by
+    identity = arbitrage.arbitrage_id
+    if (leg.exchange, leg.symbol) not in markets:
+        return Due("abandon", identity, leg) if is_late and (is_unsettled or not leg.is_final) else None
+    is_own = leg.exchange == exchange
+    if is_unsettled:
+        return Due("settle", identity, leg) if is_own or is_late else None
+    if leg.state == "reserved":
+        return Due("execute", identity, leg) if is_own else Due("lapse", identity, leg) if is_late else None
+    return Due("resolve", identity, leg) if is_own and leg.state == "sending" else None

@@ -49,13 +49,17 @@ def advancing(markets: tuple[Market, ...]) -> Callable[[Arbitrage, Settings, int
 
 
 def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets) -> Arbitrage:
-    """What follows. Unchanged while a leg is open or where it has ended.
+    """What follows. Unchanged while a leg is open or where it has ended; held where a market is not among `markets`:
+    an earlier session had it, this one can do nothing there.
 
     An added leg is `reserved`, its `held` the balance that it needs. `now` is the server's, microseconds.
     """
     if arbitrage.state not in ("reserved", "single_leg") or not all(leg.is_final for leg in arbitrage.legs):
         return arbitrage
     outcome = outcome_of(arbitrage)
+    if not _has_markets(arbitrage, markets):
+        times = arbitrage.times | {"ended": now}
+        return replace(arbitrage, state="held", reason="market_missing", times=times, profit=profit_of(arbitrage))
     if abs(outcome.left) > lot_tolerance(arbitrage, markets):
         added = _next_leg(arbitrage, outcome.left, settings, now, markets)
         if added is not None:
@@ -152,6 +156,12 @@ def _is_dust(arbitrage: Arbitrage, left: Decimal, settings: Settings, markets: M
         if _is_tradable(market, seen, amount):
             return False
     return True
+
+
+def _has_markets(arbitrage: Arbitrage, markets: Markets) -> bool:
+    return all(
+        (seen.exchange, seen.symbol) in markets for seen in (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
+    )
 
 
 def _both(arbitrage: Arbitrage, markets: Markets) -> tuple[Market, Market]:

@@ -138,6 +138,13 @@ def test_waits_for_open_legs_and_leaves_ended_ones() -> None:
     assert follow(ended, settings_of(), 8) is ended
 
 
+def test_a_market_that_the_session_has_not_ends_it_as_held() -> None:
+    one = arbitrage(USD_MARKET, EUR_MARKET, "1", "0.4")
+    after = advance(one, settings_of(), 7, markets_by_symbol((USD_MARKET, JPY_MARKET)))
+    assert (after.state, after.reason, after.times["ended"]) == ("held", "market_missing", 7)
+    assert after.profit is not None
+
+
 class Execution(RuleBasedStateMachine):
     """Fills each leg as an exchange might, any part of it, until the arbitrage ends."""
 
