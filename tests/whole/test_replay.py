@@ -54,11 +54,11 @@ def test_a_recording_of_our_own_is_traded_where_its_prices_cross(tmp_path: Path)
 
 
 @pytest.mark.skipif(not HFTBACKTEST.exists(), reason="the recorded Binance feeds are not beside this checkout")
-@pytest.mark.parametrize(("fee_bps", "opportunities"), [("10", 0), ("0", 224_963)])
-def test_the_binance_recording(tmp_path: Path, fee_bps: str, opportunities: int) -> None:
+@pytest.mark.parametrize(("fee_bps", "speed", "opportunities"), [("10", "10", 0), ("0", "3", 224_963)])
+def test_the_binance_recording(tmp_path: Path, fee_bps: str, speed: str, opportunities: int) -> None:
     """At 10 bps a side its widest gap, 11.6 bps, does not pay; at 0 nearly every quote makes an opportunity."""
     files = [str(path) for folder in ("spot", "usdm", "cm") for path in (HFTBACKTEST / folder).glob("*.gz")]
-    report = replayed(new_home(tmp_path / "home"), *files, "--fee-bps", fee_bps, "--speed", "3", seconds=500)
+    report = replayed(new_home(tmp_path / "home"), *files, "--fee-bps", fee_bps, "--speed", speed, seconds=500)
     assert report["quotes_in"] == 113_265
     assert report["opportunities"] == opportunities
     assert (report["trades_by_end"].get("closed", 0) > 0) is (opportunities > 0)
