@@ -12,6 +12,7 @@ from market.feeds import FeedState
 from market.session import Session
 from pricefeeds.publishing import FeedPublisher
 from pricefeeds.sources import books_of
+from pricefeeds.starting import answered
 from pricefeeds.symbolfeed import Row, SymbolFeed
 from pricefeeds.watching import Patience, watch_symbol
 from store.errors import StoreUnavailableError
@@ -37,10 +38,10 @@ async def run_feeder(
     declines: the process ends with it and is started again. An absent store only delays the feeds' states.
     """
     clock = session.clock()
-    last = await last_sequences(session.kafka, exchange)
+    last = await answered(lambda: last_sequences(session.kafka, exchange))
     feeds = [SymbolFeed(market, last.get(market.symbol, 0), clock.now()) for market in session.markets_of(exchange)]
     writer = TopicWriter(session.kafka)
-    await writer.open()
+    await answered(writer.open)
     feeder = _Feeder(session, feeds, writer, patience or Patience())
     try:
         with _told_callbacks():

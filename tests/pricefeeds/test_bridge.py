@@ -11,14 +11,16 @@ from exchanges.markets import paper_markets
 from market.clock import SystemClock
 from market.session import Session
 from market.settings import Settings
-from pricefeeds.bridge import SettingsBridge, run_bridge
+from pricefeeds.bridge import SettingsBridge, last_version, run_bridge
+from pricefeeds.starting import answered
 from store.errors import StoreUnavailableError
 from store.memory import MemoryTradeStore
 from store.trades import open_store
 from streams.admin import ensure_topics
 from streams.reader import TopicReader
+from streams.records import Record
 from streams.topics import TICKS
-from streams.wire import row_of
+from streams.wire import row_of, settings_row
 
 DEADLINE_SECONDS = 20.0
 FIRST = Settings(enabled_exchanges=("kraken",), taker_fees={"kraken": Decimal("0.001")})
@@ -143,6 +145,21 @@ async def test_a_bridge_started_anew_skips_no_version(in_the_log: int | None, ex
     assert rows.versions == expected
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [([], None), ([(0, 4), (0, 5)], 5), ([(0, 4), (1, 4), (0, 5)], 4), ([(0, 9), (0, 2)], 2)],
+    ids=["no rows", "one partition", "a partition behind", "log of another store before"],
+)
+def test_the_last_version_is_one_that_every_partition_has(rows: list[tuple[int, int]], expected: int | None) -> None:
+    records = [
+        Record(
+            TICKS, partition, offset, "settings", settings_row(FIRST.model_copy(update={"version": version}), 1, ()), 1
+        )
+        for offset, (partition, version) in enumerate(rows)
+    ]
+    assert last_version(records) == expected
+
+
 async def test_on_real_services_no_version_is_skipped_over_a_restart(kafka_address: str, mongodb_uri: str) -> None:
     await ensure_topics(kafka_address, 1)
     session = Session(
@@ -155,7 +172,9 @@ async def test_on_real_services_no_version_is_skipped_over_a_restart(kafka_addre
         markets=paper_markets(),
         settlement_currency="USD",
     )
-    async with TopicReader(kafka_address, (TICKS,), "latest") as log, await open_store(session) as store:
+    log = TopicReader(kafka_address, (TICKS,), "latest")
+    await answered(log.open)  # a loaded machine's broker may not answer in time at once
+    async with log, await open_store(session) as store:
         await store.create_settings(FIRST)
         async with bridging(session):
             await store.change_settings(FIRST, 1, "test")
