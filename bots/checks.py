@@ -1,10 +1,10 @@
 """Reasons not to trade an opportunity, each a pure question, asked in one order; the first yes is the refusal."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from market.opportunities import Opportunity, OpportunityLeg
+from market.permission import forbidden
 from market.settings import Settings
 from market.sizing import BookSide, net_bps
 from market.spreads import SpreadWindow
@@ -30,19 +30,12 @@ def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumst
 
 def quick_refusal_of(opportunity: Opportunity, circumstances: Circumstances) -> str | None:
     """The first reason that needs no arithmetic: most opportunities end here, hundreds a second in a wild market."""
-    settings = circumstances.settings
-    questions: tuple[tuple[str, Callable[[], bool]], ...] = (
-        ("trading_disabled", lambda: not settings.trading_enabled),
-        ("exchange_disabled", lambda: not _are_enabled(opportunity, settings)),
-        ("below_threshold", lambda: opportunity.net_bps < settings.min_net_bps),
-        ("stale", lambda: _is_stale(opportunity, circumstances)),
-        ("not_persistent", lambda: _is_fleeting(circumstances)),
-    )
-    return next((reason for reason, applies in questions if applies()), None)
-
-
-def _are_enabled(opportunity: Opportunity, settings: Settings) -> bool:
-    return {opportunity.buy.exchange, opportunity.sell.exchange} <= set(settings.enabled_exchanges)
+    reason = forbidden(opportunity, circumstances.settings)
+    if reason is not None:
+        return reason
+    if _is_stale(opportunity, circumstances):
+        return "stale"
+    return "not_persistent" if _is_fleeting(circumstances) else None
 
 
 def is_expired(opportunity: Opportunity, now: int) -> bool:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bots.backlog import Backlog
 from bots.checks import Circumstances, is_expired
@@ -10,7 +10,7 @@ from bots.deciding import Refused, checked, decided, side_of
 from bots.knowledge import Knowledge
 from bots.notes import Notes
 from market.arbitrages import Arbitrage, LegRole
-from market.clock import Clock, wall_now
+from market.clock import MICROSECONDS, Clock, wall_now, wall_seconds
 from market.execution import Markets
 from market.opportunities import Opportunity
 from store.errors import StoreUnavailableError
@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 ENDED = "expired"
 """The arbitrage has ended without this leg: too late, as with an expired opportunity no refusal."""
+
+LEAST_SECONDS = 0.05
+"""What a reservation gets at least, so that a fast replay's do not all come too late."""
 
 Execute = Callable[[str, LegRole], None]
 """Starts trading a leg of an arbitrage, without waiting for it."""
@@ -82,7 +85,8 @@ class Reserver:
             return
         self.attempting.add(identity)
         try:
-            self._note_result(opportunity, await self.store.reserve(decision))
+            wish = replace(decision, valid_until=self._valid_until(opportunity))
+            self._note_result(opportunity, await self.store.reserve(wish))
         finally:
             self.attempting.discard(identity)
 
@@ -104,6 +108,11 @@ class Reserver:
         """What needs neither sizing nor the store."""
         refused = checked(opportunity, self.markets, self._circumstances(opportunity))
         return self.knowledge.obstacle(opportunity, wall_now()) if refused is None else refused.reason
+
+    def _valid_until(self, opportunity: Opportunity) -> int:
+        """When the opportunity expires, by the store's clock."""
+        left = wall_seconds(self.clock, (opportunity.expires_at - self.clock.now()) / MICROSECONDS)
+        return wall_now() + self.knowledge.server_ahead + int(max(left, LEAST_SECONDS) * MICROSECONDS)
 
     def _is_reserved(self, identity: str) -> bool:
         known = self.knowledge.open.get(identity)

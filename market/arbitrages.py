@@ -56,6 +56,11 @@ class Leg:
         return total(fill.cost for fill in self.fills)
 
 
+def held_currency(leg: Leg) -> str:
+    """What a leg holds on its exchange's balance row."""
+    return leg.quote_currency if leg.side == "buy" else leg.base
+
+
 @dataclass(frozen=True, slots=True)
 class ProfitAndLoss:
     """Signed parts in the settlement currency; they sum to `net` to the last digit.

@@ -45,6 +45,11 @@ class ReplayClock:
         await asyncio.sleep(seconds / self.speed)
 
 
+def wall_seconds(clock: Clock, market_seconds: float) -> float:
+    """How long so much market time lasts on the wall."""
+    return market_seconds / clock.speed if isinstance(clock, ReplayClock) else market_seconds
+
+
 def wall_now() -> int:
     """Microseconds since the epoch by this machine's clock."""
     return time.time_ns() // 1_000

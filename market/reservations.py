@@ -7,11 +7,12 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from market.arbitrages import Arbitrage, Leg
+from market.arbitrages import Arbitrage, Leg, held_currency
 from market.clock import MICROSECONDS
 from market.money import ZERO, Amount, floor_to_step
 from market.opportunities import Opportunity
 from market.orders import Fill, Side
+from market.permission import forbidden
 from market.settings import Settings
 
 SIDES: tuple[Side, ...] = ("buy", "sell")
@@ -44,6 +45,9 @@ class Reservation:
     displayed_amount: Decimal
     """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
     settings: Settings
+    """As the bot knew them; those of `Rows`, in force by then, decide where there are any."""
+    valid_until: int | None = None
+    """The store's time, microseconds, when the opportunity is over: an outage may outlast it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class Rows:
 
     now: int
     opportunity: Opportunity
+    settings: Settings | None = None
+    """Those in force."""
     reservations_open: bool = True
     open_arbitrages: int = 0
     arbitrage: Arbitrage | None = None
@@ -135,11 +141,6 @@ class Rows:
         return replace(self, open_arbitrages=self.open_arbitrages - 1, pair=pair)
 
 
-def held_currency(leg: Leg) -> str:
-    """What a leg holds on its exchange's balance row."""
-    return leg.quote_currency if leg.side == "buy" else leg.base
-
-
 def pair_key(opportunity: Opportunity) -> str:
     return f"{opportunity.base}|{opportunity.buy.exchange}|{opportunity.sell.exchange}"
 
@@ -171,10 +172,14 @@ def reserved(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
     if wish.hold_currency != held_currency(wish.leg):
         raise ValueError(f"a {wish.leg.side} leg of {wish.leg.symbol} cannot hold {wish.hold_currency}")
     arbitrage = rows.arbitrage
+    if arbitrage is not None and arbitrage.leg(wish.leg.role) is not None:
+        return rows, ReservationResult(arbitrage)
+    if wish.valid_until is not None and rows.now >= wish.valid_until:
+        return rows, ReservationResult(None, "expired")
+    if reason := forbidden(wish.opportunity, rows.settings or wish.settings):
+        return rows, ReservationResult(None, reason)
     if arbitrage is None:
         return _first(rows, wish)
-    if arbitrage.leg(wish.leg.role) is not None:
-        return rows, ReservationResult(arbitrage)
     if arbitrage.state != "half_reserved" or rows.now > arbitrage.reserve_by:
         return rows, ReservationResult(None, "expired")
     return _second(rows, wish, arbitrage)
@@ -258,15 +263,12 @@ def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, 
 
 def _limit_reached(rows: Rows, wish: Reservation) -> str | None:
     """Why no new arbitrage may begin, whatever its size."""
-    settings = wish.settings
+    settings = rows.settings or wish.settings
     if not rows.reservations_open:
         return "stopping"
     if rows.open_arbitrages >= settings.max_open_arbitrages:
         return "too_many_open"
-    if (
-        rows.pair.arbitrage_id is not None
-        or rows.half_reserved.get(half_key(wish.opportunity, wish.leg.side)) is not None
-    ):
+    if rows.pair.arbitrage_id or rows.half_reserved.get(half_key(wish.opportunity, wish.leg.side)):
         return "pair_busy"
     if rows.now - rows.pair.reserved_at < settings.cool_down_ms * 1_000:
         return "cooling_down"

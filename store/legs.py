@@ -3,11 +3,11 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
+from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.money import ZERO
 from market.orders import Fill, OrderReport
 from market.profit import profit_of
-from market.reservations import SEND_WITHIN, Rows, fill_key, held_currency
+from market.reservations import SEND_WITHIN, Rows, fill_key
 from market.settings import Settings
 from store.errors import StoreError
 from store.port import Advance

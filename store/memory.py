@@ -225,6 +225,7 @@ class MemoryTradeStore:
         return Rows(
             now=self._clock.now(),
             opportunity=opportunity,
+            settings=self.settings_versions[-1][0] if self.settings_versions else None,
             reservations_open=self._reservations_open,
             open_arbitrages=self._open_arbitrages,
             arbitrage=self._arbitrages.get(opportunity.opportunity_id),

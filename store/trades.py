@@ -1,6 +1,7 @@
 """The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
 
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from decimal import Decimal
 from types import TracebackType
 from typing import Literal, Self
@@ -114,6 +115,7 @@ class MongoTradeStore:
         async def step(session: Session) -> ReservationResult:
             stored = await read_arbitrage(self._database, opportunity.opportunity_id, session)
             read = await read_rows(self._database, session, self._session_id, opportunity, stored)
+            read = replace(read, rows=replace(read.rows, settings=await self._settings.current(session)))
             after, result = reservations.reserved(read.rows, reservation)
             await write_rows(self._database, session, self._session_id, read, after)
             return result

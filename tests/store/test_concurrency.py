@@ -64,7 +64,9 @@ async def test_opportunities_of_one_exchange_do_not_spend_the_same_balance(
     mongo_store: MongoTradeStore, other_store: MongoTradeStore
 ) -> None:
     """1,000 USD hold 9 units at 100.1; ten wishes of one each meet in the same row, each of a pair of its own."""
-    await open_books(mongo_store, MANY)
+    sellers = {f"seller-{index}": Decimal("0.001") for index in range(10)}
+    fees = {"alpha": Decimal("0.001")} | sellers
+    await open_books(mongo_store, MANY.model_copy(update={"enabled_exchanges": tuple(fees), "taker_fees": fees}))
     wanted = []
     for index in range(10):
         of = opportunity(f"opportunity-{index}", sequence=index)

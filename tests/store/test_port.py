@@ -185,11 +185,11 @@ async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
 
 async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
     await open_books(store)
-    one_at_a_time = settings_of(max_open_arbitrages=1)
     await reserve_both(store, opportunity())
     second = opportunity("opportunity-2", sequence=2)
     assert (await store.reserve(wish("buy", of=second))).refusal == "pair_busy"
-    assert (await store.reserve(wish("buy", of=second, settings=one_at_a_time))).refusal == "too_many_open"
+    await store.change_settings(settings_of(max_open_arbitrages=1), 1, "test")
+    assert (await store.reserve(wish("buy", of=second))).refusal == "too_many_open"
     for role in ("buy", "sell"):
         await sent(store, ID, "buy" if role == "buy" else "sell")
     await store.finish_leg(ID, "buy", None, close)
@@ -199,7 +199,40 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
         for exchange, amounts in OPENING.items()
         for currency, amount in amounts.items()
     }
-    assert (await store.reserve(wish("buy", of=second, settings=one_at_a_time))).refusal is None
+    assert (await store.reserve(wish("buy", of=second))).refusal is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"trading_enabled": False}, "trading_disabled"),
+        ({"enabled_exchanges": ("alpha", "gamma")}, "exchange_disabled"),
+        ({"min_net_bps": 50.1}, "below_threshold"),
+        ({"max_open_arbitrages": 1}, None),
+    ],
+)
+async def test_the_settings_in_force_decide_not_those_that_a_bot_knew(
+    store: TradeStore, changes: dict[str, object], reason: str | None
+) -> None:
+    await open_books(store)
+    half = (await store.reserve(wish("buy"))).arbitrage
+    await store.change_settings(settings_of(**changes), 1, "test")
+    joined = await store.reserve(wish("sell"))
+    assert joined.refusal == reason
+    assert (await store.reserve(wish("buy"))).arbitrage == (half if reason else joined.arbitrage)
+    begun = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+    assert begun.refusal == (reason or "too_many_open")
+
+
+async def test_an_opportunity_that_is_over_by_the_store_s_clock_is_not_reserved(store: TradeStore) -> None:
+    await open_books(store)
+    now = await store.server_now()
+    late, early = replace(wish("buy"), valid_until=now), replace(wish("buy"), valid_until=now + 60 * MICROSECONDS)
+    assert (await store.reserve(late)).refusal == "expired"
+    half = (await store.reserve(early)).arbitrage
+    assert half is not None
+    assert (await store.reserve(late)).arbitrage == half
+    assert (await store.reserve(replace(wish("sell"), valid_until=now))).refusal == "expired"
 
 
 async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeStore) -> None:
