@@ -32,7 +32,7 @@ def make_class_archive(session: Session, say: Callable[[str], None]) -> Path:
     archive = archive_path(session.home)
     made = archive.with_suffix(".new")
     scratch = session.home / "spark-archive"
-    say("making an archive of Spark's classes, so that it starts faster")
+    say("making an archive of Spark's classes, so that it starts faster (about half a minute)")
     spark = spark_session(
         connector_jars(session.home / "jars" / "spark"),
         scratch,

@@ -88,10 +88,20 @@ def summary_lines(summary: dict[str, object]) -> list[str]:
     balanced = (
         "the books balance" if summary["balanced"] else f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}"
     )
-    lines = [
-        f"{name}: {_short(summary[name])}" for name in ("quotes", "opportunities", "arbitrages", "refusals", "pnl")
-    ]
-    return [*lines, f"latency_ms: {_short(summary['latency_ms'])}", balanced]
+    lines = [f"{title:<26} {_short(summary[name])}" for name, title in SHOWN.items()]
+    latencies = summary["latency_ms"]
+    if isinstance(latencies, dict):
+        lines += [f"ms from tick to {stage:<11}{_short(row)}" for stage, row in latencies.items()]
+    return [*lines, balanced]
+
+
+SHOWN = {
+    "quotes": "quotes since all was ready",
+    "opportunities": "opportunities since then",
+    "arbitrages": "arbitrages by how they end",
+    "refusals": "refusals by reason",
+    "pnl": "profit and loss",
+}
 
 
 def _short(value: object) -> str:

@@ -44,7 +44,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
     paper.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
     paper.add_argument("--port", type=_port, help="of the dashboard (default 8000)")
     paper.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
-    paper.add_argument("--seed", type=int, help="of the simulated exchanges' prices")
+    paper.add_argument("--seed", type=_seed, help="of the simulated exchanges' prices")
     paper.set_defaults(run=_paper)
     replay = commands.add_parser("replay", help="feed recorded ticks through the same streams, Spark job and bots")
     replay.add_argument("files", type=Path, nargs="+", metavar="FILE")
@@ -61,7 +61,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
 def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     exchanges = commands.add_parser("exchanges", help="run the simulated exchanges alone")
     exchanges.add_argument("--port", type=_port, required=True)
-    exchanges.add_argument("--seed", type=int, default=1)
+    exchanges.add_argument("--seed", type=_seed, default=1)
     exchanges.set_defaults(run=_exchanges)
     named: tuple[PartCommand, ...] = (
         ("feed", "run one exchange's price feeder of the running session", _feed),
@@ -164,21 +164,35 @@ def say(line: str) -> None:
 
 
 def _positive(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
+    number = _number(text)
+    if number <= 0:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number
+    return float(number)
+
+
+def _number(text: str) -> Decimal:
+    try:
+        return decimal_of(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 65_535:
+    number = _number(text)
+    if not 1 <= number <= 65_535 or number % 1:
         raise argparse.ArgumentTypeError(f"{text} is not a port between 1 and 65535")
-    return number
+    return int(number)
+
+
+def _seed(text: str) -> int:
+    number = _number(text)
+    if number % 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
+    return int(number)
 
 
 def _fee(text: str) -> Decimal:
-    number = decimal_of(text)
+    number = _number(text)
     if not 0 <= number <= 1_000:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1000 bps")
     return number

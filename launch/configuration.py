@@ -78,5 +78,10 @@ def _document(path: Path | None) -> dict[str, Any]:
 def explained(error: ValidationError) -> str:
     """All faults of a document in one line: where, and what is wrong there."""
     return "; ".join(
-        f"{'.'.join(str(part) for part in fault['loc']) or 'the document'}: {fault['msg']}" for fault in error.errors()
+        f"{'.'.join(str(part) for part in fault['loc']) or 'the document'}: {_fault(fault['type'], fault['msg'])}"
+        for fault in error.errors()
     )
+
+
+def _fault(kind: str, message: str) -> str:
+    return "there is no such setting" if kind == "extra_forbidden" else message

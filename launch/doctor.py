@@ -24,6 +24,7 @@ from launch.errors import CannotStartError
 from launch.home import read_session
 from launch.jar_pins import JAR_SETS
 from launch.jars import jar_faults
+from launch.paper import chosen_markets, paper_settings
 from launch.ports import claim_web_port
 from launch.prerequisites import java_fault, java_output, python_fault
 from market.session import Session
@@ -76,6 +77,8 @@ def examined(home: Path) -> Iterator[Finding]:
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
     try:
         told = read_configuration(None, os.environ)
+        chosen_markets(told.exchanges)
+        paper_settings(told)
     except CannotStartError as error:
         yield Finding("missing", "configuration", str(error))
         return

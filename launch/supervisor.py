@@ -34,7 +34,6 @@ class Supervisor:
         self._clock = SystemClock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._keepers: dict[str, asyncio.Task[None]] = {}
-        self._started = wall_now()
         self.restarts: dict[str, int] = {}
 
     async def start(self) -> None:
@@ -103,14 +102,14 @@ class Supervisor:
 
     async def _until_exit(self, part: Part, child: subprocess.Popen[bytes]) -> str:
         probe = asyncio.create_task(self._probe(part))
-        told = False
+        told, started = False, wall_now()
         try:
             while child.poll() is None:
                 if probe.done() and (fault := probe.exception()) is not None:
                     return str(fault)
                 if not told and self._is_ready(part.name):
                     told = True
-                    self._say(f"{part.name} ready after {(wall_now() - self._started) / MICROSECONDS:.1f} s")
+                    self._say(f"{part.name} ready after {(wall_now() - started) / MICROSECONDS:.1f} s")
                 await self._clock.sleep(POLL_SECONDS)
         finally:
             probe.cancel()
