@@ -13,14 +13,12 @@ from cep.layout import Layout
 from market.clock import wall_now
 from market.session import Session
 from streams.reader import TopicReader
-from streams.records import Newest, Record
+from streams.tail import newest_settings_rows
 from streams.topics import TICKS
-from streams.wire import WireError, row_of
+from streams.wire import row_of
 
 log = logging.getLogger("cep")
 
-SCANNED_ROWS = (1_000, 30_000, 1_000_000)
-"""How far back the settings in force are looked for, in steps; at 120 rows/s the last is two hours."""
 QUOTE_AGE_UNKNOWN = 2_000_000
 """Microseconds; where the log has no settings, what settings say by default."""
 DESCRIPTION = "opening.json"
@@ -79,7 +77,7 @@ async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
 
 async def opening_of(session: Session, before: int = 0) -> Opening:
     """`before`: microseconds to begin earlier still. A replay begins where it began to write."""
-    settings = await _settings_rows(session.kafka)
+    settings = await newest_settings_rows(session.kafka)
     newest = max(settings, key=lambda record: record.offset, default=None)
     age = QUOTE_AGE_UNKNOWN if newest is None else int(row_of(newest.value)["max_quote_age"])
     since = wall_now() - age - before
@@ -100,25 +98,6 @@ async def _offsets_since(address: str, since: int) -> dict[int, int]:
             if len(first) == len(ends):
                 break
     return {partition: first.get(partition, end) for partition, end in sorted(ends.items())}
-
-
-async def _settings_rows(address: str) -> list[Record]:
-    """The newest settings rows of the log, as far back as at least one is found."""
-    for rows in SCANNED_ROWS:
-        async with TopicReader(address, (TICKS,), Newest(rows)) as reader:
-            found = [record async for record in reader.records_to_end() if _is_settings(record)]
-        if found:
-            return found
-    return []
-
-
-def _is_settings(record: Record) -> bool:
-    if b'"settings"' not in record.value:
-        return False
-    try:
-        return row_of(record.value).get("kind") == "settings"
-    except WireError:
-        return False
 
 
 def _kept_opening(folder: Path) -> Opening | None:

@@ -3,29 +3,27 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from market.backoff import backoff
 from market.clock import Clock, SystemClock
 from market.session import Session
 from market.settings import Settings
+from pricefeeds.starting import answered
 from store.errors import HistoryLostError, StoreUnavailableError
 from store.port import TradeStore
 from store.reading import TradeReader, open_reader
 from store.trades import open_store
 from streams.log import LogWriter
-from streams.reader import TopicReader
-from streams.records import Newest
-from streams.topics import TICKS
-from streams.wire import WireError, row_of
+from streams.records import Record
+from streams.tail import newest_settings_rows
+from streams.wire import row_of
 from streams.writer import TopicWriter
 
 REPEAT_SECONDS = 1.0
 """By the wall, also in a replay: a CEP that starts anew must not wait longer for its settings."""
 
 PAGE_ROWS = 100
-TAIL_ROWS = 20_000
-"""Of the log's end that are searched for the newest settings; at 5,000 rows a second they are repeated in time."""
 
 log = logging.getLogger("pricefeeds")
 
@@ -42,12 +40,12 @@ async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
     for longer than the writer can buffer, StoreUnavailableError where the store is away at the start: the process ends
     with it and is started again.
     """
-    written = await last_settings_version(session.kafka)
+    written = last_version(await answered(lambda: newest_settings_rows(session.kafka)))
     writer = TopicWriter(session.kafka)
-    await writer.open()
+    await answered(writer.open)
     try:
         rows = LogWriter(writer, session.bases, session.partitions)
-        async with await open_store(session) as store, contextlib.AsyncExitStack() as stack:
+        async with await answered(lambda: open_store(session)) as store, contextlib.AsyncExitStack() as stack:
             reader = await open_reader(session)
             stack.push_async_callback(reader.close)
             bridge = SettingsBridge(store, SettingsHistory(reader).between, rows.settings, session.clock(), written)
@@ -87,7 +85,7 @@ class SettingsHistory:
 
 
 class SettingsBridge:
-    """Skips no version, and writes none twice but the newest.
+    """Skips no version, and writes none twice but the newest and those that some partition of the log lacks.
 
     The log itself is the token to resume from: `written` is the last version in it, None where it has none.
     """
@@ -146,16 +144,8 @@ class SettingsBridge:
         self._newest, self._written = settings, settings.version
 
 
-async def last_settings_version(address: str) -> int | None:
-    """The version of the newest `settings` row among the last rows of `ticks`; None where there is none.
-
-    Raises StreamUnavailableError, StreamRefusedError.
-    """
-    version: int | None = None
-    async with TopicReader(address, (TICKS,), Newest(TAIL_ROWS)) as reader:
-        async for record in reader.records_to_end():
-            with contextlib.suppress(WireError):
-                row = row_of(record.value)
-                if row.get("kind") == "settings":
-                    version = int(row["settings_version"])
-    return version
+def last_version(records: Iterable[Record]) -> int | None:
+    """The newest version that no partition is behind, of settings rows in each partition's order; None of no rows."""
+    newest = {record.partition: int(row_of(record.value)["settings_version"]) for record in records}
+    # a process that was killed may have written to some partitions only
+    return min(newest.values(), default=None)

@@ -10,9 +10,9 @@ from streams.admin import ensure_topics
 from streams.log import LogWriter
 from streams.reader import TopicReader
 from streams.records import Newest, Record
-from streams.tail import TAIL_ROWS, last_sequences
+from streams.tail import SETTINGS_ROWS, TAIL_ROWS, last_sequences, newest_settings_rows
 from streams.topics import TICKS, bases_by_partition, partition_of
-from streams.wire import row_of
+from streams.wire import row_of, settings_row
 from streams.writer import TopicWriter
 from tests.service_process import ServiceProcess
 
@@ -107,3 +107,21 @@ async def test_last_sequences_reads_no_more_than_the_tail(broker: ServiceProcess
     assert await last_sequences(broker.address, "busy") == {"BTC/USD": TAIL_ROWS - 1}
     async with TopicReader(broker.address, (TICKS,), Newest(0)) as reader:
         assert [record async for record in reader.records_to_end()] == []
+
+
+async def test_the_newest_settings_of_every_partition_are_found_behind_many_rows(broker: ServiceProcess) -> None:
+    await ensure_topics(broker.address, PARTITIONS)
+    writer = TopicWriter(broker.address)
+    log = LogWriter(writer, BASES, PARTITIONS)
+    stated = Settings(enabled_exchanges=("kraken",), taker_fees={"kraken": Decimal("0.001")})
+    log.settings(stated.model_copy(update={"version": 7}), 9)
+    for sequence in range(SETTINGS_ROWS[0]):
+        log.quote(quote("quote", "kraken", "BTC/USD", sequence))
+    # a writer that was killed before it wrote to the others
+    behind = partition_of("BTC", PARTITIONS)
+    ahead = next(partition for partition in bases_by_partition(BASES, PARTITIONS) if partition != behind)
+    writer.write(TICKS, settings_row(stated.model_copy(update={"version": 8}), 9, BASES), "settings", ahead)
+    await writer.close()
+    rows = await newest_settings_rows(broker.address)
+    newest = {record.partition: row_of(record.value)["settings_version"] for record in rows}
+    assert newest == dict.fromkeys(bases_by_partition(BASES, PARTITIONS), 7) | {ahead: 8}
