@@ -44,13 +44,16 @@ def is_expired(opportunity: Opportunity, now: int) -> bool:
 
 def _fails_recheck(opportunity: Opportunity, buy: BookSide, sell: BookSide, settings: Settings) -> bool:
     """Whether exact arithmetic on the quoted strings, with today's fees, denies what was detected in doubles."""
-    if not (_is_consistent(opportunity.buy) and _is_consistent(opportunity.sell)):
+    if not all(_is_consistent(leg, opportunity) for leg in (opportunity.buy, opportunity.sell)):
         return True
     exact = net_bps(buy, sell, opportunity.buy.price, opportunity.sell.price)
     return exact < Fraction(str(settings.min_net_bps))
 
 
-def _is_consistent(leg: OpportunityLeg) -> bool:
+def _is_consistent(leg: OpportunityLeg, opportunity: Opportunity) -> bool:
+    """A currency without a rate would count as the settlement currency, one for one."""
+    if leg.quote_currency != opportunity.currency and opportunity.rate(leg.quote_currency) is None:
+        return False
     return bool(leg.levels) and leg.levels[0] == (leg.price, leg.amount) and leg.price > 0 and leg.amount > 0
 
 

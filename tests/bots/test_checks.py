@@ -60,6 +60,8 @@ def test_what_is_detected_must_be_true_in_exact_arithmetic() -> None:
     one = opportunity()
     assert refused(replace(one, buy=replace(one.buy, amount=Decimal(2)))) == "recheck_failed"
     assert refused(replace(one, sell=replace(one.sell, levels=()))) == "recheck_failed"
+    assert refused(opportunity(levels(("65000", "1")))) is None
+    assert refused(replace(opportunity(levels(("65000", "1"))), fx=())) == "recheck_failed"
 
 
 @pytest.mark.parametrize(
