@@ -10,6 +10,7 @@ from subprocess import Popen, TimeoutExpired
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cep.errors import CepCannotStartError
@@ -93,7 +94,7 @@ def spark_session(
         configuration.set(name, value)
     try:
         return SparkSession.builder.config(conf=configuration).getOrCreate()
-    except Exception as error:
+    except (Py4JError, PySparkException, OSError) as error:
         raise CepCannotStartError(f"Spark's JVM did not come up: {error}") from error
 
 
