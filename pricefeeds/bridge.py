@@ -36,9 +36,9 @@ VersionsBetween = Callable[[int, int], Awaitable[list[Settings]]]
 async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
     """Bridge until cancelled; `ready` is called once the settings in force stand in the log.
 
-    An outage of the store delays new versions while those in force are repeated. Raises StreamError where Kafka is away
-    for longer than the writer can buffer, StoreUnavailableError where the store is away at the start: the process ends
-    with it and is started again.
+    An outage of the store delays new versions while those in force are repeated; at the start both services are waited
+    for. Raises StreamError where Kafka is away for longer than the writer can buffer: the process ends with it and is
+    started again.
     """
     written = last_version(await answered(lambda: newest_settings_rows(session.kafka)))
     writer = TopicWriter(session.kafka)
