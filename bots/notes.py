@@ -1,5 +1,8 @@
 """What a bot writes down later, together, so that hundreds of refusals a second cost the store a few writes."""
 
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 
 from market.arbitrages import Refusal
@@ -12,7 +15,21 @@ from store.port import TradeStore
 BELOW_THRESHOLD = "below_threshold"
 """Such opportunities are many and stay out of the store; their refusal says what they would have brought."""
 
+MOST_NOTES = 10_000
+"""Of each kind, kept over an outage of the store."""
+AT_ONCE = 4
+"""Writes under way together: more would keep the driver's few threads from reservations."""
+
+log = logging.getLogger(__name__)
+
 _Key = tuple[str, str, str, str, int]
+
+
+async def _all(writes: Iterable[Awaitable[None]]) -> None:
+    """Wait for all of them, then raise the first failure."""
+    for outcome in await asyncio.gather(*writes, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
 
 
 class Notes:
@@ -25,8 +42,13 @@ class Notes:
         self._exchange = exchange
         self._refusals: dict[_Key, Refusal] = {}
         self._opportunities: dict[str, Opportunity] = {}
+        self.dropped = 0
+        """Notes that found no room since the last write that succeeded."""
 
     def keep(self, opportunity: Opportunity) -> None:
+        if len(self._opportunities) >= MOST_NOTES:
+            self.dropped += 1
+            return
         self._opportunities[opportunity.opportunity_id] = opportunity
 
     def refuse(self, opportunity: Opportunity, reason: str, refused_at: int) -> None:
@@ -37,24 +59,37 @@ class Notes:
         if known is not None:
             self._refusals[key] = replace(known, count=known.count + 1)
             return
+        if len(self._refusals) >= MOST_NOTES:
+            self.dropped += 1
+            return
         self._refusals[key] = self._refusal(opportunity, reason, refused_at)
         if reason != BELOW_THRESHOLD:
             self.keep(opportunity)
 
     async def write(self, store: TradeStore) -> None:
         """Raises StoreError; what was not written by then is kept for the next time."""
-        for identity, opportunity in tuple(self._opportunities.items()):
-            await store.save_opportunity(opportunity)
-            self._opportunities.pop(identity, None)
-        for key in tuple(self._refusals):
-            refusal = self._refusals.pop(key)
-            try:
-                await store.refuse(refusal)
-            except StoreError:
-                later = self._refusals.get(key)
-                missed = 0 if later is None else later.count
-                self._refusals[key] = replace(refusal, count=refusal.count + missed)
-                raise
+        identities, keys = tuple(self._opportunities), tuple(self._refusals)
+        for start in range(0, len(identities), AT_ONCE):
+            await _all(self._write_opportunity(store, identity) for identity in identities[start : start + AT_ONCE])
+        for start in range(0, len(keys), AT_ONCE):
+            await _all(self._write_refusal(store, key) for key in keys[start : start + AT_ONCE])
+        if self.dropped:
+            log.warning("notes dropped, the store was away for too long: %d", self.dropped)
+            self.dropped = 0
+
+    async def _write_opportunity(self, store: TradeStore, identity: str) -> None:
+        await store.save_opportunity(self._opportunities[identity])
+        self._opportunities.pop(identity, None)
+
+    async def _write_refusal(self, store: TradeStore, key: _Key) -> None:
+        refusal = self._refusals.pop(key)
+        try:
+            await store.refuse(refusal)
+        except StoreError:
+            later = self._refusals.get(key)
+            missed = 0 if later is None else later.count
+            self._refusals[key] = replace(refusal, count=refusal.count + missed)
+            raise
 
     def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Refusal:
         return Refusal(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bots.notes import Notes
+from bots.notes import MOST_NOTES, Notes
 from market.arbitrages import Refusal
 from market.opportunities import Opportunity
 from store.errors import StoreUnavailableError
@@ -67,3 +67,17 @@ async def test_an_outage_loses_no_count() -> None:
     await notes.write(store)
     (refusal,) = store.refusals.values()
     assert (refusal.opportunity_id, refusal.count) == ("1", 2)
+
+
+async def test_a_long_outage_does_not_fill_the_memory() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha")
+    one = opportunity("1")
+    for second in range(MOST_NOTES + 5):
+        notes.refuse(one, "below_threshold", second * 1_000_000)
+    notes.refuse(one, "below_threshold", 1)
+    assert notes.dropped == 5
+    await notes.write(store)
+    assert notes.dropped == 0
+    notes.refuse(one, "stale", 1)
+    await notes.write(store)
+    assert await store.refusal_counts() == {"below_threshold": 2, "stale": 1}
