@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator
 
 from bots.paper_account import PaperAccount
+from market.clock import SystemClock
 from market.opportunities import Opportunity
 from market.spreads import SpreadWindow
 from streams.reader import TopicReader
@@ -22,16 +23,13 @@ async def signals(reader: TopicReader, exchange: str) -> AsyncIterator[Signal]:
     A row that does not even name the exchange is not taken apart: half of all opportunities are other exchanges'.
     """
     name = exchange.encode()
-    async for record in reader.records():
-        if name not in record.value:
-            continue
-        try:
-            signal = _signal_of(record)
-        except WireError as error:
-            log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})
-            continue
-        if isinstance(signal, Signal):
-            yield signal
+    async for batch in reader.batches():
+        for record in batch:
+            signal = _signal_of(record) if name in record.value else None
+            if signal is not None:
+                yield signal
+        # reading on never waits while rows are buffered: an order must not wait for all of them
+        await SystemClock().sleep(0)
 
 
 async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:
@@ -41,11 +39,18 @@ async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:
         for record in batch:
             if name in record.value:
                 _show(account, record)
+        await SystemClock().sleep(0)
 
 
-def _signal_of(record: Record) -> object:
-    row = row_of(record.value)
-    return spread_window_of(row) if record.topic == SPREADS else opportunity_of(row, record.time)
+def _signal_of(record: Record) -> Signal | None:
+    """None where it is neither."""
+    try:
+        row = row_of(record.value)
+        signal = spread_window_of(row) if record.topic == SPREADS else opportunity_of(row, record.time)
+    except WireError as error:
+        log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})
+        return None
+    return signal if isinstance(signal, Signal) else None
 
 
 def _show(account: PaperAccount, record: Record) -> None:
