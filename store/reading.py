@@ -1,15 +1,13 @@
 """What people look at: pages, counts and sums of a session, and the changes of them."""
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from dataclasses import dataclass, fields
-from decimal import Decimal
+from dataclasses import dataclass
 
-from bson.decimal128 import Decimal128
 from pymongo import ASCENDING
 
 from market.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Refusal
 from market.feeds import FeedState
-from market.money import ZERO, total
+from market.money import total
 from market.opportunities import Opportunity
 from market.orders import Fill
 from market.reservations import BalanceRow
@@ -17,7 +15,7 @@ from market.session import Session
 from market.settings import Settings
 from store.balances import BalanceBook
 from store.client import Client, Document, connected, database_of, translated_errors
-from store.counting import counts_by, refusal_counts
+from store.counting import PARTS, RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
 from store.documents import (
     ARBITRAGES,
     FEEDS,
@@ -41,7 +39,6 @@ from store.port import Balances
 from store.settings import SettingsHistory
 from store.watching import ChangeFollower
 
-PARTS = tuple(part.name for part in fields(ProfitAndLoss) if part.name != "currency")
 ALL = "all"
 """Instead of a session: everything in the database."""
 
@@ -83,6 +80,7 @@ class TradeReader:
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
+        self._totals = RunningTotals(self._database, self._of_session)
 
     async def close(self) -> None:
         self._client.close()
@@ -172,6 +170,13 @@ class TradeReader:
         totals = [each.profit for each in await self.profit_totals() if each.profit.currency == currency]
         return ProfitAndLoss(currency, **{part: total(getattr(each, part) for each in totals) for part in PARTS})
 
+    async def totals(self, currency: str) -> SessionTotals:
+        """As `profit`, `arbitrage_counts` and `refusal_counts` together, for those who ask again and again.
+
+        Reads what is new since the last call. What changes late in old rows is seen after five minutes.
+        """
+        return await self._totals.read(currency)
+
     async def watch(self, collections: Iterable[str]) -> AsyncGenerator[Change | None]:
         """First None, once nothing that follows can be missed; then each change, at least once.
 
@@ -192,7 +197,7 @@ class TradeReader:
 def _profit_total(document: Document) -> ProfitTotal:
     group = document["_id"]
     names = group if isinstance(group, dict) else {}
-    sums = {part: _decimal_of(document[part]) for part in PARTS}
+    sums = {part: decimal_of(document[part]) for part in PARTS}
     return ProfitTotal(
         day=str(names.get("day")),
         buy_exchange=str(names.get("buy")),
@@ -200,10 +205,6 @@ def _profit_total(document: Document) -> ProfitTotal:
         arbitrages=integer_of(document["arbitrages"]),
         profit=ProfitAndLoss(str(names.get("currency")), **sums),
     )
-
-
-def _decimal_of(number: object) -> Decimal:
-    return number.to_decimal() if isinstance(number, Decimal128) else ZERO
 
 
 def _change_of(change: Document) -> Change:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from market.arbitrages import FINAL_STATES, Arbitrage
@@ -22,17 +22,20 @@ from streams.wire import WireError, opportunity_of, row_of, spread_window_of
 from ui.board import KEPT_ARBITRAGES, Board
 from ui.clients import LiveClient
 from ui.messages import ledger_message, pulse_message, settings_message, snapshot_message, trade_message
-from ui.snapshot import Snapshot
-from ui.trade_source import news, read_ledger
+from ui.snapshot import Ledger
+from ui.trade_source import news
 
 PULSE_SECONDS = 0.25
 PATIENCE = 0.1
 """Seconds that rows may wait at Kafka for others: a page is told four times a second."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page that hears nothing for 2 s calls itself stale."""
-LEDGER_SECONDS = 2.0
-"""Between two reads of the ledger; changes in between are read together."""
-LEDGER_REFRESH_SECONDS = 10.0
+BOOKS_SECONDS = 2.0
+"""Between two reads of balances and feeds, which change all the time; changes in between are read together."""
+BOOKS_REFRESH_SECONDS = 10.0
+TOTALS_SECONDS = 5.0
+TOTALS_REFRESH_SECONDS = 300.0
+"""Without news, for what changed late."""
 ROWS_OF_HISTORY = 3_000
 """Read back per partition at the start, so that charts do not begin empty."""
 SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled")
@@ -42,16 +45,16 @@ log = logging.getLogger("ui")
 
 
 class Hub:
-    """Runs on one event loop. `snapshot` is immutable and may be read from any thread."""
+    """Runs on one event loop; other threads may ask for `settings` alone."""
 
     def __init__(self, session: Session, reader: TradeReader) -> None:
         self._session = session
         self._reader = reader
         self.board = Board(session, session.clock())
-        self.snapshot: Snapshot = self.board.snapshot()
         self._clients: set[LiveClient] = set()
         self._new_opportunities: list[Opportunity] = []
-        self._ledger_changed = asyncio.Event()
+        self._books_changed = asyncio.Event()
+        self._totals_changed = asyncio.Event()
         self._changed = True
         self._told_at = 0
         self._told: dict[str, tuple[object, ...]] = {}
@@ -62,7 +65,12 @@ class Hub:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_following("kafka", self._follow_topics))
             group.create_task(self._keep_following("mongodb", self._follow_trades))
-            group.create_task(self._keep_ledger())
+            group.create_task(
+                _keep_reading(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS)
+            )
+            group.create_task(
+                _keep_reading(self._read_totals, self._totals_changed, TOTALS_SECONDS, TOTALS_REFRESH_SECONDS)
+            )
             group.create_task(self._pulse())
 
     async def wait_until_live(self) -> None:
@@ -80,7 +88,12 @@ class Hub:
             self._clients.discard(client)
 
     def snapshot_message(self) -> str:
-        return snapshot_message(self._session, self._fresh_snapshot())
+        return snapshot_message(self._session, self.board.snapshot())
+
+    @property
+    def settings(self) -> Settings | None:
+        """The newest known; immutable."""
+        return self.board.settings
 
     def note_settings(self, settings: Settings) -> None:
         """An older version than the one known changes nothing."""
@@ -88,7 +101,6 @@ class Hub:
         if known is None or settings.version > known.version:
             self.board.settings = settings
             self._changed = True
-            self._fresh_snapshot()
             self._tell(settings_message(settings))
 
     def note_arbitrage(self, arbitrage: Arbitrage) -> None:
@@ -96,7 +108,7 @@ class Hub:
         if not self.board.apply_arbitrage(arbitrage):
             return
         self._changed = True
-        self._ledger_changed.set()
+        self._totals_changed.set()
         seen = (arbitrage.state, *((leg.role, leg.state, leg.filled) for leg in arbitrage.legs))
         if arbitrage.state in SHOWN_STATES and self._told.get(arbitrage.arbitrage_id) != seen:
             self._told[arbitrage.arbitrage_id] = seen
@@ -128,25 +140,23 @@ class Hub:
         for client in self._clients:
             client.offer(message)
 
-    def _fresh_snapshot(self) -> Snapshot:
-        self.snapshot = self.board.snapshot()
-        return self.snapshot
-
     async def _pulse(self) -> None:
         while True:
             await SystemClock().sleep(PULSE_SECONDS)
             self.pulse()
 
     def pulse(self) -> None:
-        """One message for all that happened since the last; without news, one a second."""
+        """One message for all that happened since the last; without news, one a second. Nothing where nobody looks."""
+        if not self._clients:
+            # who comes next begins with a snapshot
+            self._new_opportunities.clear()
+            self.board.take_points()
+            return
         if not self._changed and wall_now() - self._told_at < QUIET_PULSE_MICROSECONDS:
             return
-        snapshot = self._fresh_snapshot()
         opportunities, self._new_opportunities = self._new_opportunities, []
         self._changed, self._told_at = False, wall_now()
-        points = self.board.take_points()
-        if self._clients:
-            self._tell(pulse_message(snapshot, points, reversed(opportunities)))
+        self._tell(pulse_message(self.board.snapshot(), self.board.take_points(), reversed(opportunities)))
 
     async def _keep_following(self, source: str, follow: Callable[[], Awaitable[None]]) -> None:
         delays = backoff()
@@ -187,8 +197,10 @@ class Hub:
                 self.note_arbitrage(told)
             elif isinstance(told, Settings):
                 self.note_settings(told)
+            elif told == "books":
+                self._books_changed.set()
             else:
-                self._ledger_changed.set()
+                self._totals_changed.set()
 
     async def _read_anew(self) -> None:
         """All that the store has to say; what the clients know is replaced."""
@@ -198,28 +210,39 @@ class Hub:
         page = await self._reader.arbitrages((), None, KEPT_ARBITRAGES)
         for arbitrage in reversed(page.items):
             self.note_arbitrage(arbitrage)
-        await self._read_ledger()
+        await self._read_books()
+        await self._read_totals()
         self._note_source("mongodb", is_live=True)
         for client in self._clients:
             client.resynchronise()
 
-    async def _keep_ledger(self) -> None:
-        while True:
-            try:
-                async with asyncio.timeout(LEDGER_REFRESH_SECONDS):
-                    await self._ledger_changed.wait()
-            except TimeoutError:
-                pass
-            self._ledger_changed.clear()
-            try:
-                await self._read_ledger()
-            except StoreError as error:
-                log.info("ledger not read", extra={"error": str(error)})
-            await SystemClock().sleep(LEDGER_SECONDS)
+    async def _read_books(self) -> None:
+        balances, feeds = await self._reader.balance_rows(), await self._reader.feed_states()
+        self._note_ledger(replace(self.board.ledger, balances=tuple(balances), feeds=tuple(feeds)))
 
-    async def _read_ledger(self) -> None:
-        ledger = await read_ledger(self._reader, self._session.settlement_currency)
+    async def _read_totals(self) -> None:
+        totals = await self._reader.totals(self._session.settlement_currency)
+        self._note_ledger(replace(self.board.ledger, totals=totals))
+
+    def _note_ledger(self, ledger: Ledger) -> None:
         if ledger != self.board.ledger:
             self.board.ledger = ledger
             self._changed = True
             self._tell(ledger_message(ledger))
+
+
+async def _keep_reading(
+    read: Callable[[], Awaitable[None]], changed: asyncio.Event, pause: float, refresh: float
+) -> None:
+    """Once after each change, at most every `pause` seconds; after `refresh` seconds without one all the same."""
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(refresh):
+                await changed.wait()
+        changed.clear()
+        try:
+            await read()
+        except StoreError as error:
+            log.info("ledger not read", extra={"error": str(error)})
+            changed.set()
+        await SystemClock().sleep(pause)

@@ -37,7 +37,7 @@ def show_settings() -> None:
     except UiError as reason:
         streamlit.error(str(reason))
         return
-    newest = dashboard.hub.snapshot.settings
+    newest = dashboard.hub.settings
     if newest is None:
         streamlit.info("Waiting for the first settings; they appear once the system has started.")
         streamlit.button("Look again")

@@ -1,6 +1,6 @@
 """What the dashboard knows at one moment: immutable, so that any thread may read it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, ProfitAndLoss
@@ -9,6 +9,7 @@ from market.opportunities import Opportunity
 from market.reservations import BalanceRow
 from market.settings import Settings
 from market.spreads import SpreadWindow
+from store.counting import SessionTotals
 from ui.price_series import PricePoint
 from ui.spread_table import SpreadCell
 from ui.tops import TopOfBook
@@ -18,23 +19,12 @@ MarketKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over the session, counted by the store."""
-
-    profit: ProfitAndLoss
-    arbitrages: dict[str, int] = field(default_factory=dict)
-    """State → how many."""
-    refusals: dict[str, int] = field(default_factory=dict)
-    """Reason → how many."""
-
-
-@dataclass(frozen=True, slots=True)
 class Ledger:
-    """What is read from the store again after it changed, whole: small, and never added up twice."""
+    """What is read from the store again after it changed. Balances and feeds are few; the totals grow dear."""
 
     balances: tuple[BalanceRow, ...]
     feeds: tuple[FeedState, ...]
-    totals: Totals
+    totals: SessionTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +64,5 @@ class Snapshot:
 
 def empty_ledger(settlement_currency: str) -> Ledger:
     zero = Decimal(0)
-    return Ledger((), (), Totals(ProfitAndLoss(settlement_currency, zero, zero, zero, zero, zero, zero)))
+    profit = ProfitAndLoss(settlement_currency, zero, zero, zero, zero, zero, zero)
+    return Ledger((), (), SessionTotals(profit, {}, {}))

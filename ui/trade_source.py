@@ -1,4 +1,4 @@
-"""What the hub follows in the store: each arbitrage, the settings, and that something counted has changed."""
+"""What the hub follows in the store: each arbitrage, the settings, and what of the ledger has changed."""
 
 from collections.abc import AsyncIterator
 from typing import Literal
@@ -8,22 +8,11 @@ from market.session import Session
 from market.settings import Settings
 from store.documents import ARBITRAGES, BALANCES, FEEDS, REFUSALS, SETTINGS, arbitrage_of, settings_of
 from store.reading import Change, TradeReader
-from ui.snapshot import Ledger, Totals
 
-COUNTED = (BALANCES, FEEDS, REFUSALS)
+BOOKS = (BALANCES, FEEDS)
 
-News = Arbitrage | Settings | Literal["ledger"]
-"""A new state, whole; or "ledger": read it again."""
-
-
-async def read_ledger(reader: TradeReader, settlement_currency: str) -> Ledger:
-    """Raises StoreUnavailableError."""
-    totals = Totals(
-        profit=await reader.profit(settlement_currency),
-        arbitrages=await reader.arbitrage_counts(),
-        refusals=await reader.refusal_counts(),
-    )
-    return Ledger(tuple(await reader.balance_rows()), tuple(await reader.feed_states()), totals)
+News = Arbitrage | Settings | Literal["books", "totals"]
+"""A new state, whole; or what of the ledger is to be read again."""
 
 
 async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | None]:
@@ -31,7 +20,7 @@ async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | No
 
     Raises HistoryLostError: begin again, and read what there is.
     """
-    async for change in reader.watch((ARBITRAGES, SETTINGS, *COUNTED)):
+    async for change in reader.watch((ARBITRAGES, SETTINGS, REFUSALS, *BOOKS)):
         if change is None:
             yield None
         else:
@@ -42,8 +31,10 @@ async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | No
 
 def _news_of(change: Change, session_id: str) -> News | None:
     """None where it is another session's."""
-    if change.collection in COUNTED:
-        return "ledger"
+    if change.collection in BOOKS:
+        return "books"
+    if change.collection == REFUSALS:
+        return "totals"
     if change.document is None:
         return None
     if change.collection == SETTINGS:

@@ -11,6 +11,7 @@ import pytest
 from market.arbitrages import ProfitAndLoss, Refusal
 from market.feeds import FeedState
 from store.client import connected
+from store.counting import SessionTotals
 from store.documents import ARBITRAGES, REFUSALS, SETTINGS, arbitrage_of
 from store.errors import CursorError
 from store.reading import ALL, Change, TradeReader
@@ -136,6 +137,35 @@ async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_s
         (1, "start", None, FREE),
     ]
     assert history[0].at >= history[1].at > NOW
+
+
+async def test_running_totals_are_those_of_a_full_count(
+    reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    """Rows settle in between by their age, but one arbitrage, the oldest, ends after all the others."""
+    client = connected(mongodb_uri)
+    rows = client[database][ARBITRAGES]
+
+    async def assert_totals_are_right() -> None:
+        whole = (await reader.profit("USD"), await reader.arbitrage_counts(), await reader.refusal_counts())
+        assert await reader.totals("USD") == SessionTotals(*whole)
+
+    await close_one(mongo_store, "opportunity-0")
+    await rows.update_one({"_id": "opportunity-0"}, {"$set": {"at": NOW, "state": "reserved"}})
+    for index in range(1, 9):
+        for again in (0, 100):
+            await mongo_store.refuse(refusal(again + index, f"reason-{index % 2}", second=index * 40))
+        await close_one(mongo_store, f"opportunity-{index}")
+        await rows.update_one({"_id": f"opportunity-{index}"}, {"$set": {"at": NOW + index * 40 * SECOND}})
+        await assert_totals_are_right()
+        await assert_totals_are_right()
+    await rows.update_one({"_id": "opportunity-0"}, {"$set": {"state": "closed"}})
+    await assert_totals_are_right()
+    await close_one(mongo_store, "opportunity-9")
+    await assert_totals_are_right()
+    totals = await reader.totals("USD")
+    assert (totals.arbitrages, totals.refusals) == ({"closed": 10}, {"reason-0": 8, "reason-1": 8})
+    client.close()
 
 
 async def test_a_dropped_collection_is_a_change_without_a_key(

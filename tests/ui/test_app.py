@@ -52,7 +52,7 @@ def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
     async def serve() -> None:
         await prepare(session)
         async with app.router.lifespan_context(app):
-            await until(lambda: application.dashboard_of(app).hub.snapshot.settings is not None)
+            await until(lambda: application.dashboard_of(app).hub.settings is not None)
             is_up.set()
             await end.wait()
 
@@ -84,7 +84,7 @@ def changed_elsewhere(dashboard: Dashboard, **changes: object) -> Settings:
 
 
 async def until_shown(dashboard: Dashboard, settings: Settings) -> None:
-    await until(lambda: dashboard.hub.snapshot.settings == settings)
+    await until(lambda: dashboard.hub.settings == settings)
 
 
 def enter_key(app: AppTest, dashboard: Dashboard) -> AppTest:

@@ -66,6 +66,19 @@ async def test_without_news_there_is_no_second_pulse_within_a_second(hub: Hub) -
         assert [message["type"] for message in heard(client)] == ["pulse"]
 
 
+async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: Hub) -> None:
+    hub.note_records([record(quote(USD_MARKET, "100", "102"))])
+    hub.pulse()
+    async with hub.client() as client:
+        await started(client)
+        (series, *_) = orjson.loads(hub.snapshot_message())["series"]
+        assert series["points"][1] == [101.0]
+        hub.pulse()
+        (pulse,) = heard(client)
+        assert pulse["points"] == {}, "it was in the snapshot"
+        assert [row["bid"] for row in orjson.loads(hub.snapshot_message())["quotes"]] == ["100"]
+
+
 async def test_a_bad_row_does_not_stop_the_rest(hub: Hub) -> None:
     bad = replace(record(quote(USD_MARKET, "1", "2")), value=b"{")
     hub.note_records([bad, record(quote(USD_MARKET, "3", "5"))])
@@ -120,7 +133,7 @@ async def test_older_settings_change_nothing(hub: Hub) -> None:
     newest = SETTINGS.model_copy(update={"version": 3})
     hub.note_settings(newest)
     hub.note_settings(SETTINGS)
-    assert hub.snapshot.settings == newest
+    assert hub.settings == newest
 
 
 async def test_a_snapshot_has_charts_and_marks(hub: Hub) -> None:
@@ -146,7 +159,7 @@ async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[H
 
 async def test_it_shows_what_stood_in_the_store_before(following: Hub) -> None:
     assert following.board.settings == SETTINGS
-    await until(lambda: {row.exchange for row in following.snapshot.ledger.balances} == {"alpha", "beta"})
+    await until(lambda: {row.exchange for row in following.board.ledger.balances} == {"alpha", "beta"})
     assert not following.board.sources.kafka
 
 
@@ -159,16 +172,16 @@ async def test_a_trade_is_pushed_by_itself_with_its_books(following: Hub, store:
             message = orjson.loads(await client.next() or "{}")
             if message.get("type") == "trade":
                 states.append(message["state"])
-    await until(lambda: following.snapshot.ledger.totals.arbitrages == {"closed": 1})
-    profit = following.snapshot.ledger.totals.profit
+    await until(lambda: following.board.ledger.totals.arbitrages == {"closed": 1})
+    profit = following.board.ledger.totals.profit
     assert (profit.currency, profit.gross, profit.net) == ("USD", Decimal("2.5"), Decimal(1))
 
 
 async def test_feeds_and_settings_arrive_by_themselves(following: Hub, store: MongoTradeStore) -> None:
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3))
     await store.change_settings(SETTINGS.model_copy(update={"min_net_bps": 9.0}), 1, "test")
-    await until(lambda: [feed.quotes for feed in following.snapshot.ledger.feeds] == [3])
-    await until(lambda: following.snapshot.settings is not None and following.snapshot.settings.min_net_bps == 9.0)
+    await until(lambda: [feed.quotes for feed in following.board.ledger.feeds] == [3])
+    await until(lambda: following.settings is not None and following.settings.min_net_bps == 9.0)
 
 
 async def test_other_sessions_are_not_shown(following: Hub, session: Session, store: MongoTradeStore) -> None:
