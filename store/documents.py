@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from market.arbitrages import Arbitrage, Refusal
-from market.clock import MICROSECONDS
+from market.clock import MICROSECONDS, wall_now
 from market.feeds import FeedState
 from market.opportunities import Opportunity
 from market.orders import Fill
@@ -81,7 +81,8 @@ def fill_of(document: Mapping[str, object]) -> Fill:
 
 
 def opportunity_document(opportunity: Opportunity) -> Document:
-    return _document(_OPPORTUNITY, opportunity) | {"_id": opportunity.opportunity_id, "at": opportunity.event_time}
+    own = {"_id": opportunity.opportunity_id, "at": opportunity.event_time, "noted_at": date_of(wall_now())}
+    return _document(_OPPORTUNITY, opportunity) | own
 
 
 def opportunity_of(document: Mapping[str, object]) -> Opportunity:
@@ -92,7 +93,8 @@ def refusal_document(refusal: Refusal) -> Document:
     """`_id`: one document per pair, bot, reason and second."""
     second = str(refusal.refused_at // MICROSECONDS)
     parts = (refusal.base, refusal.buy_exchange, refusal.sell_exchange, refusal.exchange, refusal.reason, second)
-    return _document(_REFUSAL, refusal) | {"_id": "|".join(parts), "at": refusal.refused_at}
+    own = {"_id": "|".join(parts), "at": refusal.refused_at, "noted_at": date_of(wall_now())}
+    return _document(_REFUSAL, refusal) | own
 
 
 def refusal_of(document: Mapping[str, object]) -> Refusal:

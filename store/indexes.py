@@ -18,16 +18,22 @@ from store.documents import (
 
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
+NOTES_SECONDS = 7 * 24 * 3_600
+"""How long opportunities and refusals are kept: they inform, and nothing is decided by them."""
 
 _SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 
+# by the wall clock's date of the note: the events of a replay are old when they are written
+_NOTES = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=NOTES_SECONDS)
+
 INDEXES: dict[str, list[IndexModel]] = {
-    OPPORTUNITIES: [IndexModel([_SESSION, *_NEWEST_FIRST])],
+    OPPORTUNITIES: [IndexModel([_SESSION, *_NEWEST_FIRST]), _NOTES],
     ARBITRAGES: [IndexModel([("state", ASCENDING), *_NEWEST_FIRST]), IndexModel([_SESSION, *_NEWEST_FIRST])],
     REFUSALS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),
+        _NOTES,
     ],
     FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],
     BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],

@@ -122,7 +122,7 @@ class TradeReader:
         return await read_page(self._database, REFUSALS, refusal_of, wanted, cursor, limit)
 
     async def refusal_counts(self) -> dict[str, int]:
-        """Reason → how many, those not stored whole included."""
+        """Reason → how many in the last seven days, those not stored whole included."""
         return await refusal_counts(self._database, self._of_session)
 
     async def opportunity_count(self) -> int:

@@ -9,10 +9,11 @@ import orjson
 import pytest
 
 from market.arbitrages import ProfitAndLoss, Refusal
+from market.clock import wall_now
 from market.feeds import FeedState
 from store.client import connected
 from store.counting import SessionTotals
-from store.documents import ARBITRAGES, REFUSALS, SETTINGS, arbitrage_of
+from store.documents import ARBITRAGES, OPPORTUNITIES, REFUSALS, SETTINGS, arbitrage_of, microseconds_of
 from store.errors import CursorError
 from store.reading import ALL, Change, TradeReader
 from store.trades import MongoTradeStore
@@ -137,6 +138,26 @@ async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_s
         (1, "start", None, FREE),
     ]
     assert history[0].at >= history[1].at > NOW
+
+
+async def test_notes_are_deleted_a_week_after_they_were_written(
+    reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    """By MongoDB itself: it needs a date in each, and the date of an old event would delete it at once."""
+    await mongo_store.save_opportunity(opportunity())
+    await mongo_store.refuse(refusal(1))
+    client = connected(mongodb_uri)
+    for name in (OPPORTUNITIES, REFUSALS):
+        kept = [
+            index
+            for index in (await client[database][name].index_information()).values()
+            if "expireAfterSeconds" in index
+        ]
+        assert [(index["key"], index["expireAfterSeconds"]) for index in kept] == [([("noted_at", 1)], 7 * 86_400)]
+        document = await client[database][name].find_one({})
+        assert document is not None
+        assert abs(microseconds_of(document["noted_at"]) - wall_now()) < 60 * SECOND
+    client.close()
 
 
 async def test_running_totals_are_those_of_a_full_count(
