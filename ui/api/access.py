@@ -15,10 +15,11 @@ CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 class SameHostOnly:
     """Refuses a foreign Host (a name rebound to loopback) and a foreign Origin (another site's page).
 
-    Only browsers send an Origin; programs without one pass.
+    Only browsers send an Origin; programs without one pass. `names` None lets every Host pass, as one who serves
+    beyond loopback is reached by names that only the network knows; the Origin must match all the same.
     """
 
-    def __init__(self, app: ASGIApp, names: frozenset[str] = LOOPBACK_NAMES) -> None:
+    def __init__(self, app: ASGIApp, names: frozenset[str] | None = LOOPBACK_NAMES) -> None:
         self._app = app
         self._names = names
 
@@ -36,12 +37,18 @@ class SameHostOnly:
 
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
         host, origin = headers.get("host", ""), headers.get("origin")
-        if _name_of(f"//{host}") not in self._names:
+        if self._names is not None and _name_of(f"//{host}") not in self._names:
             return "This server answers to its own host name only."
         must_match = scope["type"] == "websocket" or scope["method"] in CHANGING_METHODS
         if must_match and origin is not None and _place_of(origin) != host:
             return "Pages of other origins may not use this server."
         return None
+
+
+def names_of(web_host: str) -> frozenset[str] | None:
+    """The names that a server bound to `web_host` answers to; None for all."""
+    is_loopback = web_host in LOOPBACK_NAMES or web_host.startswith("127.")
+    return LOOPBACK_NAMES | {web_host} if is_loopback else None
 
 
 def _place_of(origin: str) -> str | None:

@@ -1,7 +1,14 @@
 """Other names and other sites get nothing, whichever part they ask for."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import httpx
 import pytest
+
+from tests.ui.samples import session_of
+from ui.api.access import names_of
+from ui.application import build_app
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "evil.example@127.0.0.1", ""])
@@ -30,3 +37,29 @@ async def test_our_own_page_may(api: httpx.AsyncClient, key: str) -> None:
     headers = {"Origin": "http://127.0.0.1:8000", "X-API-Key": key}
     answer = await api.patch("/api/settings", json={"version": 1, "min_net_bps": 9}, headers=headers)
     assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("web_host", "is_served"),
+    [("127.0.0.1", False), ("localhost", False), ("127.0.0.2", False), ("0.0.0.0", True), ("192.0.2.7", True)],
+)
+def test_other_names_are_served_beyond_loopback_alone(web_host: str, is_served: bool) -> None:
+    assert (names_of(web_host) is None) == is_served
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("trading.example:8000", None, 404),
+        ("192.0.2.7:8000", "http://192.0.2.7:8000", 404),
+        ("trading.example:8000", "http://evil.example", 403),
+        ("trading.example:8000", "http://[", 403),
+    ],
+)
+async def test_beyond_loopback_any_name_is_served_to_its_own_pages(
+    tmp_path: Path, host: str, origin: str | None, status: int
+) -> None:
+    app = build_app(replace(session_of(tmp_path), web_host="0.0.0.0"), with_pages=False)
+    headers = {"Host": host} | ({"Origin": origin} if origin else {})
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://any") as client:
+        assert (await client.patch("/api/nothing", headers=headers)).status_code == status
