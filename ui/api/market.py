@@ -54,7 +54,11 @@ async def opportunities(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[OpportunityRow]:
-    """The newest distinct opportunities, at most the last 500 this process saw; older ones: arbitrages, refusals."""
+    """Newest first: the last 500 distinct ones that this process saw since it started, and no more.
+
+    Paging ends there; a restart of the dashboard begins anew from what is still in the stream. What became of older
+    opportunities: `/api/arbitrages` (traded; each holds its opportunity) and `/api/refusals/recent` (not traded).
+    """
     found = page_after(
         snapshot_of(request).opportunities, lambda opportunity: opportunity.opportunity_id, cursor, limit=500
     )
