@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from tests.services import embedded_mongodb, mongod_process, wait_primary
 from tests.store.wishes import balances, open_books, opportunity, wish
 
 DEADLINE_SECONDS = 60
-MANY = settings_of(max_open_arbitrages=1_000)
+SELLERS = tuple(f"seller-{number}" for number in range(2_000))
+FEES = dict.fromkeys(("alpha", "beta", *SELLERS), Decimal("0.001"))
+MANY = settings_of(max_open_arbitrages=1_000).model_copy(update={"enabled_exchanges": tuple(FEES), "taker_fees": FEES})
 
 
 @pytest.fixture
@@ -50,7 +53,8 @@ class Bystanders:
     async def write(self) -> None:
         for index in count():
             of = opportunity(f"opportunity-{index}", sequence=index)
-            of = replace(of, sell=replace(of.sell, exchange=f"seller-{index}"))
+            # a pair may be open once, so each has another seller
+            of = replace(of, sell=replace(of.sell, exchange=SELLERS[index % len(SELLERS)]))
             try:
                 result = await self.store.reserve(wish("buy", "0.001", of, MANY))
             except StoreUnavailableError:

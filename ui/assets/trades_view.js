@@ -33,7 +33,8 @@ export class TradesView {
     const fitting = all.filter((arbitrage) => fits(arbitrage, terms));
     const shown = fitting.slice(0, SHOWN);
     setText(this.empty.firstChild, all.length ? "No trade matches the filter." : "Waiting for the first trade…");
-    setText(this.counter, all.length ? `${shown.length} of ${fitting.length}${terms.length ? " matching" : ""}` : "");
+    // what the page holds is a part of the session's trades, so no total is told here
+    setText(this.counter, all.length ? `newest ${shown.length}${terms.length ? " that match" : ""}` : "");
     this.rows.show(shown, (arbitrage) => arbitrage.arbitrage_id, this.empty);
   }
 }
@@ -53,7 +54,11 @@ function fits(arbitrage, terms) {
 }
 
 function tradeRow(arbitrage) {
-  const legOf = (role) => arbitrage.legs.find((leg) => leg.role === role);
+  const filled = (leg) => leg.mean_price !== null;
+  const first = (side) => arbitrage.legs.find((leg) => leg.role === side);
+  // a leg that was filled by completing it later shows that price
+  const completed = (side) => arbitrage.legs.find((leg) => leg.role === "complete" && leg.side === side && filled(leg));
+  const legOf = (side) => (first(side) && !filled(first(side)) && completed(side)) || first(side);
   const profit = arbitrage.profit;
   const took = tookMicroseconds(arbitrage);
   return element(
@@ -87,8 +92,12 @@ function stateBadge(arbitrage) {
 
 function legText(leg, exchange, symbol) {
   const currency = symbol.split("/")[1];
-  const text = !leg ? "…" : leg.mean_price ? price(leg.mean_price, currency) : words(leg.state).toLowerCase();
+  const text = !leg ? "…" : leg.mean_price ? price(leg.mean_price, currency) : unfilledWord(leg);
   return element("span", {}, exchangeName(exchange), " ", element("small", {}, text));
+}
+
+function unfilledWord(leg) {
+  return leg.state === "done" ? "not filled" : words(leg.state).toLowerCase();
 }
 
 function profitTitle(profit) {
