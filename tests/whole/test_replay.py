@@ -50,7 +50,7 @@ def test_a_recording_of_our_own_is_traded_where_its_prices_cross(tmp_path: Path)
     report = replayed(home, str(spot), str(usdm), "--speed", "1", seconds=240)
     assert report["quotes_by_exchange"] == {"binance": 600, "binanceusdm": 600}
     assert report["opportunities"] >= 100
-    assert report["trades_by_end"].get("closed", 0) >= 1
+    assert report["arbitrages_by_end"].get("closed", 0) >= 1
 
 
 @pytest.mark.skipif(not HFTBACKTEST.exists(), reason="the recorded Binance feeds are not beside this checkout")
@@ -61,7 +61,7 @@ def test_the_binance_recording(tmp_path: Path, fee_bps: str, speed: str, opportu
     report = replayed(new_home(tmp_path / "home"), *files, "--fee-bps", fee_bps, "--speed", speed, seconds=500)
     assert report["quotes_in"] == 113_265
     assert report["opportunities"] == opportunities
-    assert (report["trades_by_end"].get("closed", 0) > 0) is (opportunities > 0)
+    assert (report["arbitrages_by_end"].get("closed", 0) > 0) is (opportunities > 0)
 
 
 @pytest.mark.skipif(not LEAN.exists(), reason="the recorded minute quotes are not beside this checkout")
@@ -70,4 +70,4 @@ def test_the_minute_quotes_with_real_fx(tmp_path: Path) -> None:
     files += [str(path) for path in sorted((LEAN / "fxcm" / "eurusd").glob("*_quote.zip"))]
     report = replayed(new_home(tmp_path / "home"), *files, seconds=500)
     assert report["opportunities"] == 809
-    assert report["trades_by_end"].get("closed", 0) > 0
+    assert report["arbitrages_by_end"].get("closed", 0) > 0
