@@ -5,11 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from backtest.recordings import Recording
-from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.money import text_of, total
-
-PARTS = ("gross", "slippage", "fees", "fx", "unwinding", "net")
-"""Fields of ProfitAndLoss, in the order in which they are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def _ends(arbitrages: tuple[Arbitrage, ...]) -> dict[str, int]:
 
 def _profit(outcome: ReplayOutcome) -> list[tuple[str, Decimal]]:
     profits = [arbitrage.profit for arbitrage in outcome.arbitrages if arbitrage.profit is not None]
-    return [(name, total(_part(profit, name) for profit in profits)) for name in PARTS]
+    return [(name, total(_part(profit, name) for profit in profits)) for name in PROFIT_PARTS]
 
 
 def _part(profit: ProfitAndLoss, name: str) -> Decimal:

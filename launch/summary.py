@@ -4,14 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.markets import Market
 from market.money import ZERO, text_of, total
 from market.orders import Fill
 
 Balances = Mapping[str, Mapping[str, Decimal]]
-
-PARTS = ("gross", "slippage", "fees", "fx", "unwinding", "net")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ def latencies_of(arbitrages: Iterable[Arbitrage], opportunity: Sequence[float], 
 def profit_row(arbitrages: Iterable[Arbitrage], currency: str) -> dict[str, str]:
     """The sum of each part over all arbitrages that have a profit."""
     profits = [arbitrage.profit for arbitrage in arbitrages if arbitrage.profit is not None]
-    return {"currency": currency} | {part: text_of(_sum(profits, part)) for part in PARTS}
+    return {"currency": currency} | {part: text_of(_sum(profits, part)) for part in PROFIT_PARTS}
 
 
 def fill_row(fill: Fill) -> dict[str, str | int]:

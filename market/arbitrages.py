@@ -78,6 +78,10 @@ class ProfitAndLoss:
     net: Decimal
 
 
+PROFIT_PARTS = ("gross", "slippage", "fees", "fx", "unwinding", "net")
+"""Fields of ProfitAndLoss, in the order in which they are reported."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arbitrage:
     """Both legs, then any that complete or reverse a single one. Its id is the opportunity's.

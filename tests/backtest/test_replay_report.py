@@ -7,8 +7,8 @@ import pytest
 
 from backtest.profiles import LEAN_BTC
 from backtest.recordings import Recording, load_recording
-from backtest.replay_report import PARTS, ReplayOutcome, report_json, report_lines
-from market.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss
+from backtest.replay_report import ReplayOutcome, report_json, report_lines
+from market.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss
 from tests.backtest.recorded import write_bars
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, fill_of, levels, opportunity_of, order_leg
 
@@ -85,7 +85,7 @@ def test_json_has_the_same_and_survives_json(recording: Recording) -> None:
 def test_the_parts_of_the_profit_sum_to_its_net(recording: Recording) -> None:
     profit = report_json(recording, outcome())["profit"]
     assert isinstance(profit, dict)
-    assert sum(Decimal(profit[name]) for name in PARTS if name != "net") == Decimal(profit["net"])
+    assert sum(Decimal(profit[name]) for name in PROFIT_PARTS if name != "net") == Decimal(profit["net"])
 
 
 def test_a_replay_without_anything_to_tell_has_no_empty_brackets(recording: Recording) -> None:

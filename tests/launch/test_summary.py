@@ -1,5 +1,6 @@
 """The balance check and the percentiles of a session's summary."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -7,22 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from launch.summary import balance_differences, percentiles
-from market.markets import Market
 from market.money import Amount, Price
 from market.orders import Fill, Side
+from tests.market.samples import USD_MARKET
 
-MARKET = Market(
-    exchange="kraken",
-    region="us",
-    symbol="BTC/USD",
-    base="BTC",
-    quote_currency="USD",
-    tick_size=Decimal("0.1"),
-    lot_step=Decimal("0.00000001"),
-    minimum_amount=Decimal("0.0001"),
-    minimum_notional=Decimal(1),
-    fee_side="quote",
-)
+MARKET = replace(USD_MARKET, exchange="kraken")
 AMOUNTS = st.decimals("0.00000001", "100", places=8)
 
 
