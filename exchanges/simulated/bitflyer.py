@@ -11,6 +11,7 @@ from exchanges.simulated.customer import charged_fee, executed_cost
 from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
     Change,
+    MarketStep,
     count_field,
     decimal_field,
     guarded,
@@ -29,6 +30,7 @@ from market.clock import MICROSECONDS
 from market.orders import Side
 
 NAME = "bitflyer"
+_SNAPSHOT_BEATS = 5
 _STATES = {"open": "ACTIVE", "done": "COMPLETED", "cancelled": "CANCELED"}
 
 
@@ -59,6 +61,7 @@ class BitflyerGateway:
     def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
         self.exchange = exchange
         self.subscribers = Subscribers()
+        self._beats = 0
         self._credentials = credentials
         self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
 
@@ -81,11 +84,13 @@ class BitflyerGateway:
         )
         return application
 
-    def publish(self, symbol: str, changes: list[Change]) -> None:
-        listing = self.exchange.listings[symbol]
+    def publish(self, step: MarketStep) -> None:
+        if not step.changes:
+            return
+        listing = self.exchange.listings[step.symbol]
         channel = f"lightning_board_{listing.market_id}"
         if self.subscribers.has(channel):
-            self.subscribers.broadcast(channel, _channel_message(channel, self._message(listing, changes)))
+            self.subscribers.broadcast(channel, _channel_message(channel, self._message(listing, step.changes)))
 
     # -- public
 
@@ -126,7 +131,7 @@ class BitflyerGateway:
 
     async def _commission(self, request: web.Request) -> web.Response:
         listing = self._listing(text_field(request.query, "product_code"))
-        return json_reply({"commission_rate": float(listing.fee_rate)})
+        return json_reply({"commission_rate": float(listing.taker_rate)})
 
     async def _child_orders(self, request: web.Request) -> web.Response:
         query = request.query
@@ -240,8 +245,11 @@ class BitflyerGateway:
         if channel.startswith("lightning_board_snapshot_"):
             connection.send(_channel_message(channel, self._whole_board(self._by_id[product])))
 
-    def publish_snapshots(self) -> None:
+    def beat(self) -> None:
         """Lightstream repeats the whole board from time to time."""
+        self._beats += 1
+        if self._beats % _SNAPSHOT_BEATS:
+            return
         for listing in self._by_id.values():
             channel = f"lightning_board_snapshot_{listing.market_id}"
             if self.subscribers.has(channel):

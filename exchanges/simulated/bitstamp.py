@@ -16,7 +16,7 @@ from exchanges.simulated.bitstamp_rows import (
 )
 from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
-    Change,
+    MarketStep,
     best_texts,
     count_field,
     decimal_field,
@@ -90,15 +90,20 @@ class BitstampGateway:
         )
         return application
 
-    def publish(self, symbol: str, changes: list[Change]) -> None:
-        listing = self.exchange.listings[symbol]
+    def publish(self, step: MarketStep) -> None:
+        if not step.changes:
+            return
+        listing = self.exchange.listings[step.symbol]
         self._micro = max(self._micro + 1, self.exchange.clock.now())
         sides: dict[Side, list[list[str]]] = {"buy": [], "sell": []}
-        for side, ticks, lots in changes:
+        for side, ticks, lots in step.changes:
             sides[side].append([listing.price_text(ticks), listing.amount_text(lots)])
         channel = f"diff_order_book_{listing.market_id}"
         data = {**self._stamps(), "bids": sides["buy"], "asks": sides["sell"]}
         self.subscribers.broadcast(channel, {"event": "data", "channel": channel, "data": data})
+
+    def beat(self) -> None:
+        """Nothing to say."""
 
     def _stamps(self) -> dict[str, str]:
         return {"timestamp": str(self._micro // MICROSECONDS), "microtimestamp": str(self._micro)}
@@ -182,7 +187,7 @@ class BitstampGateway:
     async def _fees(self, _request: web.Request) -> web.Response:
         rows = []
         for listing in self._by_id.values():
-            percent = format(listing.fee_rate * 100, "f")
+            percent = format(listing.taker_rate * 100, "f")
             fees = {"maker": percent, "taker": percent}
             rows.append({"market": listing.market_id, "currency_pair": listing.market_id, "fees": fees})
         return json_reply(rows)

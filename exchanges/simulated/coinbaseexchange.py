@@ -9,7 +9,7 @@ from exchanges.credentials import Credentials
 from exchanges.simulated.coinbaseexchange_rows import fill_row, order_row, product_row, status_of
 from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
-    Change,
+    MarketStep,
     best_texts,
     count_field,
     decimal_field,
@@ -84,15 +84,22 @@ class CoinbaseExchangeGateway:
         )
         return application
 
-    def publish(self, symbol: str, changes: list[Change]) -> None:
-        listing = self.exchange.listings[symbol]
+    def publish(self, step: MarketStep) -> None:
+        if not step.changes:
+            return
+        listing = self.exchange.listings[step.symbol]
         message = {
             "type": "l2update",
             "product_id": listing.market_id,
             "time": iso_text(self.exchange.clock.now()),
-            "changes": [[side, listing.price_text(ticks), listing.amount_text(lots)] for side, ticks, lots in changes],
+            "changes": [
+                [side, listing.price_text(ticks), listing.amount_text(lots)] for side, ticks, lots in step.changes
+            ],
         }
         self.subscribers.broadcast(f"level2:{listing.market_id}", message)
+
+    def beat(self) -> None:
+        """Nothing to say."""
 
     # -- public
 
@@ -156,8 +163,9 @@ class CoinbaseExchangeGateway:
         return json_reply(rows)
 
     async def _fees(self, _request: web.Request) -> web.Response:
-        rate = str(next(iter(self._by_id.values())).fee_rate)
-        return json_reply({"maker_fee_rate": rate, "taker_fee_rate": rate, "usd_volume": None})
+        tier = self.exchange.tier
+        volume = str(self.exchange.volume_30d)
+        return json_reply({"maker_fee_rate": str(tier.maker), "taker_fee_rate": str(tier.taker), "usd_volume": volume})
 
     async def _fills(self, request: web.Request) -> web.Response:
         order_id, product = request.query.get("order_id"), request.query.get("product_id")

@@ -9,7 +9,17 @@ from exchanges.simulated.customer import Customer, movements
 from exchanges.simulated.engine import Book, BookOrder, Match
 from exchanges.simulated.journal import Entry
 from exchanges.simulated.listings import Listing
-from exchanges.simulated.records import CustomerFill, CustomerOrder, Liquidity, OrderRequest, RequestRefusedError
+from exchanges.simulated.records import (
+    CustomerEvent,
+    CustomerFill,
+    CustomerOrder,
+    Liquidity,
+    OrderRequest,
+    PublicTrade,
+    RequestRefusedError,
+)
+from exchanges.simulated.tape import Tape
+from exchanges.simulated.tiers import assumed_volume, tier_at
 from market.clock import Clock
 from market.money import ZERO
 from market.orders import Side
@@ -22,6 +32,8 @@ FEES = "fees"
 # Beyond any price that the books can hold, so that a market order crosses all of it.
 _ANY_PRICE = 10**15
 _LARGEST_NUMBER = Decimal(10**9)
+_NUMBER_MICROSECONDS = 100_000
+"""Numbers start as if ten had been given out in each second so far: more than an exchange gives out while it runs."""
 
 
 class EntryLog(Protocol):
@@ -59,12 +71,23 @@ class SimulatedExchange:
         self.books = {symbol: Book() for symbol in self.listings}
         self.customer = Customer(self.listings)
         self.clock = clock
+        self.tape = Tape(self.listings)
+        self.volume_30d = assumed_volume(name)
+        self.tier = tier_at(name, self.volume_30d)
         self._names = names
         self._journal = journal
         self._house: dict[tuple[str, str], Decimal] = {}
         self._maker_orders: dict[str, dict[tuple[Side, int], BookOrder]] = {symbol: {} for symbol in self.listings}
-        self._numbers = 0
+        self._house_orders = 0
+        self._listeners: list[Callable[[CustomerEvent], None]] = []
+        self._events: list[CustomerEvent] = []
+        # public trades are not journalled: their numbers must not come again after a restart
+        self._numbers = clock.now() // _NUMBER_MICROSECONDS
         self._recover(opening)
+
+    def listen(self, listener: Callable[[CustomerEvent], None]) -> None:
+        """Call `listener` at each step of the test account's orders, in order, once the step is journalled."""
+        self._listeners.append(listener)
 
     def place(self, request: OrderRequest) -> CustomerOrder:
         """Match, book and journal the customer's order. Raises RequestRefusedError: then there is no order."""
@@ -77,6 +100,7 @@ class SimulatedExchange:
         self._check_funds(listing, request.side, ticks, lots)
         order = self._numbered(request)
         self.customer.keep(order)
+        self._events.append(CustomerEvent("opened", order))
         book_order = BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
         book = self.books[order.symbol]
         fills = self._settle(listing, book_order, book.submit(book_order, rests=not order.immediate))
@@ -84,7 +108,8 @@ class SimulatedExchange:
         if order.state == "open" and not book.rests(order.order_id):
             order = replace(order, state="cancelled", ended_at=order.placed_at)
             self.customer.keep(order)
-        self._journal.write(Entry(orders=(order,), fills=tuple(fills)))
+            self._events.append(CustomerEvent("ended", order))
+        self._keep(Entry(orders=(order,), fills=tuple(fills)))
         return order
 
     def cancel(self, order_id: str) -> CustomerOrder:
@@ -95,7 +120,8 @@ class SimulatedExchange:
         self.books[order.symbol].cancel(order_id)
         order = replace(order, state="cancelled", ended_at=self.clock.now())
         self.customer.keep(order)
-        self._journal.write(Entry(orders=(order,)))
+        self._events.append(CustomerEvent("ended", order))
+        self._keep(Entry(orders=(order,)))
         return order
 
     def quote(self, symbol: str, bids: Iterable[tuple[int, int]], asks: Iterable[tuple[int, int]]) -> None:
@@ -194,52 +220,71 @@ class SimulatedExchange:
         return worst
 
     def _submit_house(self, symbol: str, order: BookOrder, rests: bool) -> BookOrder:
-        self._numbers += 1
-        order.order_id = f"{order.owner}-{self._numbers}"
+        self._house_orders += 1
+        order.order_id = f"{order.owner}-{self._house_orders}"
         fills = self._settle(self.listings[symbol], order, self.books[symbol].submit(order, rests))
         if fills:
             changed = dict.fromkeys(fill.order_id for fill in fills)
             orders = tuple(self.customer.order(order_id) for order_id in changed)
-            self._journal.write(Entry(orders=orders, fills=tuple(fills)))
+            self._keep(Entry(orders=orders, fills=tuple(fills)))
         return order
+
+    def _keep(self, entry: Entry) -> None:
+        """Journal a step, then tell of it."""
+        self._journal.write(entry)
+        events, self._events = self._events, []
+        for event in events:
+            for listener in self._listeners:
+                listener(event)
 
     def _settle(self, listing: Listing, taker: BookOrder, matches: list[Match]) -> list[CustomerFill]:
         """Move money and amounts between both sides of each match; the customer's fills among them."""
         fills = []
         for match in matches:
-            sides: tuple[tuple[BookOrder, Liquidity], ...] = ((taker, "taker"), (match.maker, "maker"))
-            for order, liquidity in sides:
-                fill = self._fill(listing, order, match, liquidity)
+            trade = self._traded(listing, taker, match)
+            for order in (taker, match.maker):
+                fill = self._fill(listing, order, match, trade)
                 if order.owner == CUSTOMER:
-                    self.customer.book(fill)
-                    self.customer.advance(fill)
-                    self._earn(FEES, fill.fee_currency, fill.fee)
+                    self._book(fill)
                     fills.append(fill)
                 else:
                     for currency, change in movements(fill, listing):
                         self._earn(order.owner, currency, change)
         return fills
 
-    def _fill(self, listing: Listing, order: BookOrder, match: Match, liquidity: Liquidity) -> CustomerFill:
-        cost, now = listing.cost(match.ticks, match.lots), self.clock.now()
-        number, fill_id, fee = 0, "", ZERO
-        if order.owner == CUSTOMER:
-            self._numbers += 1
-            number, fill_id = self._numbers, self._names.fill(self._numbers, now)
-            fee = listing.fee(cost, match.lots)
+    def _traded(self, listing: Listing, taker: BookOrder, match: Match) -> PublicTrade:
+        self._numbers += 1
+        price, amount = listing.price(match.ticks), listing.amount(match.lots)
+        trade = PublicTrade(self._numbers, listing.market.symbol, taker.side, price, amount, self.clock.now())
+        self.tape.write(trade)
+        return trade
+
+    def _book(self, fill: CustomerFill) -> None:
+        self.customer.book(fill)
+        order = self.customer.advance(fill)
+        self._earn(FEES, fill.fee_currency, fill.fee)
+        self._events.append(CustomerEvent("filled", order, fill))
+        if order.state == "done":
+            self._events.append(CustomerEvent("ended", order))
+
+    def _fill(self, listing: Listing, order: BookOrder, match: Match, trade: PublicTrade) -> CustomerFill:
+        """One side of a match; of the customer's the fee is taken. It has the number of the trade that all see."""
+        cost = listing.cost(match.ticks, match.lots)
+        liquidity: Liquidity = "maker" if order is match.maker else "taker"
+        is_customers = order.owner == CUSTOMER
         return CustomerFill(
-            fill_id=fill_id,
-            number=number,
+            fill_id=self._names.fill(trade.number, trade.traded_at) if is_customers else "",
+            number=trade.number,
             order_id=order.order_id,
             symbol=listing.market.symbol,
             side=order.side,
-            price=listing.price(match.ticks),
-            amount=listing.amount(match.lots),
+            price=trade.price,
+            amount=trade.amount,
             cost=cost,
-            fee=fee,
+            fee=listing.fee(cost, match.lots, liquidity) if is_customers else ZERO,
             fee_currency=listing.fee_currency,
             liquidity=liquidity,
-            filled_at=now,
+            filled_at=trade.traded_at,
         )
 
     def _earn(self, owner: str, currency: str, change: Decimal) -> None:

@@ -1,6 +1,7 @@
 """What the wire adapters of all simulated exchanges share: the port, request parsing, the guard, times as text."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Protocol
@@ -12,7 +13,7 @@ from aiohttp.typedefs import Handler
 from exchanges.simulated.engine import Book
 from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.listings import Listing
-from exchanges.simulated.records import Reason, RequestRefusedError
+from exchanges.simulated.records import PublicTrade, Reason, RequestRefusedError
 from exchanges.simulated.signatures import SignedRequest
 from exchanges.simulated.subscribers import Subscribers
 from market.money import decimal_of
@@ -20,6 +21,15 @@ from market.orders import Side
 
 Change = tuple[Side, int, int]
 """(side, ticks, lots): a level as it stands after a step; lots 0 where it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarketStep:
+    """What happened on one market since the last step: levels that changed, and trades, oldest first."""
+
+    symbol: str
+    changes: list[Change]
+    trades: list[PublicTrade]
 
 
 BOOK_SIDES: tuple[tuple[str, Side], ...] = (("bids", "buy"), ("asks", "sell"))
@@ -34,8 +44,12 @@ class Gateway(Protocol):
 
     def application(self) -> web.Application: ...
 
-    def publish(self, symbol: str, changes: list[Change]) -> None:
-        """Tell WebSocket readers of one market's step, in one message."""
+    def publish(self, step: MarketStep) -> None:
+        """Tell WebSocket readers of one market's step, its book in one message."""
+        ...
+
+    def beat(self) -> None:
+        """Called about once a second: heartbeats, and what is repeated from time to time."""
         ...
 
 

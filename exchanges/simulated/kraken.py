@@ -9,7 +9,7 @@ from aiohttp import web
 from exchanges.credentials import Credentials
 from exchanges.simulated.exchange import Names, SimulatedExchange
 from exchanges.simulated.gateway import (
-    Change,
+    MarketStep,
     best_texts,
     count_field,
     decimal_field,
@@ -102,9 +102,12 @@ class KrakenGateway:
         )
         return application
 
-    def publish(self, symbol: str, changes: list[Change]) -> None:
-        if changes:
-            self._stream.publish(symbol)
+    def publish(self, step: MarketStep) -> None:
+        if step.changes:
+            self._stream.publish(step.symbol)
+
+    def beat(self) -> None:
+        """Nothing to say."""
 
     # -- public
 
@@ -208,7 +211,7 @@ class KrakenGateway:
 
     async def _trade_volume(self, request: web.Request) -> web.Response:
         listing = self._listing((await _form(request)).get("pair", ""))
-        percent = format(listing.fee_rate * 100, "f")
+        percent = format(listing.taker_rate * 100, "f")
         fees = {listing.market_id: {"fee": percent, "minfee": percent, "maxfee": percent}}
         return _result({"currency": "ZUSD", "volume": "0.0000", "fees": fees, "fees_maker": fees})
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from exchanges.simulated.customer import charged_fee, executed_cost
 from exchanges.simulated.listings import Listing, fixed_text
 from exchanges.simulated.records import CustomerFill, CustomerOrder
+from exchanges.simulated.tiers import tiers_of
 from market.clock import MICROSECONDS
 
 ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY"}
@@ -44,8 +45,8 @@ def asset_rows() -> dict[str, object]:
 
 def pair_row(listing: Listing) -> dict[str, object]:
     market = listing.market
+    tiers = tiers_of(market.exchange)
     base, quote = (_ALTNAMES.get(name, name) for name in (market.base, market.quote_currency))
-    percent = float(listing.fee_rate * 100)
     return {
         "altname": f"{base}{quote}",
         "wsname": f"{base}/{quote}",
@@ -60,8 +61,8 @@ def pair_row(listing: Listing) -> dict[str, object]:
         "lot_multiplier": 1,
         "leverage_buy": [],
         "leverage_sell": [],
-        "fees": [[0, percent]],
-        "fees_maker": [[0, percent]],
+        "fees": [[int(tier.volume), float(tier.taker * 100)] for tier in tiers],
+        "fees_maker": [[int(tier.volume), float(tier.maker * 100)] for tier in tiers],
         "fee_volume_currency": "ZUSD",
         "ordermin": format(market.minimum_amount, "f"),
         "costmin": format(market.minimum_notional, "f"),

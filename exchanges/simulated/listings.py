@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 
-from exchanges.markets import paper_markets, taker_fees
+from exchanges.markets import paper_markets
+from exchanges.simulated.records import Liquidity
+from exchanges.simulated.tiers import assumed_volume, tier_at
 from market.markets import Market
 from market.money import ceil_to_step, floor_to_step
 from market.orders import Side
@@ -14,13 +16,14 @@ class Listing:
     """One market of a simulated exchange; prices in whole ticks, amounts in whole lots.
 
     Cost and fee of each fill are cut off (never rounded up) at `cost_step` and `fee_step`, so that a hold for the
-    limit price and its fee always suffices. Makers pay the same rate as takers.
+    limit price and its fee always suffices. A hold is for the dearer of both rates.
     """
 
     market: Market
     market_id: str
     """The exchange's own name of it."""
-    fee_rate: Decimal
+    maker_rate: Decimal
+    taker_rate: Decimal
     cost_step: Decimal
     fee_step: Decimal
     start_price: float
@@ -55,21 +58,26 @@ class Listing:
         """Quote currency that changes hands."""
         return floor_to_step(self.price(ticks) * self.amount(lots), self.cost_step)
 
-    def fee(self, cost: Decimal, lots: int) -> Decimal:
+    @property
+    def dearer_rate(self) -> Decimal:
+        return max(self.maker_rate, self.taker_rate)
+
+    def fee(self, cost: Decimal, lots: int, liquidity: Liquidity) -> Decimal:
         """In `fee_currency`."""
         charged = self.amount(lots) if self.market.fee_side == "base" else cost
-        return floor_to_step(charged * self.fee_rate, self.fee_step)
+        rate = self.taker_rate if liquidity == "taker" else self.maker_rate
+        return floor_to_step(charged * rate, self.fee_step)
 
     def hold(self, side: Side, ticks: int, lots: int) -> tuple[str, Decimal]:
         """Currency and amount that cover the order whole, fees included."""
-        quote_rate = self.fee_rate if self.market.fee_side == "quote" else Decimal(0)
+        quote_rate = self.dearer_rate if self.market.fee_side == "quote" else Decimal(0)
         if side == "buy":
             whole = self.price(ticks) * self.amount(lots) * (1 + quote_rate)
             step = min(self.cost_step, self.fee_step) if quote_rate else self.cost_step
             return self.market.quote_currency, ceil_to_step(whole, step)
         base_fee = Decimal(0)
         if self.market.fee_side == "base":
-            base_fee = ceil_to_step(self.amount(lots) * self.fee_rate, self.fee_step)
+            base_fee = ceil_to_step(self.amount(lots) * self.dearer_rate, self.fee_step)
         return self.market.base, self.amount(lots) + base_fee
 
 
@@ -110,6 +118,7 @@ _MARKET_IDS = {
 def listings_of(exchange: str) -> tuple[Listing, ...]:
     """Raises KeyError where no such exchange is simulated."""
     listed = []
+    tier = tier_at(exchange, assumed_volume(exchange))
     for market in paper_markets():
         if market.exchange == exchange:
             market_id, cost_step, fee_step, start_price = _MARKET_IDS[(exchange, market.symbol)]
@@ -117,7 +126,8 @@ def listings_of(exchange: str) -> tuple[Listing, ...]:
                 Listing(
                     market=market,
                     market_id=market_id,
-                    fee_rate=taker_fees()[exchange],
+                    maker_rate=tier.maker,
+                    taker_rate=tier.taker,
                     cost_step=Decimal(cost_step),
                     fee_step=Decimal(fee_step),
                     start_price=start_price,

@@ -89,3 +89,24 @@ class CustomerFill:
     fee_currency: str
     liquidity: Liquidity
     filled_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTrade:
+    """A match as everybody sees it; `number` grows over the exchange's life, `side` is the taker's."""
+
+    number: int
+    symbol: str
+    side: Side
+    price: Decimal
+    amount: Decimal
+    traded_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerEvent:
+    """One step of one order of the test account; `order` as it stands after it, `fill` where the step is one."""
+
+    kind: Literal["opened", "filled", "ended"]
+    order: CustomerOrder
+    fill: CustomerFill | None = None

@@ -15,7 +15,7 @@ from exchanges.credentials import Credentials
 from exchanges.simulated import bitflyer, bitstamp, coinbaseexchange, kraken
 from exchanges.simulated.credentials import ensure_credentials
 from exchanges.simulated.exchange import Names, SimulatedExchange
-from exchanges.simulated.gateway import Gateway
+from exchanges.simulated.gateway import Gateway, MarketStep
 from exchanges.simulated.journal import Journal
 from exchanges.simulated.ladders import Ladder
 from exchanges.simulated.listings import listings_of, opening_balances
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 STEP_SECONDS = 0.038
 """Between two steps of one exchange's books."""
 _FX_EVERY = 10
-_SNAPSHOT_EVERY = 130
+_BEAT_EVERY = 26
 
 _GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], Names]] = {
     coinbaseexchange.NAME: (coinbaseexchange.CoinbaseExchangeGateway, coinbaseexchange.NAMES),
@@ -89,12 +89,13 @@ class SimulatedExchanges:
             taker = ladder.taker(STEP_SECONDS)
             if taker is not None:
                 gateway.exchange.take(symbol, *taker)
-            changes = gateway.exchange.books[symbol].drain_changes()
-            if changes:
-                gateway.publish(symbol, changes)
+            exchange = gateway.exchange
+            market_step = MarketStep(symbol, exchange.books[symbol].drain_changes(), exchange.tape.drain(symbol))
+            if market_step.changes or market_step.trades:
+                gateway.publish(market_step)
         turn.count += 1
-        if isinstance(gateway, bitflyer.BitflyerGateway) and turn.count % _SNAPSHOT_EVERY == 0:
-            gateway.publish_snapshots()
+        if turn.count % _BEAT_EVERY == 0:
+            gateway.beat()
 
     def application(self) -> web.Application:
         application = web.Application()

@@ -19,5 +19,5 @@ def test_every_market_is_listed_at_its_own_fee() -> None:
     for exchange, rate in taker_fees().items():
         listings = listings_of(exchange)
         assert [row.market for row in listings] == [row for row in paper_markets() if row.exchange == exchange]
-        assert {row.fee_rate for row in listings} == {rate}
+        assert {row.taker_rate for row in listings} == {rate}
         assert {listings[0].market.base, listings[0].market.quote_currency} <= set(opening_balances(exchange))
