@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import ccxt.async_support
 import ccxt.pro
 
+from exchanges.addresses import simulated_addresses
 from exchanges.credentials import Credentials, environment_credentials, load_credentials
 from exchanges.errors import AccountRefusedError
 
@@ -58,7 +59,7 @@ def make_exchange(config: ExchangeConfig, environment: Mapping[str, str] | None 
     client.logger.setLevel(logging.WARNING)
     client.streaming = {**client.streaming, "keepAlive": _KEEP_ALIVE_MS}
     if config.mode == "simulated":
-        client.urls["api"] = _simulated_addresses(config)
+        client.urls["api"] = simulated_addresses(config.exchange, config.base_url or "")
         client.hostname = urlsplit(config.base_url or "").netloc
         _insist(client, lambda url: urlsplit(url).hostname in _LOOPBACK, "is not on loopback")
         return client
@@ -83,23 +84,6 @@ def _settings(config: ExchangeConfig) -> dict[str, object]:
     if keys is not None:
         settings |= {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
     return settings
-
-
-def _simulated_addresses(config: ExchangeConfig) -> dict[str, object]:
-    base = config.base_url or ""
-    socket = "ws" + base.removeprefix("http") + "/ws"
-    if config.exchange == "coinbaseexchange":
-        return {"public": base, "private": base, "ws": socket}
-    if config.exchange == "bitstamp":
-        return {"public": f"{base}/api", "private": f"{base}/api", "ws": socket}
-    if config.exchange == "bitflyer":
-        return {"rest": base}
-    if config.exchange == "kraken":
-        # ccxt tells the protocol's version by the address.
-        sockets = dict.fromkeys(("public", "private", "beta", "beta-private"), socket)
-        sockets |= dict.fromkeys(("publicV2", "privateV2"), f"{socket}/v2")
-        return {"public": base, "private": base, "zendesk": base, "ws": sockets}
-    raise AccountRefusedError(f"there is no simulated {config.exchange}")
 
 
 def _insist(client: Any, is_right: Any, fault: str) -> None:
