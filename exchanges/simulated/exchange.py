@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
 
+from exchanges.simulated.admission import ANY_PRICE, check_client_id, check_size, funds_needed, units_of
 from exchanges.simulated.customer import Customer, movements
 from exchanges.simulated.engine import Book, BookOrder, Match
 from exchanges.simulated.journal import Entry
@@ -29,9 +30,6 @@ MAKER = "maker"
 CROWD = "crowd"
 FEES = "fees"
 
-# Beyond any price that the books can hold, so that a market order crosses all of it.
-_ANY_PRICE = 10**15
-_LARGEST_NUMBER = Decimal(10**9)
 _NUMBER_MICROSECONDS = 100_000
 """Numbers start as if ten had been given out in each second so far: more than an exchange gives out while it runs."""
 
@@ -94,9 +92,10 @@ class SimulatedExchange:
         listing = self.listings.get(request.symbol)
         if listing is None:
             raise RequestRefusedError("unknown_market", request.symbol)
-        self._check_size(listing, request)
-        self._check_client_id(request.client_order_id)
-        ticks, lots = self._units(listing, request)
+        check_size(listing, request)
+        used = self.customer.orders_by_client_id(request.client_order_id or "")
+        check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
+        ticks, lots = units_of(listing, request)
         self._check_funds(listing, request.side, ticks, lots)
         order = self._numbered(request)
         self.customer.keep(order)
@@ -139,7 +138,7 @@ class SimulatedExchange:
 
     def take(self, symbol: str, side: Side, lots: int) -> None:
         """A market order of somebody else."""
-        ticks = _ANY_PRICE if side == "buy" else 0
+        ticks = ANY_PRICE if side == "buy" else 0
         self._submit_house(symbol, BookOrder("", CROWD, side, ticks, lots), rests=False)
 
     def everybodys(self, currency: str) -> Decimal:
@@ -180,44 +179,10 @@ class SimulatedExchange:
             placed_at=now,
         )
 
-    def _check_size(self, listing: Listing, request: OrderRequest) -> None:
-        market, amount, price = listing.market, request.amount, request.price
-        if not 0 < amount <= _LARGEST_NUMBER:
-            raise RequestRefusedError("amount_invalid", str(amount))
-        if price is not None and not 0 < price <= _LARGEST_NUMBER:
-            raise RequestRefusedError("price_invalid", str(price))
-        if amount < market.minimum_amount:
-            raise RequestRefusedError("amount_too_small", str(market.minimum_amount))
-        if amount % market.lot_step or (price is not None and price % market.tick_size):
-            raise RequestRefusedError("too_precise", f"{amount} at {price}")
-        if price is not None and price * amount < market.minimum_notional:
-            raise RequestRefusedError("amount_too_small", str(market.minimum_notional))
-
-    def _check_client_id(self, client_order_id: str | None) -> None:
-        used = self.customer.orders_by_client_id(client_order_id) if client_order_id else []
-        if any(not self._names.client_ids_reusable or order.state == "open" for order in used):
-            raise RequestRefusedError("client_id_used", client_order_id or "")
-
-    def _units(self, listing: Listing, request: OrderRequest) -> tuple[int, int]:
-        if request.price is not None:
-            return listing.ticks(request.price), listing.lots(request.amount)
-        return (_ANY_PRICE if request.side == "buy" else 0), listing.lots(request.amount)
-
     def _check_funds(self, listing: Listing, side: Side, ticks: int, lots: int) -> None:
-        if ticks == _ANY_PRICE:
-            ticks = self._worst_ask(listing, lots)
-        currency, needed = listing.hold(side, ticks, lots)
+        currency, needed = funds_needed(listing, side, ticks, lots, self.books[listing.market.symbol])
         if self.customer.available(currency) < needed:
             raise RequestRefusedError("insufficient_funds", currency)
-
-    def _worst_ask(self, listing: Listing, lots: int) -> int:
-        worst = 0
-        for ticks, level_lots in self.books[listing.market.symbol].levels("sell", 1_000):
-            worst = ticks
-            lots -= level_lots
-            if lots <= 0:
-                break
-        return worst
 
     def _submit_house(self, symbol: str, order: BookOrder, rests: bool) -> BookOrder:
         self._house_orders += 1
