@@ -1,10 +1,8 @@
 """The contract of the store, on both adapters."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import TypeVar
 
 import pytest
 
@@ -13,7 +11,7 @@ from market.clock import MICROSECONDS, SystemClock
 from market.execution import advancing
 from market.feeds import FeedState
 from market.settings import Settings
-from store.errors import StoreError, VersionConflictError
+from store.errors import StoreError
 from store.port import TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import (
@@ -31,13 +29,6 @@ from tests.store.wishes import (
 
 DEADLINE_SECONDS = 20
 ID = "opportunity-1"
-
-Item = TypeVar("Item")
-
-
-async def next_of(items: AsyncIterator[Item]) -> Item:
-    async with asyncio.timeout(DEADLINE_SECONDS):
-        return await anext(items)
 
 
 async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None:
@@ -202,88 +193,6 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
     assert (await store.reserve(wish("buy", of=second))).refusal is None
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"trading_enabled": False}, "trading_disabled"),
-        ({"enabled_exchanges": ("alpha", "gamma")}, "exchange_disabled"),
-        ({"min_net_bps": 50.1}, "below_threshold"),
-        ({"max_open_arbitrages": 1}, None),
-    ],
-)
-async def test_the_settings_in_force_decide_not_those_that_a_bot_knew(
-    store: TradeStore, changes: dict[str, object], reason: str | None
-) -> None:
-    await open_books(store)
-    half = (await store.reserve(wish("buy"))).arbitrage
-    await store.change_settings(settings_of(**changes), 1, "test")
-    joined = await store.reserve(wish("sell"))
-    assert joined.refusal == reason
-    assert (await store.reserve(wish("buy"))).arbitrage == (half if reason else joined.arbitrage)
-    begun = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
-    assert begun.refusal == (reason or "too_many_open")
-
-
-async def test_an_opportunity_that_is_over_by_the_store_s_clock_is_not_reserved(store: TradeStore) -> None:
-    await open_books(store)
-    now = await store.server_now()
-    late, early = replace(wish("buy"), valid_until=now), replace(wish("buy"), valid_until=now + 60 * MICROSECONDS)
-    assert (await store.reserve(late)).refusal == "expired"
-    half = (await store.reserve(early)).arbitrage
-    assert half is not None
-    assert (await store.reserve(late)).arbitrage == half
-    assert (await store.reserve(replace(wish("sell"), valid_until=now))).refusal == "expired"
-
-
-async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeStore) -> None:
-    await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    for leg in (await sent(store, ID, "buy"), await sent(store, ID, "sell")):
-        await store.finish_leg(ID, leg.role, filled(leg), close)
-    again = (await store.reserve(wish("buy", "5", of=opportunity("opportunity-2"), displayed="5"))).arbitrage
-    assert again is not None
-    assert again.amount == 3
-    refused = await store.reserve(wish("buy", "5", of=opportunity("opportunity-3"), displayed="5"))
-    assert refused.refusal in ("liquidity_used", "pair_busy")
-
-
-async def test_a_half_reservation_expires_after_its_time_only(store: TradeStore) -> None:
-    await open_books(store)
-    half = (await store.reserve(wish("buy"))).arbitrage
-    assert half is not None
-    assert not await store.expire(ID)
-    assert not await store.expire("unknown")
-    await server_time(store, half.reserve_by)
-    assert (await store.reserve(wish("sell"))).refusal == "expired"
-    assert await store.expire(ID)
-    assert not await store.expire(ID)
-    ended = await store.arbitrage(ID)
-    assert ended is not None
-    assert ended.state == "expired"
-    assert (await balances(store))["alpha", "USD"] == (OPENING["alpha"]["USD"], Decimal(0))
-    assert (await store.reserve(wish("sell"))).refusal == "expired"
-
-
-async def test_a_reserved_one_does_not_expire_but_may_be_too_late_to_send(store: TradeStore) -> None:
-    await open_books(store)
-    arbitrage = await reserve_both(store, opportunity())
-    await server_time(store, arbitrage.send_by)
-    assert not await store.expire(ID)
-    assert await store.start_sending(ID, "buy") is None
-    late = await store.arbitrage(ID)
-    assert late is not None
-    assert [leg.state for leg in late.legs] == ["not_sent", "reserved"]
-    await store.finish_leg(ID, "buy", None, close)
-    assert (await balances(store))["alpha", "USD"] == (OPENING["alpha"]["USD"], Decimal(0))
-
-
-async def test_a_half_reserved_leg_is_not_sent(store: TradeStore) -> None:
-    await open_books(store)
-    await store.reserve(wish("buy"))
-    assert await store.start_sending(ID, "buy") is None
-    assert (await store.finish_leg(ID, "buy", None, close)).state == "half_reserved"
-
-
 async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
     with pytest.raises(StoreError):
         await store.finish_leg(ID, "buy", None, close)
@@ -295,79 +204,6 @@ async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
     await store.reserve(wish("buy"))
     with pytest.raises(StoreError):
         await store.finish_leg(ID, "reverse", None, close)
-
-
-async def test_settings_keep_their_versions_apart(store: TradeStore) -> None:
-    assert await store.settings() is None
-    with pytest.raises(VersionConflictError):
-        await store.change_settings(settings_of(), 1, "somebody")
-    first = await store.create_settings(settings_of(version=7, min_net_bps=4))
-    assert (first.version, first.min_net_bps) == (1, 4)
-    assert await store.create_settings(settings_of(min_net_bps=9)) == first
-    second = await store.change_settings(settings_of(min_net_bps=5), 1, "somebody")
-    assert second == await store.settings()
-    assert (second.version, second.min_net_bps) == (2, 5)
-    with pytest.raises(VersionConflictError) as conflict:
-        await store.change_settings(settings_of(min_net_bps=6), 1, "somebody else")
-    assert conflict.value.current == 2
-    assert (await store.settings()) == second
-
-
-async def test_only_one_of_many_changes_wins(store: TradeStore) -> None:
-    await store.create_settings(settings_of())
-    tries = [store.change_settings(settings_of(min_net_bps=5 + index), 1, f"user {index}") for index in range(5)]
-    results = await asyncio.gather(*tries, return_exceptions=True)
-    assert sum(isinstance(result, VersionConflictError) for result in results) == 4
-    current = await store.settings()
-    assert current in results
-
-
-async def test_settings_are_told_in_order(store: TradeStore) -> None:
-    await store.create_settings(settings_of())
-    told = store.watch_settings()
-    assert (await next_of(told)).version == 1
-    for version in range(1, 6):
-        await store.change_settings(settings_of(min_net_bps=version), version, "somebody")
-    assert [(await next_of(told)).version for _ in range(5)] == [2, 3, 4, 5, 6]
-
-
-async def test_arbitrages_are_told_as_they_change(store: TradeStore) -> None:
-    await open_books(store)
-    await store.reserve(wish("buy"))
-    told = store.watch_arbitrages()
-    assert (await next_of(told)).state == "half_reserved"
-    reserved = (await store.reserve(wish("sell"))).arbitrage
-    assert await next_of(told) == reserved
-    await sent(store, ID, "buy")
-    sending = (await next_of(told)).leg("buy")
-    assert sending is not None
-    assert sending.state == "sending"
-
-
-async def watched_until_closed(store: TradeStore, seen: list[Arbitrage]) -> None:
-    async for arbitrage in store.watch_arbitrages():
-        seen.append(arbitrage)
-        if arbitrage.state == "closed":
-            return
-
-
-async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: TradeStore) -> None:
-    await open_books(store)
-    told: list[list[Arbitrage]] = [[] for _ in range(8)]
-    async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
-        await store.reserve(wish("buy"))
-        for seen in told:
-            group.create_task(watched_until_closed(store, seen))
-        await store.reserve(wish("sell"))
-        legs = [await sent(store, ID, "buy"), await sent(store, ID, "sell")]
-        while not all(told):
-            await SystemClock().sleep(0.005)
-        for leg in legs:
-            await store.note_sent(ID, leg.role, "order")
-            await store.finish_leg(ID, leg.role, filled(leg), close)
-    for seen in told:
-        progress = [sum(len(leg.times) for leg in arbitrage.legs) for arbitrage in seen]
-        assert progress == sorted(set(progress))
 
 
 async def test_an_opportunity_is_new_once(store: TradeStore) -> None:

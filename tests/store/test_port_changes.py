@@ -1,0 +1,103 @@
+"""The contract of the store: settings and their versions, and how changes are told, on both adapters."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TypeVar
+
+import pytest
+
+from market.arbitrages import Arbitrage
+from market.clock import SystemClock
+from store.errors import VersionConflictError
+from store.port import TradeStore
+from tests.market.samples import settings_of
+from tests.store.wishes import (
+    close,
+    filled,
+    open_books,
+    sent,
+    wish,
+)
+
+DEADLINE_SECONDS = 20
+ID = "opportunity-1"
+
+Item = TypeVar("Item")
+
+
+async def next_of(items: AsyncIterator[Item]) -> Item:
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        return await anext(items)
+
+
+async def test_settings_keep_their_versions_apart(store: TradeStore) -> None:
+    assert await store.settings() is None
+    with pytest.raises(VersionConflictError):
+        await store.change_settings(settings_of(), 1, "somebody")
+    first = await store.create_settings(settings_of(version=7, min_net_bps=4))
+    assert (first.version, first.min_net_bps) == (1, 4)
+    assert await store.create_settings(settings_of(min_net_bps=9)) == first
+    second = await store.change_settings(settings_of(min_net_bps=5), 1, "somebody")
+    assert second == await store.settings()
+    assert (second.version, second.min_net_bps) == (2, 5)
+    with pytest.raises(VersionConflictError) as conflict:
+        await store.change_settings(settings_of(min_net_bps=6), 1, "somebody else")
+    assert conflict.value.current == 2
+    assert (await store.settings()) == second
+
+
+async def test_only_one_of_many_changes_wins(store: TradeStore) -> None:
+    await store.create_settings(settings_of())
+    tries = [store.change_settings(settings_of(min_net_bps=5 + index), 1, f"user {index}") for index in range(5)]
+    results = await asyncio.gather(*tries, return_exceptions=True)
+    assert sum(isinstance(result, VersionConflictError) for result in results) == 4
+    current = await store.settings()
+    assert current in results
+
+
+async def test_settings_are_told_in_order(store: TradeStore) -> None:
+    await store.create_settings(settings_of())
+    told = store.watch_settings()
+    assert (await next_of(told)).version == 1
+    for version in range(1, 6):
+        await store.change_settings(settings_of(min_net_bps=version), version, "somebody")
+    assert [(await next_of(told)).version for _ in range(5)] == [2, 3, 4, 5, 6]
+
+
+async def test_arbitrages_are_told_as_they_change(store: TradeStore) -> None:
+    await open_books(store)
+    await store.reserve(wish("buy"))
+    told = store.watch_arbitrages()
+    assert (await next_of(told)).state == "half_reserved"
+    reserved = (await store.reserve(wish("sell"))).arbitrage
+    assert await next_of(told) == reserved
+    await sent(store, ID, "buy")
+    sending = (await next_of(told)).leg("buy")
+    assert sending is not None
+    assert sending.state == "sending"
+
+
+async def watched_until_closed(store: TradeStore, seen: list[Arbitrage]) -> None:
+    async for arbitrage in store.watch_arbitrages():
+        seen.append(arbitrage)
+        if arbitrage.state == "closed":
+            return
+
+
+async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: TradeStore) -> None:
+    await open_books(store)
+    told: list[list[Arbitrage]] = [[] for _ in range(8)]
+    async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
+        await store.reserve(wish("buy"))
+        for seen in told:
+            group.create_task(watched_until_closed(store, seen))
+        await store.reserve(wish("sell"))
+        legs = [await sent(store, ID, "buy"), await sent(store, ID, "sell")]
+        while not all(told):
+            await SystemClock().sleep(0.005)
+        for leg in legs:
+            await store.note_sent(ID, leg.role, "order")
+            await store.finish_leg(ID, leg.role, filled(leg), close)
+    for seen in told:
+        progress = [sum(len(leg.times) for leg in arbitrage.legs) for arbitrage in seen]
+        assert progress == sorted(set(progress))

@@ -1,0 +1,105 @@
+"""The contract of the store: what stands in a reservation's way, and what time does to one, on both adapters."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.clock import MICROSECONDS
+from store.port import TradeStore
+from tests.market.samples import settings_of
+from tests.store.wishes import (
+    OPENING,
+    balances,
+    close,
+    filled,
+    open_books,
+    opportunity,
+    reserve_both,
+    sent,
+    wish,
+)
+
+ID = "opportunity-1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"trading_enabled": False}, "trading_disabled"),
+        ({"enabled_exchanges": ("alpha", "gamma")}, "exchange_disabled"),
+        ({"min_net_bps": 50.1}, "below_threshold"),
+        ({"max_open_arbitrages": 1}, None),
+    ],
+)
+async def test_the_settings_in_force_decide_not_those_that_a_bot_knew(
+    store: TradeStore, changes: dict[str, object], reason: str | None
+) -> None:
+    await open_books(store)
+    half = (await store.reserve(wish("buy"))).arbitrage
+    await store.change_settings(settings_of(**changes), 1, "test")
+    joined = await store.reserve(wish("sell"))
+    assert joined.refusal == reason
+    assert (await store.reserve(wish("buy"))).arbitrage == (half if reason else joined.arbitrage)
+    begun = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+    assert begun.refusal == (reason or "too_many_open")
+
+
+async def test_an_opportunity_that_is_over_by_the_store_s_clock_is_not_reserved(store: TradeStore) -> None:
+    await open_books(store)
+    now = await store.server_now()
+    late, early = replace(wish("buy"), valid_until=now), replace(wish("buy"), valid_until=now + 60 * MICROSECONDS)
+    assert (await store.reserve(late)).refusal == "expired"
+    half = (await store.reserve(early)).arbitrage
+    assert half is not None
+    assert (await store.reserve(late)).arbitrage == half
+    assert (await store.reserve(replace(wish("sell"), valid_until=now))).refusal == "expired"
+
+
+async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    for leg in (await sent(store, ID, "buy"), await sent(store, ID, "sell")):
+        await store.finish_leg(ID, leg.role, filled(leg), close)
+    again = (await store.reserve(wish("buy", "5", of=opportunity("opportunity-2"), displayed="5"))).arbitrage
+    assert again is not None
+    assert again.amount == 3
+    refused = await store.reserve(wish("buy", "5", of=opportunity("opportunity-3"), displayed="5"))
+    assert refused.refusal in ("liquidity_used", "pair_busy")
+
+
+async def test_a_half_reservation_expires_after_its_time_only(store: TradeStore) -> None:
+    await open_books(store)
+    half = (await store.reserve(wish("buy"))).arbitrage
+    assert half is not None
+    assert not await store.expire(ID)
+    assert not await store.expire("unknown")
+    await server_time(store, half.reserve_by)
+    assert (await store.reserve(wish("sell"))).refusal == "expired"
+    assert await store.expire(ID)
+    assert not await store.expire(ID)
+    ended = await store.arbitrage(ID)
+    assert ended is not None
+    assert ended.state == "expired"
+    assert (await balances(store))["alpha", "USD"] == (OPENING["alpha"]["USD"], Decimal(0))
+    assert (await store.reserve(wish("sell"))).refusal == "expired"
+
+
+async def test_a_reserved_one_does_not_expire_but_may_be_too_late_to_send(store: TradeStore) -> None:
+    await open_books(store)
+    arbitrage = await reserve_both(store, opportunity())
+    await server_time(store, arbitrage.send_by)
+    assert not await store.expire(ID)
+    assert await store.start_sending(ID, "buy") is None
+    late = await store.arbitrage(ID)
+    assert late is not None
+    assert [leg.state for leg in late.legs] == ["not_sent", "reserved"]
+    await store.finish_leg(ID, "buy", None, close)
+    assert (await balances(store))["alpha", "USD"] == (OPENING["alpha"]["USD"], Decimal(0))
+
+
+async def test_a_half_reserved_leg_is_not_sent(store: TradeStore) -> None:
+    await open_books(store)
+    await store.reserve(wish("buy"))
+    assert await store.start_sending(ID, "buy") is None
+    assert (await store.finish_leg(ID, "buy", None, close)).state == "half_reserved"
