@@ -1,13 +1,11 @@
 """The contract of the store, on both adapters."""
 
-import asyncio
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from market.arbitrages import Arbitrage, Refusal
-from market.clock import MICROSECONDS, SystemClock
 from market.execution import advancing
 from market.feeds import FeedState
 from market.settings import Settings
@@ -245,10 +243,3 @@ async def test_feeds_and_refusals_are_taken(store: TradeStore) -> None:
     refusal = Refusal("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
     for identity in ("1", "2", "2"):
         await store.refuse(replace(refusal, refusal_id=identity))
-
-
-async def server_time(store: TradeStore, moment: int) -> None:
-    """Return once the store's clock is past `moment`."""
-    async with asyncio.timeout(DEADLINE_SECONDS):
-        while (left := moment - await store.server_now()) >= 0:
-            await SystemClock().sleep(left / MICROSECONDS + 0.002)

@@ -1,11 +1,12 @@
 """The contract of the store: what stands in a reservation's way, and what time does to one, on both adapters."""
 
+import asyncio
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from market.clock import MICROSECONDS
+from market.clock import MICROSECONDS, SystemClock
 from store.port import TradeStore
 from tests.market.samples import settings_of
 from tests.store.wishes import (
@@ -20,6 +21,7 @@ from tests.store.wishes import (
     wish,
 )
 
+DEADLINE_SECONDS = 20
 ID = "opportunity-1"
 
 
@@ -103,3 +105,10 @@ async def test_a_half_reserved_leg_is_not_sent(store: TradeStore) -> None:
     await store.reserve(wish("buy"))
     assert await store.start_sending(ID, "buy") is None
     assert (await store.finish_leg(ID, "buy", None, close)).state == "half_reserved"
+
+
+async def server_time(store: TradeStore, moment: int) -> None:
+    """Return once the store's clock is past `moment`."""
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while (left := moment - await store.server_now()) >= 0:
+            await SystemClock().sleep(left / MICROSECONDS + 0.002)
