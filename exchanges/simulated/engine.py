@@ -1,6 +1,7 @@
 """Pure matching by price, then time, in whole ticks and lots. Knows no money, no time and no I/O."""
 
 from bisect import insort
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from market.orders import Side
@@ -67,6 +68,11 @@ class _BookSide:
     def lots_at(self, ticks: int) -> int:
         return self._lots.get(ticks, 0)
 
+    def queue(self) -> Iterator[BookOrder]:
+        """In the order in which they would be met."""
+        for rank in self._ranks:
+            yield from self._queues[rank * self._sign].values()
+
     def levels(self, count: int) -> list[tuple[int, int]]:
         return [(rank * self._sign, self._lots[rank * self._sign]) for rank in self._ranks[:count]]
 
@@ -102,6 +108,16 @@ class Book:
             self._orders[order.order_id] = order
             self._touched.add((order.side, order.ticks))
         return matches
+
+    def fillable(self, order: BookOrder) -> int:
+        """Lots that `submit` would match at once, at most the order's own."""
+        lots = 0
+        for maker in self._sides["sell" if order.side == "buy" else "buy"].queue():
+            is_beyond = (maker.ticks > order.ticks) if order.side == "buy" else (maker.ticks < order.ticks)
+            if lots >= order.lots or is_beyond or maker.owner == order.owner:
+                break
+            lots += maker.lots
+        return min(lots, order.lots)
 
     def cancel(self, order_id: str) -> int:
         """Lots taken off the book; 0 where no such order rests."""

@@ -102,7 +102,9 @@ class SimulatedExchange:
         self._events.append(CustomerEvent("opened", order))
         book_order = BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
         book = self.books[order.symbol]
-        fills = self._settle(listing, book_order, book.submit(book_order, rests=not order.immediate))
+        is_killed = request.whole and book.fillable(book_order) < lots
+        matches = [] if is_killed else book.submit(book_order, rests=not order.immediate)
+        fills = self._settle(listing, book_order, matches)
         order = self.customer.order(order.order_id)
         if order.state == "open" and not book.rests(order.order_id):
             order = replace(order, state="cancelled", ended_at=order.placed_at)
@@ -175,7 +177,7 @@ class SimulatedExchange:
             side=request.side,
             amount=request.amount,
             price=request.price,
-            immediate=request.immediate or request.price is None,
+            immediate=request.immediate or request.whole or request.price is None,
             placed_at=now,
         )
 

@@ -41,7 +41,7 @@ class RequestRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OrderRequest:
-    """`price` None: at the market. `immediate`: what does not fill at once is cancelled."""
+    """`price` None: at the market. `immediate`: what does not fill at once is cancelled. `whole`: nothing or all."""
 
     symbol: str
     side: Side
@@ -49,6 +49,7 @@ class OrderRequest:
     price: Decimal | None
     immediate: bool
     client_order_id: str | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

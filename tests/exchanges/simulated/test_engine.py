@@ -62,9 +62,11 @@ def test_matches_like_a_plain_list_of_orders(rows: list[tuple[Side, str, int, in
     book, plain = Book(), PlainBook()
     for number, (side, owner, ticks, lots, rests, cancelled) in enumerate(rows):
         order = BookOrder(str(number), owner, side, ticks, lots)
+        fillable = book.fillable(order)
         matches = [(m.maker.order_id, m.ticks, m.lots) for m in book.submit(order, rests)]
         assert matches == plain.submit(PlainOrder(str(number), owner, side, ticks, lots), rests)
         assert sum(m[2] for m in matches) + order.lots == lots
+        assert sum(m[2] for m in matches) == fillable
         assert book.cancel(str(cancelled)) == sum(o.lots for o in plain.orders if o.name == str(cancelled))
         plain.orders = [o for o in plain.orders if o.name != str(cancelled)]
         bid, ask = book.best("buy"), book.best("sell")

@@ -216,3 +216,15 @@ def test_a_hold_suffices_however_small_the_pieces(name: str, side: Side, off: in
         held = exchange.customer.held()
         assert 0 <= held[currency] <= exchange.customer.balances[currency]
     assert [order.state for order in exchange.customer.orders.values()] == ["done"]
+
+
+def test_all_or_nothing() -> None:
+    exchange = exchange_of("kraken")
+    quoted(exchange)
+    shown = sum(lots for _, lots in exchange.books["BTC/USD"].levels("sell", 100))
+    listing = exchange.listings["BTC/USD"]
+    worst = exchange.books["BTC/USD"].levels("sell", 100)[-1][0]
+    for more, state in ((1, "cancelled"), (0, "done")):
+        amount, price = listing.amount(shown + more), listing.price(worst)
+        order = exchange.place(OrderRequest("BTC/USD", "buy", amount, price, immediate=False, whole=True))
+        assert (order.state, order.filled) == (state, amount if state == "done" else 0)
