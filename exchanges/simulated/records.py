@@ -27,6 +27,11 @@ Reason = Literal[
     "order_ended",
     "unknown_market",
     "invalid_request",
+    "rate_limited",
+    "banned",
+    "maintenance",
+    "unavailable",
+    "order_rejected",
 ]
 
 
