@@ -1,4 +1,9 @@
-"""Where a simulated exchange answers, in the shape of the `urls` that ccxt's constructor takes."""
+"""Where a simulated exchange answers, in the shape of ccxt's `urls`, and what no client may send anything to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv6Address, ip_address
+from typing import Literal
+from urllib.parse import urlsplit
 
 from exchanges.errors import AccountRefusedError
 
@@ -54,3 +59,41 @@ def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
         streams = {**dict.fromkeys(_BINANCE_STREAMS, socket), "ws-api": calls}
         return {**{name: base + path for name, path in _BINANCE_REST.items()}, "ws": streams}
     raise AccountRefusedError(f"there is no simulated {exchange}")
+
+
+Place = Literal["live", "sandbox", "simulated"]
+"""Real money, the exchange's own play money, or our simulated exchange."""
+
+
+def every_address(tree: object) -> Iterator[str]:
+    """All texts in nested mappings and lists."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, Mapping):
+        for branch in tree.values():
+            yield from every_address(branch)
+    elif isinstance(tree, Sequence):
+        for branch in tree:
+            yield from every_address(branch)
+
+
+def address_fault(place: Place, address: str) -> str | None:
+    """Why no client of this place may send anything there, or None."""
+    parts = urlsplit(address)
+    on_loopback = _is_loopback(parts.hostname or "")
+    if place == "simulated":
+        return None if on_loopback and parts.scheme in ("http", "ws") else "is not on loopback"
+    if parts.scheme not in ("https", "wss") or not parts.hostname:
+        return "is not encrypted (https or wss)"
+    return "is on loopback, where no real exchange is" if on_loopback else None
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        number = ip_address(host)
+    except ValueError:
+        return False
+    mapped = number.ipv4_mapped if isinstance(number, IPv6Address) else None
+    return (mapped or number).is_loopback or number.is_unspecified

@@ -1,34 +1,41 @@
-"""The one way to a ccxt client: the same class live and simulated, only addresses and keys differ."""
+"""The one way to a ccxt client: the same class live, sandbox and simulated; only addresses and keys differ."""
 
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
-import ccxt.async_support
-import ccxt.pro
-
-from exchanges.addresses import simulated_addresses
+from exchanges.addresses import Place, address_fault, every_address, simulated_addresses
 from exchanges.credentials import Credentials, environment_credentials, load_credentials
 from exchanges.errors import AccountRefusedError
+from exchanges.secrecy import discreet_logger
+from exchanges.signing import client_class
 
 ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SANDBOXES = ("binance", "coinbaseexchange")
+"""Exchanges that have one, by ccxt's addresses; its set_sandbox_mode dies of a TypeError on the others."""
 # A dead connection is given up after two unanswered pings; ccxt's own 30 s would leave a feed blind for over a minute.
 _KEEP_ALIVE_MS = 3_000
 _TIMEOUT_MS = 5_000
-# The simulated exchanges set no limit; the limiter still runs, so that both modes take the same path.
+# The simulated exchanges set no limit; the limiter still runs, so that all modes take the same path.
 _SIMULATED_RATE_LIMIT_MS = 1
+# A minute's budget at once would be 600 requests where Coinbase Exchange takes 10 a second, 15 in a burst (its docs,
+# "REST API rate limits").
+_WINDOWS_MS = {"coinbaseexchange": 1_000}
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeConfig:
-    """Which exchange, where, and whose account. `base_url` is the simulated exchange's own path; None where live."""
+    """Which exchange, where, and whose account.
+
+    `base_url` is the root below which addresses lie as a simulated exchange's do; None for the exchange's own.
+    """
 
     exchange: str
-    mode: Literal["live", "simulated"]
+    mode: Place
     base_url: str | None
     credentials: Credentials | None
 
@@ -39,34 +46,67 @@ def simulated_config(exchange: str, exchanges_url: str, home: Path) -> ExchangeC
     return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange))
 
 
-def live_config(exchange: str, environment: Mapping[str, str]) -> ExchangeConfig:
-    """Raises AccountRefusedError unless live trading is armed and keys are in `environment`."""
+def live_config(
+    exchange: str, environment: Mapping[str, str], mode: Place = "live", base_url: str | None = None
+) -> ExchangeConfig:
+    """A real exchange or its sandbox. Raises AccountRefusedError unless that is armed and has keys in `environment`."""
+    _check_armed(exchange, environment)
+    if mode == "sandbox" and exchange not in SANDBOXES:
+        raise AccountRefusedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
+    return ExchangeConfig(exchange, mode, base_url, environment_credentials(exchange, environment, mode == "sandbox"))
+
+
+def make_exchange(
+    config: ExchangeConfig, environment: Mapping[str, str] | None = None, share: Fraction = Fraction(1)
+) -> Any:
+    """A ccxt client with `share` of the exchange's rate limit for its own. The caller closes it.
+
+    Raises AccountRefusedError where trading for real is not armed in `environment` or lacks keys, or where an address
+    is neither loopback (simulated) nor https and elsewhere (live, sandbox). The client is dynamic by nature: whoever
+    calls it turns answers into values at once.
+    """
+    if config.mode != "simulated":
+        _check_armed(config.exchange, environment or {})
+        if config.credentials is None:
+            raise AccountRefusedError(f"{config.mode} trading on {config.exchange} needs keys")
+    client = client_class(config.exchange)(_settings(config))
+    client.streaming = {**client.streaming, "keepAlive": _KEEP_ALIVE_MS}
+    _share_limit(client, config, share)
+    client.urls = {"api": _addresses(client, config)}
+    if config.base_url is not None:
+        client.hostname = urlsplit(config.base_url).netloc
+    for address in every_address(client.urls):
+        fault = address_fault(config.mode, client.implode_hostname(address))
+        if fault is not None:
+            raise AccountRefusedError(
+                f"{config.mode} {client.id}: the address {client.implode_hostname(address)} {fault}"
+            )
+    return client
+
+
+def _check_armed(exchange: str, environment: Mapping[str, str]) -> None:
     if environment.get(ARM_VARIABLE) != "yes":
         raise AccountRefusedError(f"live trading is not armed: set {ARM_VARIABLE}=yes to trade on {exchange}")
-    return ExchangeConfig(exchange, "live", None, environment_credentials(exchange, environment))
 
 
-def make_exchange(config: ExchangeConfig, environment: Mapping[str, str] | None = None) -> Any:
-    """A ccxt.pro client, or ccxt.async_support where ccxt streams nothing (bitFlyer). The caller closes it.
+def _addresses(client: Any, config: ExchangeConfig) -> object:
+    """All of them and no others: what is left of ccxt's own would lead somewhere else."""
+    if config.base_url is not None or config.mode == "simulated":
+        return simulated_addresses(config.exchange, config.base_url or "")
+    if config.mode == "live":
+        return client.urls["api"]
+    sandbox = client.urls.get("test")
+    if not sandbox:
+        raise AccountRefusedError(f"{config.exchange} has no sandbox")
+    return deepcopy(sandbox)
 
-    Raises AccountRefusedError where live trading is not armed in `environment`, or where an address is neither loopback
-    (simulated) nor https (live). The client is dynamic by nature: whoever calls it turns answers into values at once.
-    """
-    streaming = getattr(ccxt.pro, config.exchange, None)
-    client_class = streaming or getattr(ccxt.async_support, config.exchange)
-    client = client_class(_settings(config))
-    # ccxt logs request headers at debug level.
-    client.logger.setLevel(logging.WARNING)
-    client.streaming = {**client.streaming, "keepAlive": _KEEP_ALIVE_MS}
-    if config.mode == "simulated":
-        client.urls["api"] = simulated_addresses(config.exchange, config.base_url or "")
-        client.hostname = urlsplit(config.base_url or "").netloc
-        _insist(client, lambda url: urlsplit(url).hostname in _LOOPBACK, "is not on loopback")
-        return client
-    if (environment or {}).get(ARM_VARIABLE) != "yes":
-        raise AccountRefusedError(f"live trading is not armed: set {ARM_VARIABLE}=yes to trade on {config.exchange}")
-    _insist(client, lambda url: urlsplit(url).scheme in ("https", "wss"), "is not encrypted")
-    return client
+
+def _share_limit(client: Any, config: ExchangeConfig, share: Fraction) -> None:
+    client.rateLimit = _SIMULATED_RATE_LIMIT_MS if config.mode == "simulated" else float(client.rateLimit / share)
+    client.rollingWindowSize = _WINDOWS_MS.get(config.exchange, client.rollingWindowSize)
+    # Made once by ccxt's constructor, of what was set then.
+    client.tokenBucket = None
+    client.init_rest_rate_limiter()
 
 
 def _settings(config: ExchangeConfig) -> dict[str, object]:
@@ -75,26 +115,12 @@ def _settings(config: ExchangeConfig) -> dict[str, object]:
         # The default bucket is not refilled while idle: each call after the first would wait a whole rateLimit.
         "rateLimiterAlgorithm": "rollingWindow",
         "timeout": _TIMEOUT_MS,
+        # Given the real thing, ccxt would log headers, keys among them, at debug level.
+        "logger": discreet_logger(f"{__name__}.{config.exchange}"),
         # Deflate costs a tenth of a core and saves little.
         "options": {"ws": {"compress": 0, "options": {"compress": 0}}, "maxRetriesOnFailure": 0},
     }
-    if config.mode == "simulated":
-        settings["rateLimit"] = _SIMULATED_RATE_LIMIT_MS
     keys = config.credentials
     if keys is not None:
         settings |= {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
     return settings
-
-
-def _insist(client: Any, is_right: Any, fault: str) -> None:
-    for url in _leaves(client.urls["api"]):
-        if not is_right(url):
-            raise AccountRefusedError(f"{client.id}: the address {url} {fault}")
-
-
-def _leaves(tree: object) -> Iterator[str]:
-    if isinstance(tree, str):
-        yield tree
-    elif isinstance(tree, Mapping):
-        for branch in tree.values():
-            yield from _leaves(branch)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from exchanges.errors import AccountRefusedError
 
+_WITH_PASSWORD = ("coinbaseexchange",)
+_HIDDEN = "***"
+
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
@@ -16,6 +19,13 @@ class Credentials:
     secret: str = field(repr=False)
     password: str = field(default="", repr=False)
     uid: str = field(default="", repr=False)
+
+    def hidden_in(self, text: str) -> str:
+        """`text` without them: some exchanges repeat the key in their refusal."""
+        for part in (self.api_key, self.secret, self.password, self.uid):
+            if part:
+                text = text.replace(part, _HIDDEN)
+        return text
 
 
 def credentials_path(home: Path) -> Path:
@@ -34,10 +44,20 @@ def load_credentials(home: Path, exchange: str) -> Credentials:
         raise AccountRefusedError(f"{path} holds no usable keys for {exchange}") from None
 
 
-def environment_credentials(exchange: str, environment: Mapping[str, str]) -> Credentials:
-    """Live keys from ARBITRAGE_<EXCHANGE>_KEY, _SECRET, _PASSWORD, _UID. Raises AccountRefusedError."""
-    prefix = f"ARBITRAGE_{exchange.upper()}_"
-    key, secret = environment.get(f"{prefix}KEY", ""), environment.get(f"{prefix}SECRET", "")
-    if not key or not secret:
-        raise AccountRefusedError(f"live trading on {exchange} needs {prefix}KEY and {prefix}SECRET in the environment")
-    return Credentials(key, secret, environment.get(f"{prefix}PASSWORD", ""), environment.get(f"{prefix}UID", ""))
+def key_variables(exchange: str, is_sandbox: bool) -> dict[str, str]:
+    """What an account needs → the environment variable that holds it; a sandbox has keys of its own."""
+    prefix = f"ARBITRAGE_{'SANDBOX_' if is_sandbox else ''}{exchange.upper()}_"
+    parts = {"api_key": "KEY", "secret": "SECRET"}
+    if exchange in _WITH_PASSWORD:
+        parts["password"] = "PASSWORD"  # noqa: S105 - the name of a variable
+    return {part: prefix + name for part, name in parts.items()}
+
+
+def environment_credentials(exchange: str, environment: Mapping[str, str], is_sandbox: bool = False) -> Credentials:
+    """Keys of a real exchange. Raises AccountRefusedError, naming each variable that is missing."""
+    variables = key_variables(exchange, is_sandbox)
+    missing = [name for name in variables.values() if not environment.get(name, "").strip()]
+    if missing:
+        kind = "sandbox" if is_sandbox else "live"
+        raise AccountRefusedError(f"{kind} trading on {exchange} needs {' and '.join(missing)} in the environment")
+    return Credentials(**{part: environment[name].strip() for part, name in variables.items()})

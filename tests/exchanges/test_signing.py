@@ -1,0 +1,103 @@
+"""Requests are signed by the exchange's time: what would be sent, without sending it, and how its time is found."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from exchanges.client import ExchangeConfig, make_exchange
+from exchanges.credentials import Credentials
+from exchanges.desk import AnswerNotUnderstoodError
+from exchanges.signing import measure_clock
+from market.clock import MICROSECONDS, wall_now
+
+KEYS = Credentials("key", "c2VjcmV0", "password")
+HOUR_MS = 3_600_000
+ANY = "http://127.0.0.1:1/x"
+SIGNED: dict[str, tuple[str, str, str, dict[str, str], Callable[[dict[str, Any]], float]]] = {
+    "coinbaseexchange": ("orders", "private", "POST", {"a": "b"}, lambda r: float(r["headers"]["CB-ACCESS-TIMESTAMP"])),
+    "bitstamp": ("buy/{pair}/", "private", "POST", {"pair": "btceur"}, lambda r: _ms(r["headers"]["X-Auth-Timestamp"])),
+    "bitflyer": ("sendchildorder", "private", "POST", {"a": "b"}, lambda r: float(r["headers"]["ACCESS-TIMESTAMP"])),
+    "binance": ("account", "private", "GET", {}, lambda r: _ms(r["url"].split("timestamp=")[1].split("&")[0])),
+}
+
+
+def _ms(text: str) -> float:
+    return float(text) / 1_000
+
+
+def client_of(exchange: str, base_url: str = ANY) -> Any:
+    return make_exchange(ExchangeConfig(exchange, "simulated", base_url, KEYS))
+
+
+@pytest.mark.parametrize("exchange", SIGNED)
+@pytest.mark.parametrize("ahead_ms", [0, HOUR_MS, -HOUR_MS])
+def test_signed_requests_say_their_time_and_nothing_else_does(exchange: str, ahead_ms: int) -> None:
+    path, api, method, parameters, seconds_of = SIGNED[exchange]
+    client = client_of(exchange)
+    client.exchange_ahead_ms = ahead_ms
+    now = wall_now() / MICROSECONDS
+    request = client.sign(path, [api], method, parameters)
+    assert seconds_of(request) == pytest.approx(now + ahead_ms / 1_000, abs=30)
+    assert client.nonce() / (1 if client.nonce() < 1e11 else 1_000) == pytest.approx(now + ahead_ms / 1_000, abs=30)
+    assert client.milliseconds() / 1_000 == pytest.approx(now, abs=30)
+    assert client.seconds() == pytest.approx(now, abs=30)
+
+
+@asynccontextmanager
+async def clock_server(answer: Callable[[], web.Response]) -> AsyncIterator[str]:
+    async def handle(_: web.Request) -> web.Response:
+        return answer()
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", handle)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+def clock_answer(exchange: str, ahead_ms: int) -> web.Response:
+    milliseconds = wall_now() // 1_000 + ahead_ms
+    date = {"Date": formatdate(milliseconds / 1_000, usegmt=True)}
+    bodies: dict[str, object] = {
+        "coinbaseexchange": {"epoch": milliseconds / 1_000},
+        "binance": {"serverTime": milliseconds},
+    }
+    return web.json_response(bodies.get(exchange, {}), headers=date)
+
+
+@pytest.mark.parametrize("exchange", SIGNED)
+@pytest.mark.parametrize("ahead_ms", [HOUR_MS, -HOUR_MS, 0])
+async def test_their_time_is_measured(exchange: str, ahead_ms: int) -> None:
+    async with clock_server(lambda: clock_answer(exchange, ahead_ms)) as url:
+        client = client_of(exchange, url)
+        try:
+            assert await measure_clock(client) == pytest.approx(ahead_ms, abs=10_000)
+            assert client.exchange_ahead_ms == pytest.approx(ahead_ms, abs=10_000)
+        finally:
+            await client.close()
+
+
+@pytest.mark.parametrize("exchange", SIGNED)
+async def test_an_answer_without_a_time_changes_nothing(exchange: str) -> None:
+    async with clock_server(lambda: web.json_response({}, headers={"Date": "soon"})) as url:
+        client = client_of(exchange, url)
+        client.exchange_ahead_ms = 7
+        try:
+            with pytest.raises(AnswerNotUnderstoodError):
+                await measure_clock(client)
+            assert client.exchange_ahead_ms == 7
+        finally:
+            await client.close()
+
+
+async def test_kraken_is_not_asked() -> None:
+    client = client_of("kraken")
+    assert await measure_clock(client) == 0
