@@ -1,9 +1,12 @@
 """Every exchange whose stream can be read, by its name."""
 
 from pricefeeds.errors import FeedRefusedError
+from pricefeeds.wire import binance, bitflyer, bitstamp, coinbaseexchange, kraken
 from pricefeeds.wire.port import WireExchange
 
-_WIRES: dict[str, WireExchange] = {}
+_WIRES: dict[str, WireExchange] = {
+    wire.name: wire for wire in (binance.WIRE, bitflyer.WIRE, bitstamp.WIRE, coinbaseexchange.WIRE, kraken.WIRE)
+}
 
 
 def wire_of(exchange: str) -> WireExchange:

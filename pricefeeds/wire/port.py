@@ -1,4 +1,4 @@
-"""What a reader of one exchange's stream is: a conversation that hears frames and says what to do or what the book is."""
+"""What reads one exchange's stream: a conversation that hears frames and says what to do, or what the book is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,4 +70,4 @@ class WireExchange:
     parse_server_time: Callable[[bytes], int]
     """Microseconds UTC. Raises FrameRefusedError."""
     server_time_step: int = 1
-    """Microseconds between two values that the exchange's clock can show: the exchange's time is up to so much later."""
+    """Microseconds between two values that this clock can show: the true time is up to so much later."""

@@ -1,0 +1,118 @@
+"""bitFlyer's Lightstream: JSON-RPC, a board from time to time and its changes between; neither time nor sequence."""
+
+import orjson
+
+from exchanges.credentials import Credentials
+from market.markets import Market
+from market.quotes import Level
+from pricefeeds.books import BookTop
+from pricefeeds.errors import FeedDroppedError, FeedRefusedError
+from pricefeeds.wire.frames import Fields, as_fields, as_rows, exact_fields_of, level_of, malformed, text_in
+from pricefeeds.wire.orderbook import OrderBook, top_of
+from pricefeeds.wire.port import Heard, Send, WireExchange
+
+# JSON-RPC's own codes for a request that is wrong in itself; others are the server's troubles.
+_FINAL_CODES = frozenset(("-32600", "-32601", "-32602"))
+
+
+class BitflyerBook:
+    """One product's board."""
+
+    def __init__(self, market: Market, _keys: Credentials | None) -> None:
+        self._product = product_code(market)
+        self._snapshots = f"lightning_board_snapshot_{self._product}"
+        self._changes = f"lightning_board_{self._product}"
+        self._book = OrderBook()
+        self._has_snapshot = False
+
+    def open(self, now: int) -> list[Heard]:
+        # Snapshots come seconds apart, changes at once: asking for changes first leaves no hole between them.
+        channels = (self._changes, self._snapshots)
+        requests = [
+            {"jsonrpc": "2.0", "method": "subscribe", "params": {"channel": channel}, "id": number}
+            for number, channel in enumerate(channels, start=1)
+        ]
+        return [Send(orjson.dumps(request).decode()) for request in requests]
+
+    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+        fields = exact_fields_of(frame)
+        if fields.get("method") != "channelMessage":
+            _check_answer(fields)
+            return []
+        parameters = as_fields(fields.get("params"))
+        channel = text_in(parameters, "channel")
+        if channel not in (self._snapshots, self._changes):
+            if not channel.startswith("lightning_") or channel.startswith("lightning_board"):
+                raise malformed(f"a message of {channel!r} instead of {self._changes}")
+            return []
+        board = as_fields(parameters.get("message"))
+        bids, asks = _levels_in(board, "bids"), _levels_in(board, "asks")
+        if channel == self._snapshots:
+            self._book.restart(bids, asks)
+            self._has_snapshot = True
+        elif not self._has_snapshot:
+            # Already within the snapshot that is to come: both travel on one connection, in order.
+            return []
+        else:
+            self._book.apply(bids, asks)
+        return [self._book.top()]
+
+    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
+        """Nobody asked for one: the stream brings its own."""
+        return []
+
+
+def product_code(market: Market) -> str:
+    return f"{market.base}_{market.quote_currency}"
+
+
+def rest_book(market: Market) -> str:
+    return f"/v1/getboard?product_code={product_code(market)}"
+
+
+def parse_rest_book(body: bytes) -> BookTop:
+    """Raises FrameRefusedError, FeedDroppedError."""
+    fields = exact_fields_of(body)
+    if "error_message" in fields:
+        raise FeedDroppedError(f"bitflyer says: {str(fields['error_message'])[:200]}")
+    return top_of(_levels_in(fields, "bids"), _levels_in(fields, "asks"))
+
+
+def parse_server_time(body: bytes) -> int:
+    """Raises FrameRefusedError: bitFlyer shows no clock."""
+    raise malformed("bitflyer shows no clock")
+
+
+def _levels_in(board: Fields, name: str) -> list[Level]:
+    levels = []
+    for row in map(as_fields, as_rows(board.get(name))):
+        # Price 0 gathers market orders during a halt (bitFlyer's docs, "board"): no level that one could trade at.
+        if row.get("price") not in ("0", "0.0"):
+            levels.append(level_of(row.get("price"), row.get("size")))
+    return levels
+
+
+def _check_answer(fields: Fields) -> None:
+    """Of a subscription, or raises FeedRefusedError, FeedDroppedError, FrameRefusedError."""
+    error = fields.get("error")
+    if isinstance(error, dict):
+        text = f"{error.get('message')} ({error.get('code')})"[:200]
+        if error.get("code") in _FINAL_CODES:
+            raise FeedRefusedError(f"bitflyer refused the subscription: {text}")
+        raise FeedDroppedError(f"bitflyer says: {text}")
+    if fields.get("result") is not True:
+        raise malformed(f"neither a message nor an answer: {str(fields)[:100]}")
+
+
+WIRE = WireExchange(
+    name="bitflyer",
+    live_ws="wss://ws.lightstream.bitflyer.com/json-rpc",
+    live_rest="https://api.bitflyer.com",
+    ws_path="/bitflyer/ws",
+    rest_prefix="/bitflyer",
+    conversation=BitflyerBook,
+    rest_book=rest_book,
+    parse_rest_book=parse_rest_book,
+    server_time=None,
+    parse_server_time=parse_server_time,
+)

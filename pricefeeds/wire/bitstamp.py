@@ -1,0 +1,153 @@
+"""Bitstamp: `diff_order_book` tells changes alone, each with its microsecond; the book itself comes by REST."""
+
+import orjson
+
+from exchanges.credentials import Credentials
+from market.markets import Market
+from market.quotes import Level
+from pricefeeds.books import BookTop
+from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, speaks_of, text_in
+from pricefeeds.wire.orderbook import OrderBook, top_of
+from pricefeeds.wire.port import Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.snapshots import SnapshotFetches
+
+_FINAL_WORDS = ("bad subscription", "unauthorized", "invalid market", "not found", "invalid currency pair")
+_OTHER_EVENTS = frozenset(
+    (
+        "bts:subscription_succeeded",
+        "bts:unsubscription_succeeded",
+        "trade",
+        "order_created",
+        "order_changed",
+        "order_deleted",
+    )
+)
+
+_Change = tuple[int, list[Level], list[Level]]
+"""Microseconds UTC, bids, asks."""
+
+
+class BitstampBook:
+    """One pair. A snapshot counts where it is not older than the first change heard: then nothing is missing."""
+
+    def __init__(self, market: Market, _keys: Credentials | None) -> None:
+        self._channel = f"diff_order_book_{pair_id(market)}"
+        self._fetches = SnapshotFetches(rest_book(market))
+        self._book = OrderBook()
+        self._book_time: int | None = None
+        """What the book includes; None before the snapshot."""
+        self._heard_time = 0
+        """Of the newest change heard."""
+        self._waiting: list[_Change] = []
+
+    def open(self, now: int) -> list[Heard]:
+        subscribe = {"event": "bts:subscribe", "data": {"channel": self._channel}}
+        return [Send(orjson.dumps(subscribe).decode())]
+
+    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+        fields = fields_of(frame)
+        event = text_in(fields, "event")
+        if event == "data":
+            return self._take_change(fields, now)
+        if event == "bts:heartbeat":
+            return [Heartbeat(), *self._fetch(now)]
+        if event == "bts:request_reconnect":
+            raise FeedDroppedError("bitstamp asks to connect anew: that server is going down")
+        if event == "bts:error":
+            raise _refusal(str(as_fields(fields.get("data")).get("message")))
+        if event not in _OTHER_EVENTS:
+            raise malformed(f"unknown event {event!r}")
+        return []
+
+    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
+        fields = _book_fields(body)
+        moment, bids, asks = _change_in(fields)
+        if self._book_time is not None or not self._waiting:
+            return []
+        if moment < self._waiting[0][0]:
+            self._fetches.came_too_old(now)
+            return []
+        self._book.restart(bids, asks)
+        self._book_time = moment
+        for change in self._waiting:
+            self._apply(change)
+        self._waiting = []
+        return [self._book.top(self._book_time)]
+
+    def _take_change(self, fields: Fields, now: int) -> list[Heard]:
+        if fields.get("channel") != self._channel:
+            raise malformed(f"a change of {fields.get('channel')!r} instead of {self._channel}")
+        change = _change_in(as_fields(fields.get("data")))
+        if change[0] < self._heard_time:
+            back = self._heard_time - change[0]
+            raise FrameRefusedError("sequence_gap", f"{self._channel} went back by {back} µs")
+        self._heard_time = change[0]
+        if self._book_time is None:
+            self._waiting.append(change)
+            return self._fetch(now)
+        self._apply(change)
+        return [self._book.top(self._book_time)]
+
+    def _apply(self, change: _Change) -> None:
+        """Changes up to the snapshot's time are in the book already."""
+        moment, bids, asks = change
+        if self._book_time is None or moment > self._book_time:
+            self._book.apply(bids, asks)
+            self._book_time = moment
+
+    def _fetch(self, now: int) -> list[Heard]:
+        """Once the first change is there, so that the snapshot can be compared with it."""
+        if self._book_time is not None or not self._waiting:
+            return []
+        return self._fetches.due(now, len(self._waiting))
+
+
+def pair_id(market: Market) -> str:
+    return f"{market.base}{market.quote_currency}".lower()
+
+
+def rest_book(market: Market) -> str:
+    return f"/api/v2/order_book/{pair_id(market)}/"
+
+
+def parse_rest_book(body: bytes) -> BookTop:
+    """Raises FrameRefusedError, FeedDroppedError, FeedRefusedError."""
+    moment, bids, asks = _change_in(_book_fields(body))
+    return top_of(bids, asks, moment)
+
+
+def parse_server_time(body: bytes) -> int:
+    """Raises FrameRefusedError: Bitstamp shows no clock."""
+    raise malformed("bitstamp shows no clock")
+
+
+def _book_fields(body: bytes) -> Fields:
+    fields = fields_of(body)
+    if "error" in fields or fields.get("status") == "error":
+        raise _refusal(str(fields.get("error", fields.get("reason"))))
+    return fields
+
+
+def _change_in(fields: Fields) -> _Change:
+    return count_in(fields, "microtimestamp"), levels_in(fields, "bids"), levels_in(fields, "asks")
+
+
+def _refusal(text: str) -> FeedDroppedError | FeedRefusedError:
+    if speaks_of(text, _FINAL_WORDS):
+        return FeedRefusedError(f"bitstamp refused: {text[:200]}")
+    return FeedDroppedError(f"bitstamp says: {text[:200]}")
+
+
+WIRE = WireExchange(
+    name="bitstamp",
+    live_ws="wss://ws.bitstamp.net",
+    live_rest="https://www.bitstamp.net",
+    ws_path="/bitstamp/ws",
+    rest_prefix="/bitstamp",
+    conversation=BitstampBook,
+    rest_book=rest_book,
+    parse_rest_book=parse_rest_book,
+    server_time=None,
+    parse_server_time=parse_server_time,
+)

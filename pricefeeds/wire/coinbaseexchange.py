@@ -1,0 +1,177 @@
+"""Coinbase Exchange: `level2`, a snapshot and its changes, beside `heartbeat`, which counts the product's messages."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable
+
+import orjson
+
+from exchanges.credentials import Credentials
+from market.clock import MICROSECONDS
+from market.markets import Market
+from market.quotes import Level
+from pricefeeds.books import BookTop
+from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.wire.frames import (
+    Fields,
+    as_fields,
+    as_rows,
+    count_in,
+    exact_json,
+    fields_of,
+    level_of,
+    levels_in,
+    malformed,
+    micros_of_iso,
+    speaks_of,
+    text_in,
+)
+from pricefeeds.wire.orderbook import OrderBook, top_of
+from pricefeeds.wire.port import Heard, Heartbeat, Send, WireExchange
+
+_SIGNED_PATH = "/users/self/verify"
+# What asking again does not change. A timestamp that is out of range is none of it: the clocks may agree next time.
+_FINAL_WORDS = ("api key", "passphrase", "invalid signature", "product", "not found", "notfound", "forbidden")
+_OTHER_KINDS = frozenset(("subscriptions", "status", "ticker", "match", "last_match"))
+
+
+class CoinbaseExchangeBook:
+    """One product. Signed, `level2` tells each change; without keys there is `level2_batch`, which waits 50 ms."""
+
+    def __init__(self, market: Market, keys: Credentials | None) -> None:
+        self._product = product_id(market)
+        self._keys = keys
+        self._book = OrderBook()
+        self._has_snapshot = False
+        self._last_time: int | None = None
+        self._last_counts = (0, 0)
+        """`sequence` and `last_trade_id` of the newest heartbeat."""
+        self._listeners: dict[str, Callable[[Fields], list[Heard]]] = {
+            "l2update": self._update,
+            "snapshot": self._snapshot,
+            "heartbeat": self._heartbeat,
+        }
+
+    def open(self, now: int) -> list[Heard]:
+        channel = "level2" if self._keys else "level2_batch"
+        channels = [channel, "heartbeat"]
+        request: dict[str, object] = {
+            "type": "subscribe",
+            "product_ids": [self._product],
+            "channels": channels,
+        }
+        if self._keys is not None:
+            request |= _signature(self._keys, now)
+        return [Send(orjson.dumps(request).decode())]
+
+    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+        fields = fields_of(frame)
+        kind = text_in(fields, "type")
+        if kind in self._listeners:
+            if fields.get("product_id") != self._product:
+                raise malformed(f"{kind} of {fields.get('product_id')!r} instead of {self._product}")
+            return self._listeners[kind](fields)
+        if kind == "error":
+            raise _refusal(f"{fields.get('message')}: {fields.get('reason')}")
+        if kind not in _OTHER_KINDS:
+            # Not passed over: it may be a change of the book whose kind came garbled.
+            raise malformed(f"unknown kind {kind!r}")
+        return []
+
+    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
+        """Nobody asked for one: the stream brings its own."""
+        return []
+
+    def _snapshot(self, fields: Fields) -> list[Heard]:
+        self._book.restart(levels_in(fields, "bids"), levels_in(fields, "asks"))
+        self._has_snapshot = True
+        return [self._book.top(self._time_of(fields) if "time" in fields else None)]
+
+    def _update(self, fields: Fields) -> list[Heard]:
+        if not self._has_snapshot:
+            raise FrameRefusedError("sequence_gap", f"a change of {self._product} before its snapshot")
+        moment = self._time_of(fields)
+        for row in as_rows(fields.get("changes")):
+            is_bid, level = _change_of(row)
+            (self._book.bids if is_bid else self._book.asks).put(level)
+        return [self._book.top(moment)]
+
+    def _heartbeat(self, fields: Fields) -> list[Heard]:
+        counts = (count_in(fields, "sequence"), count_in(fields, "last_trade_id"))
+        if counts[0] < self._last_counts[0] or counts[1] < self._last_counts[1]:
+            raise FrameRefusedError("sequence_gap", f"heartbeat {counts} of {self._product} after {self._last_counts}")
+        self._last_counts = counts
+        return [Heartbeat()]
+
+    def _time_of(self, fields: Fields) -> int:
+        """Messages carry no number of their own; a time that goes back is the one sign that they came out of order."""
+        moment = micros_of_iso(text_in(fields, "time"))
+        if self._last_time is not None and moment < self._last_time:
+            raise FrameRefusedError("sequence_gap", f"{self._product} went back by {self._last_time - moment} µs")
+        self._last_time = moment
+        return moment
+
+
+def product_id(market: Market) -> str:
+    return f"{market.base}-{market.quote_currency}"
+
+
+def rest_book(market: Market) -> str:
+    return f"/products/{product_id(market)}/book?level=2"
+
+
+def parse_rest_book(body: bytes) -> BookTop:
+    """Raises FrameRefusedError, FeedDroppedError, FeedRefusedError."""
+    fields = fields_of(body)
+    if "message" in fields:
+        raise _refusal(str(fields["message"]))
+    moment = micros_of_iso(text_in(fields, "time")) if "time" in fields else None
+    return top_of(levels_in(fields, "bids"), levels_in(fields, "asks"), moment)
+
+
+def parse_server_time(body: bytes) -> int:
+    """Raises FrameRefusedError."""
+    return micros_of_iso(text_in(as_fields(exact_json(body)), "iso"))
+
+
+def _change_of(row: object) -> tuple[bool, Level]:
+    if not isinstance(row, list) or len(row) != 3 or row[0] not in ("buy", "sell"):
+        raise malformed(f"no change: {row!r}")
+    return row[0] == "buy", level_of(row[1], row[2])
+
+
+def _signature(keys: Credentials, now: int) -> dict[str, object]:
+    seconds = now // MICROSECONDS
+    try:
+        secret = base64.b64decode(keys.secret, validate=True)
+    except (binascii.Error, ValueError):
+        raise FeedRefusedError("the secret of the coinbaseexchange account is not base64") from None
+    signed = hmac.digest(secret, f"{seconds}GET{_SIGNED_PATH}".encode(), hashlib.sha256)
+    return {
+        "timestamp": seconds,
+        "key": keys.api_key,
+        "signature": base64.b64encode(signed).decode(),
+        "passphrase": keys.password,
+    }
+
+
+def _refusal(text: str) -> FeedDroppedError | FeedRefusedError:
+    if speaks_of(text, _FINAL_WORDS):
+        return FeedRefusedError(f"coinbaseexchange refused: {text[:200]}")
+    return FeedDroppedError(f"coinbaseexchange says: {text[:200]}")
+
+
+WIRE = WireExchange(
+    name="coinbaseexchange",
+    live_ws="wss://ws-feed.exchange.coinbase.com",
+    live_rest="https://api.exchange.coinbase.com",
+    ws_path="/coinbaseexchange/ws",
+    rest_prefix="/coinbaseexchange",
+    conversation=CoinbaseExchangeBook,
+    rest_book=rest_book,
+    parse_rest_book=parse_rest_book,
+    server_time="/time",
+    parse_server_time=parse_server_time,
+)

@@ -1,0 +1,130 @@
+"""Frames taken apart: JSON whose numbers keep their digits, and fields of the shape that the exchange promised.
+
+Everything here raises FrameRefusedError "malformed", and nothing else, for what is not of that shape.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import NoReturn
+
+import orjson
+
+from market.money import Amount, Price
+from market.quotes import Level
+from pricefeeds.errors import FrameRefusedError
+
+Fields = Mapping[str, object]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_SHOWN = 200
+# Eighteen digits before the point and as many behind it hold every price and amount that is traded anywhere, and small
+# floats are written as 1e-08. Decimal by itself would take NaN, signs, underscores and exponents of gigabytes.
+_is_number = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE]-(?:0?[0-9]|1[0-8]))?", re.ASCII).fullmatch
+_is_count = re.compile(r"[0-9]{1,18}", re.ASCII).fullmatch
+
+
+def malformed(detail: str) -> FrameRefusedError:
+    return FrameRefusedError("malformed", detail[:_SHOWN])
+
+
+def fields_of(frame: str | bytes) -> Fields:
+    """A JSON object of an exchange that writes prices and amounts as text."""
+    try:
+        return as_fields(orjson.loads(frame))
+    except orjson.JSONDecodeError as error:
+        raise malformed(f"not JSON: {error}") from error
+
+
+def exact_fields_of(frame: str | bytes) -> Fields:
+    """A JSON object with each number as the text that the exchange wrote, so that not a digit is lost."""
+    return as_fields(exact_json(frame))
+
+
+def exact_json(frame: str | bytes) -> object:
+    try:
+        text = frame if isinstance(frame, str) else frame.decode()
+        parsed: object = _EXACT.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise malformed(f"not JSON: {error}") from error
+    return parsed
+
+
+def as_fields(value: object) -> Fields:
+    if not isinstance(value, dict):
+        raise malformed(f"no object: {value!r}")
+    return value
+
+
+def as_rows(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise malformed(f"no list: {value!r}")
+    return value
+
+
+def text_in(fields: Fields, name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise malformed(f"{name} is no text: {value!r}")
+    return value
+
+
+def count_in(fields: Fields, name: str) -> int:
+    """A whole number from 0 up, below 10^18, written as a number or as text."""
+    value = fields.get(name)
+    if type(value) is int and 0 <= value < 10**18:
+        return value
+    if isinstance(value, str) and _is_count(value):
+        return int(value)
+    raise malformed(f"{name} is no count: {value!r}")
+
+
+def level_of(price: object, amount: object) -> Level:
+    """Of texts. The amount may be 0: the level is gone."""
+    if not isinstance(price, str) or not isinstance(amount, str) or not _is_number(price) or not _is_number(amount):
+        raise malformed(f"no level: {price!r} {amount!r}")
+    level = Level(Price(Decimal(price)), Amount(Decimal(amount)))
+    if not level.price:
+        raise malformed(f"no price: {price!r}")
+    return level
+
+
+def levels_in(fields: Fields, name: str) -> list[Level]:
+    """Of `[[price, amount, …], …]` texts; anything behind the first two is left out."""
+    return [_level_of_row(row) for row in as_rows(fields.get(name))]
+
+
+def named_levels_in(fields: Fields, name: str, price: str, amount: str) -> list[Level]:
+    """Of `[{price: …, amount: …}, …]` by the exchange's own names of them."""
+    rows = map(as_fields, as_rows(fields.get(name)))
+    return [level_of(row.get(price), row.get(amount)) for row in rows]
+
+
+def micros_of_iso(text: str) -> int:
+    """Microseconds UTC of an ISO time with its zone."""
+    try:
+        return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND
+    except (ValueError, TypeError, OverflowError) as error:
+        raise malformed(f"no time: {text!r}") from error
+
+
+def speaks_of(text: str, words: Iterable[str]) -> bool:
+    """Whether any of the lower-case `words` occurs in an exchange's own wording."""
+    lowered = text.lower()
+    return any(word in lowered for word in words)
+
+
+def _level_of_row(row: object) -> Level:
+    if not isinstance(row, list) or len(row) < 2:
+        raise malformed(f"no level: {row!r}")
+    return level_of(row[0], row[1])
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+_EXACT = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)

@@ -1,0 +1,151 @@
+"""Kraken's WebSocket v2 `book`: a snapshot and its changes, each with a CRC32 of the ten best levels."""
+
+import orjson
+
+from exchanges.credentials import Credentials
+from market.clock import MICROSECONDS
+from market.markets import Market
+from market.quotes import Level
+from pricefeeds.books import BookTop
+from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.wire.frames import (
+    Fields,
+    as_fields,
+    as_rows,
+    count_in,
+    exact_fields_of,
+    levels_in,
+    malformed,
+    micros_of_iso,
+    named_levels_in,
+    speaks_of,
+    text_in,
+)
+from pricefeeds.wire.kraken_checksum import CheckedBook
+from pricefeeds.wire.orderbook import top_of
+from pricefeeds.wire.port import Heard, Heartbeat, Send, WireExchange
+
+DEPTH = 10
+"""As many levels as a quote has; a deeper book costs more messages and shows nothing more."""
+_FINAL_WORDS = ("not supported", "invalid", "unknown asset pair", "permission", "malformed")
+_OTHER_CHANNELS = frozenset(("ticker", "trade", "ohlc", "instrument"))
+# REST keeps the old names of these assets.
+_REST_NAMES = {"BTC": "XBT", "DOGE": "XDG"}
+
+
+class KrakenBook:
+    """One symbol. Any lost, repeated or reordered change shows in the checksum of the message after it."""
+
+    def __init__(self, market: Market, _keys: Credentials | None) -> None:
+        self._symbol = market.symbol
+        self._book = CheckedBook(DEPTH)
+        self._has_snapshot = False
+
+    def open(self, now: int) -> list[Heard]:
+        parameters = {"channel": "book", "symbol": [self._symbol], "depth": DEPTH, "snapshot": True}
+        return [Send(orjson.dumps({"method": "subscribe", "params": parameters}).decode())]
+
+    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+        fields = exact_fields_of(frame)
+        channel = fields.get("channel")
+        if channel == "book":
+            return [self._take_book(fields)]
+        if channel == "heartbeat" or fields.get("method") == "pong":
+            return [Heartbeat()]
+        if channel == "status":
+            _check_status(fields)
+        elif channel is None:
+            _check_answer(fields)
+        elif channel not in _OTHER_CHANNELS:
+            raise malformed(f"unknown channel {channel!r}")
+        return []
+
+    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
+        """Nobody asked for one: the stream brings its own."""
+        return []
+
+    def _take_book(self, fields: Fields) -> BookTop:
+        kind, rows = text_in(fields, "type"), as_rows(fields.get("data"))
+        if kind not in ("snapshot", "update") or len(rows) != 1:
+            raise malformed(f"a book of kind {kind!r} with {len(rows)} rows")
+        row = as_fields(rows[0])
+        if row.get("symbol") != self._symbol:
+            raise malformed(f"a book of {row.get('symbol')!r} instead of {self._symbol}")
+        bids, asks = named_levels_in(row, "bids", "price", "qty"), named_levels_in(row, "asks", "price", "qty")
+        if kind == "snapshot":
+            self._book.restart(bids, asks)
+            self._has_snapshot = True
+        elif not self._has_snapshot:
+            raise FrameRefusedError("sequence_gap", f"a change of {self._symbol} before its snapshot")
+        else:
+            self._book.apply(bids, asks)
+        self._book.check(count_in(row, "checksum"))
+        return self._book.top(micros_of_iso(text_in(row, "timestamp")) if "timestamp" in row else None)
+
+
+def rest_book(market: Market) -> str:
+    base, quote = (_REST_NAMES.get(name, name) for name in (market.base, market.quote_currency))
+    return f"/0/public/Depth?pair={base}{quote}&count=100"
+
+
+def parse_rest_book(body: bytes) -> BookTop:
+    """Raises FrameRefusedError, FeedDroppedError, FeedRefusedError."""
+    books = list(_result_of(body).values())
+    if len(books) != 1:
+        raise malformed(f"{len(books)} books instead of one")
+    bids, asks = _sides_of(as_fields(books[0]))
+    return top_of(bids, asks)
+
+
+def parse_server_time(body: bytes) -> int:
+    """A whole second. Raises FrameRefusedError, FeedDroppedError."""
+    return count_in(_result_of(body), "unixtime") * MICROSECONDS
+
+
+def _sides_of(book: Fields) -> tuple[list[Level], list[Level]]:
+    return levels_in(book, "bids"), levels_in(book, "asks")
+
+
+def _result_of(body: bytes) -> Fields:
+    fields = exact_fields_of(body)
+    errors = as_rows(fields.get("error"))
+    if errors:
+        raise _refusal(", ".join(map(str, errors)))
+    return as_fields(fields.get("result"))
+
+
+def _check_status(fields: Fields) -> None:
+    """Raises FeedDroppedError unless the exchange trades: quotes of a halted book can be traded by nobody."""
+    for row in as_rows(fields.get("data")):
+        system = text_in(as_fields(row), "system")
+        if system != "online":
+            raise FeedDroppedError(f"kraken is in {system[:50]}")
+
+
+def _check_answer(fields: Fields) -> None:
+    """Raises FeedRefusedError, FeedDroppedError, FrameRefusedError unless it says that a request succeeded."""
+    if "error" in fields:
+        raise _refusal(str(fields["error"]))
+    if fields.get("success") is not True:
+        raise malformed(f"neither a message nor an answer: {str(fields)[:100]}")
+
+
+def _refusal(text: str) -> FeedDroppedError | FeedRefusedError:
+    if speaks_of(text, _FINAL_WORDS):
+        return FeedRefusedError(f"kraken refused: {text[:200]}")
+    return FeedDroppedError(f"kraken says: {text[:200]}")
+
+
+WIRE = WireExchange(
+    name="kraken",
+    live_ws="wss://ws.kraken.com/v2",
+    live_rest="https://api.kraken.com",
+    ws_path="/kraken/ws/v2",
+    rest_prefix="/kraken",
+    conversation=KrakenBook,
+    rest_book=rest_book,
+    parse_rest_book=parse_rest_book,
+    server_time="/0/public/Time",
+    parse_server_time=parse_server_time,
+    server_time_step=MICROSECONDS,
+)
