@@ -184,7 +184,9 @@ class _Parts:
         self.folder.mkdir(parents=True, exist_ok=True)
         part = len(parts_of(self.folder)) + 1
         # unbuffered, so that a full disk is known at the write and nothing is left to be written at the close
-        self._file = part_path(self.folder, self.header.exchange, part).open("xb", buffering=0)
+        path = part_path(self.folder, self.header.exchange, part)
+        self._file = path.open("xb", buffering=0)
+        path.chmod(0o600)
         self._packer, self._size, self._ends_at = zlib.compressobj(wbits=GZIP), 0, None
         self.write(header_line(replace(self.header, part=part, opened_at=now)))
         self.flush()

@@ -22,9 +22,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from market.markets import Market
 from market.quotes import Quote
+from pricefeeds.books import BookTop
 from pricefeeds.importers.rows import refuse
 from pricefeeds.symbolfeed import RejectedQuote, Row
-from streams.wire import mark_row, quote_row, reject_row
+from streams.wire import levels_of, levels_text, mark_row, quote_row, reject_row
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"
@@ -92,6 +93,20 @@ def row_text(row: Row) -> bytes:
     if isinstance(row, Quote):
         return quote_row(row)
     return reject_row(row.quote, row.reason) if isinstance(row, RejectedQuote) else mark_row(row)
+
+
+def book_text(top: BookTop) -> bytes:
+    book = {"bids": levels_text(top.bids), "asks": levels_text(top.asks), "exchange_time": top.exchange_time}
+    return orjson.dumps(book)
+
+
+def book_of(text: str | bytes) -> BookTop:
+    """Raises ValueError for what `book_text` never wrote."""
+    try:
+        book = orjson.loads(text)
+        return BookTop(levels_of(book["bids"]), levels_of(book["asks"]), book["exchange_time"])
+    except (KeyError, TypeError, ArithmeticError) as error:
+        raise ValueError(f"no book: {error!r}") from error
 
 
 def header_line(header: RecordingHeader) -> bytes:
