@@ -33,14 +33,19 @@ CHUNK_BYTES = 1 << 16
 GZIP = 31
 """zlib's word for a gzip file of the largest window."""
 
-NoteKind = Literal["started", "opened", "frame", "snapshot", "book", "alive", "lost", "closed", "row"]
+NoteKind = Literal[
+    "started", "opened", "frame", "snapshot", "book", "confirmed", "offset", "alive", "lost", "closed", "row"
+]
 """What happened to a symbol's feed, with its data:
 
-* `started`: a new SymbolFeed; the last sequence of the symbol in the log, in digits
+* `started`: a new SymbolFeed; the last sequence of the symbol in the log, in digits, and behind a space how many
+  microseconds old a book may be, where that is not the feed's default
 * `opened`, `closed`: a new connection and so a new conversation, and its end; no data
 * `frame`: a message of the exchange's stream, as it came
 * `snapshot`: the body of an answer that the conversation asked for
 * `book`: a book that came without a conversation (`book_text`)
+* `confirmed`: the newest book is the exchange's, as REST shows; since when it held, in microseconds UTC
+* `offset`: the exchange's clock was measured; how many microseconds it is ahead of ours
 * `alive`: the second's renewal; no data
 * `lost`: the status that the feed went into
 * `row`: a row that was published (`row_text`)
