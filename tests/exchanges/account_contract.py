@@ -1,6 +1,5 @@
 """What every trading account does, whatever is behind it. Inherit `AccountContract` and give it a `bench`."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
@@ -11,7 +10,8 @@ from exchanges.errors import OrderRefusedError
 from exchanges.port import TradingAccount
 from market.markets import Market
 from market.money import Amount, Price, floor_to_step
-from market.orders import Fill, OrderReport, Side
+from market.orders import OrderReport, Side
+from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import order_on
 
 
@@ -34,18 +34,6 @@ class Trade:
     before: dict[str, Decimal]
     report: OrderReport
     after: dict[str, Decimal]
-
-
-def balances_after(before: dict[str, Decimal], fills: Iterable[Fill]) -> dict[str, Decimal]:
-    """What must be left, to the last digit."""
-    after = dict(before)
-    for fill in fills:
-        base, quote = fill.symbol.split("/")
-        sign = 1 if fill.side == "buy" else -1
-        after[base] += sign * fill.amount
-        after[quote] -= sign * fill.cost
-        after[fill.fee_currency] -= fill.fee
-    return after
 
 
 class AccountContract:

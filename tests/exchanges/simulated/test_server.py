@@ -17,7 +17,7 @@ from exchanges.errors import ExchangeUnavailableError
 from exchanges.simulated.server import next_due
 from exchanges.trading import open_account
 from market.money import decimal_of, floor_to_step
-from tests.exchanges.account_contract import balances_after
+from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import TRADED, order_on
 
 

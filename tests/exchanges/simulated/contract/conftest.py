@@ -1,0 +1,18 @@
+"""One bench per test, on the exchange that the test is parametrised with."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.exchanges.simulated.contract.abilities import UNBUILT
+from tests.exchanges.simulated.contract.bench import Bench, opened
+
+
+@pytest.fixture
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+    test = f"{request.path.name}::{request.node.originalname}"
+    if test in UNBUILT[request.param]:
+        request.applymarker(pytest.mark.xfail(reason=f"{request.param} does not answer that yet"))
+    async with opened(request.param, tmp_path) as ready:
+        yield ready
