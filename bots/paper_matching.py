@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
+from market.fees import charged, fee_currency
 from market.markets import Market
 from market.money import ZERO, Amount, Price
 from market.orders import Fill, LimitOrder
@@ -42,7 +43,6 @@ def executions(order: LimitOrder, quote: Quote, used: Used) -> tuple[Execution, 
 def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: Decimal, fill_id: str, now: int) -> Fill:
     """The fee is rounded up to 8 digits; cost is exact."""
     cost = execution.price * execution.amount
-    feed = cost if market.fee_side == "quote" else execution.amount
     return Fill(
         fill_id=fill_id,
         exchange=order.exchange,
@@ -51,7 +51,7 @@ def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: D
         price=execution.price,
         amount=execution.amount,
         cost=cost,
-        fee=(feed * fee_rate).quantize(FEE_STEP, rounding=ROUND_UP),
-        fee_currency=market.quote_currency if market.fee_side == "quote" else market.base,
+        fee=(charged(market, order.side, cost, execution.amount) * fee_rate).quantize(FEE_STEP, rounding=ROUND_UP),
+        fee_currency=fee_currency(market, order.side),
         filled_at=now,
     )

@@ -138,7 +138,7 @@ def _unwinding_leg(
 
 def _order_amount(market: Market, side: Side, left: Decimal, fee_rate: Decimal) -> Decimal:
     """What to order so that, its fee in base included, at most `left` moves."""
-    in_base = base_rate(market, fee_rate)
+    in_base = base_rate(market, side, fee_rate)
     return floor_to_step(left / (1 - in_base if side == "buy" else 1 + in_base), market.lot_step)
 
 

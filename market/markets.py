@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+FeeSide = Literal["quote", "base", "received"]
+"""Which currency an exchange takes its fee in; "received": in what the order brings, base of a buy, quote of a sell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Market:
@@ -18,8 +21,7 @@ class Market:
     lot_step: Decimal
     minimum_amount: Decimal
     minimum_notional: Decimal
-    fee_side: Literal["quote", "base"]
-    """Which currency the exchange takes its fee in."""
+    fee_side: FeeSide
     is_fx: bool = False
     """Feeds an FX rate only; never traded."""
 

@@ -239,6 +239,7 @@ class SimulatedExchange:
         cost = listing.cost(match.ticks, match.lots)
         liquidity: Liquidity = "maker" if order is match.maker else "taker"
         is_customers = order.owner == CUSTOMER
+        fee_currency, fee = listing.fee(order.side, cost, match.lots, liquidity)
         return CustomerFill(
             fill_id=self._names.fill(trade.number, trade.traded_at) if is_customers else "",
             number=trade.number,
@@ -248,8 +249,8 @@ class SimulatedExchange:
             price=trade.price,
             amount=trade.amount,
             cost=cost,
-            fee=listing.fee(cost, match.lots, liquidity) if is_customers else ZERO,
-            fee_currency=listing.fee_currency,
+            fee=fee if is_customers else ZERO,
+            fee_currency=fee_currency,
             liquidity=liquidity,
             filled_at=trade.traded_at,
         )

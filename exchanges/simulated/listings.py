@@ -6,6 +6,7 @@ from decimal import ROUND_DOWN, Decimal
 from exchanges.markets import paper_markets
 from exchanges.simulated.records import Liquidity
 from exchanges.simulated.tiers import assumed_volume, tier_at
+from market.fees import base_rate, charged, fee_currency, quote_rate
 from market.markets import Market
 from market.money import ceil_to_step, floor_to_step
 from market.orders import Side
@@ -31,10 +32,6 @@ class Listing:
     @property
     def price_decimals(self) -> int:
         return decimals_of(self.market.tick_size)
-
-    @property
-    def fee_currency(self) -> str:
-        return self.market.base if self.market.fee_side == "base" else self.market.quote_currency
 
     def ticks(self, price: Decimal) -> int:
         return int(price / self.market.tick_size)
@@ -62,22 +59,20 @@ class Listing:
     def dearer_rate(self) -> Decimal:
         return max(self.maker_rate, self.taker_rate)
 
-    def fee(self, cost: Decimal, lots: int, liquidity: Liquidity) -> Decimal:
-        """In `fee_currency`."""
-        charged = self.amount(lots) if self.market.fee_side == "base" else cost
+    def fee(self, side: Side, cost: Decimal, lots: int, liquidity: Liquidity) -> tuple[str, Decimal]:
+        """Of an order of that side: currency and amount."""
         rate = self.taker_rate if liquidity == "taker" else self.maker_rate
-        return floor_to_step(charged * rate, self.fee_step)
+        fee = floor_to_step(charged(self.market, side, cost, self.amount(lots)) * rate, self.fee_step)
+        return fee_currency(self.market, side), fee
 
     def hold(self, side: Side, ticks: int, lots: int) -> tuple[str, Decimal]:
         """Currency and amount that cover the order whole, fees included."""
-        quote_rate = self.dearer_rate if self.market.fee_side == "quote" else Decimal(0)
         if side == "buy":
-            whole = self.price(ticks) * self.amount(lots) * (1 + quote_rate)
-            step = min(self.cost_step, self.fee_step) if quote_rate else self.cost_step
+            added = quote_rate(self.market, side, self.dearer_rate)
+            whole = self.price(ticks) * self.amount(lots) * (1 + added)
+            step = min(self.cost_step, self.fee_step) if added else self.cost_step
             return self.market.quote_currency, ceil_to_step(whole, step)
-        base_fee = Decimal(0)
-        if self.market.fee_side == "base":
-            base_fee = ceil_to_step(self.amount(lots) * self.dearer_rate, self.fee_step)
+        base_fee = ceil_to_step(self.amount(lots) * base_rate(self.market, side, self.dearer_rate), self.fee_step)
         return self.market.base, self.amount(lots) + base_fee
 
 

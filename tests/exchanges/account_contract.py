@@ -8,6 +8,7 @@ import pytest
 
 from exchanges.errors import OrderRefusedError
 from exchanges.port import TradingAccount
+from market.fees import fee_currency
 from market.markets import Market
 from market.money import Amount, Price, floor_to_step
 from market.orders import OrderReport, Side
@@ -50,7 +51,7 @@ class AccountContract:
             assert (fill.exchange, fill.symbol, fill.side) == (market.exchange, market.symbol, side)
             assert fill.price <= limit if side == "buy" else fill.price >= limit
             assert fill.fee > 0
-            assert fill.fee_currency == (market.base if market.fee_side == "base" else market.quote_currency)
+            assert fill.fee_currency == fee_currency(market, side)
 
     @pytest.mark.parametrize("side", ["buy", "sell"])
     async def test_balances_follow_the_reported_fills(self, bench: Bench, side: Side) -> None:

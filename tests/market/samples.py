@@ -7,6 +7,7 @@ from typing import Literal
 
 from market.arbitrages import Arbitrage, Leg
 from market.execution import client_order_id
+from market.fees import charged, fee_currency
 from market.markets import Market
 from market.money import Amount, Price
 from market.opportunities import FxRate, Opportunity, OpportunityLeg
@@ -114,7 +115,6 @@ def fill_of(
 ) -> Fill:
     """Its fee to 8 digits, in the market's fee currency."""
     cost = amount * price
-    feed = cost if market.fee_side == "quote" else amount
     return Fill(
         fill_id=f"{market.exchange}-{side}-{fill_id}",
         exchange=market.exchange,
@@ -123,8 +123,8 @@ def fill_of(
         price=Price(price),
         amount=Amount(amount),
         cost=cost,
-        fee=(feed * fee_rate).quantize(Decimal("1E-8")),
-        fee_currency=market.quote_currency if market.fee_side == "quote" else market.base,
+        fee=(charged(market, side, cost, amount) * fee_rate).quantize(Decimal("1E-8")),
+        fee_currency=fee_currency(market, side),
         filled_at=0,
     )
 
