@@ -17,11 +17,12 @@ class CheckedBook:
     def __init__(self, depth: int) -> None:
         self._book = OrderBook()
         self._depth = depth
-        self._digits: dict[str, tuple[tuple[Level, ...], str]] = {"asks": ((), ""), "bids": ((), "")}
-        """Per side, the best levels and their digits, kept while those do not change."""
+        self._asks = _Digits()
+        self._bids = _Digits()
 
     def restart(self, bids: Iterable[Level], asks: Iterable[Level]) -> None:
         self._book.restart(bids, asks)
+        self._book.cut(self._depth)
 
     def apply(self, bids: Iterable[Level], asks: Iterable[Level]) -> None:
         """A level that the others push out of the depth is never said to be gone, so it is cut off here."""
@@ -30,21 +31,30 @@ class CheckedBook:
 
     def check(self, checksum: int) -> None:
         """Raises FrameRefusedError "checksum" where the book is not the exchange's."""
-        own = crc32((self._side("asks", self._book.asks.best()) + self._side("bids", self._book.bids.best())).encode())
+        digits = self._asks.of(self._book.asks.best()) + self._bids.of(self._book.bids.best())
+        own = crc32(digits.encode())
         if own != checksum:
             raise FrameRefusedError("checksum", f"the exchange's book is {checksum}, ours {own}")
 
     def top(self, exchange_time: int | None = None) -> BookTop:
         return self._book.top(exchange_time)
 
-    def _side(self, name: str, levels: tuple[Level, ...]) -> str:
-        known, digits = self._digits[name]
-        if known is not levels:
-            digits = digits_of(levels)
-            self._digits[name] = (levels, digits)
-        return digits
+
+class _Digits:
+    """One side's digits, made anew only for levels that were not there the last time."""
+
+    def __init__(self) -> None:
+        self._levels: tuple[Level, ...] = ()
+        self._known: dict[Level, str] = {}
+        self._digits = ""
+
+    def of(self, levels: tuple[Level, ...]) -> str:
+        if levels is not self._levels:
+            self._known = {level: self._known.get(level) or level_digits(level) for level in levels}
+            self._levels, self._digits = levels, "".join(self._known.values())
+        return self._digits
 
 
-def digits_of(levels: Iterable[Level]) -> str:
-    """Price and amount of each level without point and leading zeros, as the exchange strings them together."""
-    return "".join([format(number, "f").replace(".", "").lstrip("0") for level in levels for number in level])
+def level_digits(level: Level) -> str:
+    """Price and amount without point and leading zeros, as the exchange strings them together."""
+    return "".join([format(number, "f").replace(".", "").lstrip("0") for number in level])
