@@ -27,8 +27,9 @@ class BookSide:
         return len(self._ranks)
 
     def restart(self, levels: Iterable[Level]) -> None:
-        """These levels and no other; those without amount are none."""
-        self._levels = {self._rank(level.price): level for level in levels if level.amount}
+        """These levels and no other; those without amount are none, and of two at one price the later counts."""
+        latest = {self._rank(level.price): level for level in levels}
+        self._levels = {rank: level for rank, level in latest.items() if level.amount}
         self._ranks = sorted(self._levels)
         self._is_stale = True
 
