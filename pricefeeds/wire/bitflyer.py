@@ -97,7 +97,7 @@ def _check_answer(fields: Fields) -> None:
     error = fields.get("error")
     if isinstance(error, dict):
         text = f"{error.get('message')} ({error.get('code')})"[:200]
-        if error.get("code") in _FINAL_CODES:
+        if str(error.get("code")) in _FINAL_CODES:
             raise FeedRefusedError(f"bitflyer refused the subscription: {text}")
         raise FeedDroppedError(f"bitflyer says: {text}")
     if fields.get("result") is not True:

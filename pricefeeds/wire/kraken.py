@@ -56,7 +56,7 @@ class KrakenBook:
             _check_status(fields)
         elif channel is None:
             _check_answer(fields)
-        elif channel not in _OTHER_CHANNELS:
+        elif not isinstance(channel, str) or channel not in _OTHER_CHANNELS:
             raise malformed(f"unknown channel {channel!r}")
         return []
 
