@@ -9,7 +9,8 @@ from exchanges.simulated.records import CustomerFill, CustomerOrder, PublicTrade
 from market.clock import MICROSECONDS
 from market.money import ZERO
 
-_SUBTYPES = {"limit": 0, "market": 2, "ioc": 4}
+_LIMIT, _MARKET, _IMMEDIATE, _WHOLE = 0, 2, 4, 6
+"""How the stream calls kinds of orders."""
 _HOUSE_ORDER = 1_000_000
 
 
@@ -35,13 +36,12 @@ def public_trade(trade: PublicTrade, fills: Iterable[CustomerFill]) -> dict[str,
 
 def order_event(order: CustomerOrder, now: int) -> dict[str, object]:
     """An order as it stands; `amount` is what is left of it. `now`: when that came about, in microseconds."""
-    kind = "limit" if not order.immediate else "market" if order.price is None else "ioc"
     price = order.price if order.price is not None else ZERO
     event: dict[str, object] = {
         "id": int(order.order_id),
         "id_str": order.order_id,
         "order_type": 0 if order.side == "buy" else 1,
-        "order_subtype": _SUBTYPES[kind],
+        "order_subtype": _subtype(order),
         "datetime": str(now // MICROSECONDS),
         "microtimestamp": str(now),
         "amount": plain(order.remaining),
@@ -56,6 +56,12 @@ def order_event(order: CustomerOrder, now: int) -> dict[str, object]:
     if order.client_order_id:
         event["client_order_id"] = order.client_order_id
     return event
+
+
+def _subtype(order: CustomerOrder) -> int:
+    if order.price is None:
+        return _MARKET
+    return _WHOLE if order.whole else _IMMEDIATE if order.immediate else _LIMIT
 
 
 def my_trade(fill: CustomerFill, order: CustomerOrder) -> dict[str, object]:

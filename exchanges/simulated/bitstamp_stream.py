@@ -57,8 +57,7 @@ class BitstampStream:
         if step.changes:
             # no two steps have one stamp, however fast they come
             self._micro = max(self._micro + 1, self._exchange.clock.now())
-            self._send("data", f"diff_order_book_{listing.market_id}", self._diff(listing, step.changes))
-            self._send_top(listing)
+            self._send_books(listing, step.changes)
 
     def _diff(self, listing: Listing, changes: list[Change]) -> dict[str, object]:
         sides: dict[Side, list[list[str]]] = {"buy": [], "sell": []}
@@ -66,7 +65,10 @@ class BitstampStream:
             sides[side].append([listing.price_text(ticks), listing.amount_text(lots)])
         return {**self.stamps(), "bids": sides["buy"], "asks": sides["sell"]}
 
-    def _send_top(self, listing: Listing) -> None:
+    def _send_books(self, listing: Listing, changes: list[Change]) -> None:
+        channel = f"diff_order_book_{listing.market_id}"
+        if self.subscribers.has(channel):
+            self._send("data", channel, self._diff(listing, changes))
         channel = f"order_book_{listing.market_id}"
         if self.subscribers.has(channel):
             levels = levels_of(listing, self._exchange.books[listing.market.symbol], _TOP)

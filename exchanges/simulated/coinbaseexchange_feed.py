@@ -44,9 +44,12 @@ class ProductFeed:
 
     def update(self, changes: Iterable[Change]) -> Message:
         rows = [[side, self.listing.price_text(at), self.listing.amount_text(lots)] for side, at, lots in changes]
-        self.sequence += len(rows)
         now = iso_text(self._exchange.clock.now())
         return {"type": "l2update", "product_id": self.listing.market_id, "changes": rows, "time": now}
+
+    def advance(self, steps: int) -> None:
+        self._number_trades()
+        self.sequence += steps
 
     def match(self, trade: PublicTrade, kind: str = "match") -> Message:
         """`side` is the maker's, as everywhere on this stream but in the ticker."""

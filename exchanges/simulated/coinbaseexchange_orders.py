@@ -112,7 +112,7 @@ class CoinbaseExchangeOrders:
         order = self._exchange.place(wanted)
         if order.state == "open":
             self._rested(order)
-        return json_reply(pending_row(order, listing.market_id))
+        return json_reply({**pending_row(order, listing.market_id), "post_only": bool(fields.get("post_only"))})
 
     def _request(self, fields: Mapping[str, Any], listing: Listing) -> OrderRequest:
         kind, side = fields.get("type", "limit"), side_field(fields, "side")
@@ -198,6 +198,8 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
             raise RequestRefusedError("invalid_request", f"{name} is not simulated, so it")
         if name not in _FIELDS:
             raise RequestRefusedError("invalid_request", name)
+    if fields.get("stp", "cn") != "cn":
+        raise RequestRefusedError("invalid_request", "stp other than cn is not simulated, so it")
 
 
 def _limit(request: web.Request) -> int:

@@ -21,7 +21,8 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: st
         "product_id": market_id,
         "profile_id": PROFILE_ID,
         "side": order.side,
-        "stp": "dc",
+        # whoever would trade with themselves loses what is newest
+        "stp": "cn",
         "type": "market" if order.price is None else "limit",
         "size": fixed_text(order.amount, 8),
         "post_only": False,
@@ -34,7 +35,7 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: st
     }
     if order.price is not None:
         row["price"] = fixed_text(order.price, 8)
-        row["time_in_force"] = "IOC" if order.immediate else "GTC"
+        row["time_in_force"] = "FOK" if order.whole else "IOC" if order.immediate else "GTC"
     if order.client_order_id:
         row["client_oid"] = order.client_order_id
     if order.ended_at is not None:

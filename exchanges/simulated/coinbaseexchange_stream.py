@@ -1,6 +1,7 @@
 """Coinbase Exchange's WebSocket: level2, ticker, matches, heartbeat, and `user` for the account's own orders."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from exchanges.simulated.coinbaseexchange_feed import Message, ProductFeed
@@ -33,22 +34,26 @@ class CoinbaseExchangeStream:
         name = feed.listing.market_id
         for trade in step.trades:
             feed.traded(trade)
-            self.subscribers.broadcast(f"matches:{name}", feed.match(trade))
-            if self.subscribers.has(f"ticker:{name}"):
-                self.subscribers.broadcast(f"ticker:{name}", feed.ticker())
+            self._send(f"matches:{name}", partial(feed.match, trade))
+            self._send(f"ticker:{name}", feed.ticker)
         if step.changes:
-            update = feed.update(step.changes)
+            feed.advance(len(step.changes))
             for channel in ("level2", "level2_batch"):
-                self.subscribers.broadcast(f"{channel}:{name}", update)
+                self._send(f"{channel}:{name}", partial(feed.update, step.changes))
 
     def beat(self) -> None:
         for name, feed in self.feeds.items():
-            self.subscribers.broadcast(f"heartbeat:{name}", feed.heartbeat())
+            self._send(f"heartbeat:{name}", feed.heartbeat)
 
     def rested(self, order: CustomerOrder) -> None:
         """An order of the account is in the book."""
         feed = self._by_symbol[order.symbol]
         self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.opened(order))
+
+    def _send(self, channel: str, message: Callable[[], Message | None]) -> None:
+        """The message is made only where somebody listens."""
+        if self.subscribers.has(channel):
+            self.subscribers.broadcast(channel, message())
 
     def _tell(self, event: CustomerEvent) -> None:
         feed = self._by_symbol[event.order.symbol]
@@ -69,7 +74,10 @@ class CoinbaseExchangeStream:
             connection.send({"type": "error", "message": "Failed to subscribe", "reason": str(error)})
             return
         names = {f"{channel}:{product}" for channel, product in wanted}
-        connection.channels = connection.channels | names if subscribes else connection.channels - names
+        if subscribes:
+            connection.channels.update(names)
+        else:
+            connection.channels.difference_update(names)
         connection.send({"type": "subscriptions", "channels": _listed(connection)})
         for channel, product in wanted if subscribes else ():
             greeting = self._greeting(channel, self.feeds[product])

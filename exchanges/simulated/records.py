@@ -73,6 +73,8 @@ class CustomerOrder:
     state: OrderState = "open"
     filled: Decimal = ZERO
     ended_at: int | None = None
+    whole: bool = False
+    """Nothing or all of it at once."""
 
     @property
     def remaining(self) -> Decimal:
