@@ -1,9 +1,9 @@
-"""The default paper markets, with each exchange's own size rules, and the taker fees they charge."""
+"""The markets that are simulated, with each exchange's own size rules, which of them paper mode trades, and fees."""
 
+from dataclasses import replace
 from decimal import Decimal
-from typing import Literal
 
-from market.markets import Market
+from market.markets import FeeSide, Market
 
 _EIGHT_DIGITS = Decimal("0.00000001")
 
@@ -20,6 +20,15 @@ def paper_markets() -> tuple[Market, ...]:
     )
 
 
+def simulated_markets() -> tuple[Market, ...]:
+    """Those of paper mode, and what trades in USDT, which is no dollar, with the FX market between both."""
+    return (
+        *paper_markets(),
+        replace(_market("binance", "sg", "BTC/USDT", "0.01", "0.00001", "5", "received"), lot_step=Decimal("0.00001")),
+        _market("kraken", "us", "USDT/USD", "0.00001", "5", "0.5", "quote", is_fx=True),
+    )
+
+
 def taker_fees() -> dict[str, Decimal]:
     """Exchange → fraction of the notional, for the default settings."""
     return {
@@ -30,6 +39,11 @@ def taker_fees() -> dict[str, Decimal]:
     }
 
 
+def simulated_taker_fees() -> dict[str, Decimal]:
+    """Of all that is simulated."""
+    return {**taker_fees(), "binance": Decimal("0.0010")}
+
+
 def _market(
     exchange: str,
     region: str,
@@ -37,7 +51,7 @@ def _market(
     tick_size: str,
     minimum_amount: str,
     minimum_notional: str,
-    fee_side: Literal["quote", "base"],
+    fee_side: FeeSide,
     *,
     is_fx: bool = False,
 ) -> Market:

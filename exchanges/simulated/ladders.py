@@ -1,15 +1,15 @@
 """The market maker's ladder and the crowd's market orders of one listing, from a seed."""
 
 import math
+from decimal import Decimal
 from random import Random
 
 from exchanges.simulated.listings import Listing
 from market.orders import Side
 
 LEVELS = 12
-_LOTS_PER_UNIT = 100_000_000
 # Amounts are drawn in steps that people use, so that dust comes from eaten levels alone.
-_LOT_GRAIN = 1_000
+_GRAIN = Decimal("0.00001")
 
 
 class Ladder:
@@ -19,6 +19,8 @@ class Ladder:
         market = listing.market
         self._random = Random(f"{seed}:{market.exchange}:{market.symbol}")  # noqa: S311 – prices, not secrets
         self._tick = float(market.tick_size)
+        self._lots_a_grain = max(1, listing.lots(_GRAIN))
+        self._grains_a_unit = listing.lots(Decimal(1)) / self._lots_a_grain
         self._grid = max(1, round(listing.start_price * (0.3 if market.is_fx else 0.9) * 1e-4 / self._tick))
         self._typical = 20_000.0 if market.is_fx else 0.25
         self._taker_amount = 2_000.0 if market.is_fx else 0.03
@@ -72,4 +74,4 @@ class Ladder:
         return self._grained(self._random.lognormvariate(math.log(typical), 0.9))
 
     def _grained(self, amount: float) -> int:
-        return max(1, round(amount * _LOTS_PER_UNIT / _LOT_GRAIN)) * _LOT_GRAIN
+        return max(1, round(amount * self._grains_a_unit)) * self._lots_a_grain

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 
-from exchanges.markets import paper_markets
+from exchanges.markets import simulated_markets
 from exchanges.simulated.records import Liquidity
 from exchanges.simulated.tiers import assumed_volume, tier_at
 from market.fees import base_rate, charged, fee_currency, quote_rate
@@ -107,6 +107,8 @@ _MARKET_IDS = {
     ("kraken", "BTC/USD"): ("XXBTZUSD", "0.0001", "0.0001", 60_000.0),
     ("kraken", "EUR/USD"): ("ZEURZUSD", "0.0001", "0.0001", 1.08),
     ("kraken", "USD/JPY"): ("ZUSDZJPY", "0.01", "0.01", 150.0),
+    ("kraken", "USDT/USD"): ("USDTZUSD", "0.0001", "0.0001", 1.0),
+    ("binance", "BTC/USDT"): ("BTCUSDT", "0.00000001", "0.00000001", 60_000.0),
 }
 
 
@@ -114,7 +116,7 @@ def listings_of(exchange: str) -> tuple[Listing, ...]:
     """Raises KeyError where no such exchange is simulated."""
     listed = []
     tier = tier_at(exchange, assumed_volume(exchange))
-    for market in paper_markets():
+    for market in simulated_markets():
         if market.exchange == exchange:
             market_id, cost_step, fee_step, start_price = _MARKET_IDS[(exchange, market.symbol)]
             listed.append(
@@ -140,4 +142,5 @@ def opening_balances(exchange: str) -> dict[str, Decimal]:
         "bitstamp": {"BTC": Decimal(10), "EUR": Decimal(925_000)},
         "bitflyer": {"BTC": Decimal(10), "JPY": Decimal(150_000_000)},
         "kraken": {"BTC": Decimal(10), "USD": Decimal(1_000_000)},
+        "binance": {"BTC": Decimal(10), "USDT": Decimal(1_000_000)},
     }[exchange]

@@ -23,6 +23,9 @@ class Temper:
     jumps_per_second: float = 1 / 45
     jump_size: float = 8.0
     fx_volatility: float = 0.15
+    peg_volatility: float = 0.1
+    peg_return_rate: float = 0.002
+    """Per second, back to one dollar."""
     basis_deviation: float = 3.0
     basis_return_rate: float = 0.4
     busy_seconds: float = 6.0
@@ -57,8 +60,9 @@ class Prices:
         self._temper = temper or Temper()
         self._random = Random(f"{seed}:latent")  # noqa: S311 – prices, not secrets
         self._latent: dict[str, float] = {}
-        self._fx_start = {"USD": 1.0, "EUR": 1.08, "JPY": 1 / 150}
+        self._fx_start = {"USD": 1.0, "EUR": 1.08, "JPY": 1 / 150, "USDT": 1.0}
         self._fx = dict.fromkeys(self._fx_start, 0.0)
+        self._peg_random = Random(f"{seed}:peg")  # noqa: S311 – prices, not secrets
         self._busy = True
         self._phase_left = self._temper.busy_seconds
         for row in (row for rows in listings.values() for row in rows if not row.market.is_fx):
@@ -80,6 +84,9 @@ class Prices:
         for currency in ("EUR", "JPY"):
             pull = 0.001 * seconds * self._fx[currency]
             self._fx[currency] += random.gauss(0, temper.fx_volatility * math.sqrt(seconds)) * BPS - pull
+        # A stablecoin is pulled back to its dollar, from a few bps away.
+        peg_move = self._peg_random.gauss(0, temper.peg_volatility * math.sqrt(seconds)) * BPS
+        self._fx["USDT"] += peg_move - temper.peg_return_rate * seconds * self._fx["USDT"]
         self._phase_left -= seconds
         if self._phase_left <= 0:
             self._busy = not self._busy

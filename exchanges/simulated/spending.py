@@ -4,16 +4,19 @@ from decimal import Decimal
 
 from exchanges.simulated.engine import Book
 from exchanges.simulated.listings import Listing
+from market.fees import quote_rate
 from market.money import ZERO
+from market.orders import Side
 
 _DEEPEST = 1_000
 
 
-def lots_within(listing: Listing, book: Book, funds: Decimal) -> int:
-    """Lots that `funds` (quote currency) buy at once from the asks as they stand, the taker's fee included."""
-    rate = listing.taker_rate if listing.market.fee_side == "quote" else ZERO
+def lots_within(listing: Listing, book: Book, funds: Decimal, side: Side = "buy") -> int:
+    """Lots that `funds` (quote currency) buy at once from the asks as they stand, the taker's fee included; or that
+    must be sold into the bids to bring so much before fees, and no more."""
+    rate = quote_rate(listing.market, side, listing.taker_rate) if side == "buy" else ZERO
     bought = 0
-    for ticks, lots in book.levels("sell", _DEEPEST):
+    for ticks, lots in book.levels("sell" if side == "buy" else "buy", _DEEPEST):
         per_lot = listing.price(ticks) * listing.market.lot_step * (1 + rate)
         affordable = min(lots, int(funds / per_lot))
         bought += affordable

@@ -8,21 +8,21 @@ from exchanges.simulated.ladders import LEVELS, Ladder
 from exchanges.simulated.listings import listings_of
 from exchanges.simulated.prices import Prices
 
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 LISTINGS = {name: listings_of(name) for name in EXCHANGES}
 STEP = 0.04
 
 
 def path_of(seed: int, steps: int) -> list[dict[str, float]]:
-    """Dollar mids of the four exchanges, step by step."""
+    """Dollar mids of the exchanges, step by step."""
     prices = Prices(seed, LISTINGS)
-    euro, yen = (row for row in LISTINGS["kraken"] if row.market.is_fx)
+    euro, yen, tether = (row for row in LISTINGS["kraken"] if row.market.is_fx)
     path = []
     for _ in range(steps):
         prices.advance_latent(STEP)
         for name in EXCHANGES:
             prices.advance_exchange(name, STEP)
-        dollars = {"USD": 1.0, "EUR": prices.mid(euro), "JPY": 1 / prices.mid(yen)}
+        dollars = {"USD": 1.0, "USDT": prices.mid(tether), "EUR": prices.mid(euro), "JPY": 1 / prices.mid(yen)}
         firsts = {name: LISTINGS[name][0] for name in EXCHANGES}
         path.append({name: prices.mid(row) * dollars[row.market.quote_currency] for name, row in firsts.items()})
     return path

@@ -28,8 +28,29 @@ def test_it_buys_what_it_pays_for(asks: dict[int, int], cents: int) -> None:
         for ticks, shown in asks.items():
             copy.submit(BookOrder(str(ticks), "maker", "sell", ticks, shown), rests=True)
         costs = [(LISTING.cost(match.ticks, match.lots), match.lots) for match in copy.submit(order, rests=False)]
-        return total(cost + LISTING.fee(cost, filled, "taker") for cost, filled in costs)
+        return total(cost + LISTING.fee("buy", cost, filled, "taker")[1] for cost, filled in costs)
 
     assert price_of(lots) <= funds
     if lots < sum(asks.values()):
         assert price_of(lots + 1) > funds
+
+
+@given(asks, st.integers(1, 10**7))
+def test_it_sells_what_brings_it_and_no_more(bids: dict[int, int], cents: int) -> None:
+    [listing] = listings_of("binance")
+    funds = Decimal(cents) / 100
+    book = Book()
+    for ticks, lots in bids.items():
+        book.submit(BookOrder(str(ticks), "maker", "buy", ticks, lots), rests=True)
+    wanted = lots_within(listing, book, funds, "sell")
+
+    def brought(lots: int) -> Decimal:
+        left, costs = lots, []
+        for ticks in sorted(bids, reverse=True):
+            costs.append(listing.cost(ticks, min(left, bids[ticks])))
+            left -= min(left, bids[ticks])
+        return total(costs)
+
+    assert brought(wanted) <= funds
+    if wanted < sum(bids.values()):
+        assert brought(wanted + 1) > funds
