@@ -11,6 +11,16 @@ from launch.errors import CannotStartError
 from market.settings import Settings
 
 
+class FeedConfiguration(BaseModel):
+    """Limits of the price feeds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stale_after_ms: int = Field(default=3_000, ge=500, le=60_000)
+    """How old the newest sign that a quote holds may be before it is withdrawn. Below half a second a busy machine
+    would withdraw quotes that are sound; above a minute no quote would ever be withdrawn in time."""
+
+
 class Configuration(BaseModel):
     """Addresses, exchanges and the first settings. Empty addresses mean: start our own."""
 
@@ -27,6 +37,11 @@ class Configuration(BaseModel):
     """The address the dashboard listens on; beyond loopback only where told to."""
     seed: int = 1
     partitions: int = Field(default=1, ge=1, le=64)
+    feeds: FeedConfiguration = FeedConfiguration()
+    record: bool = False
+    """Whether what the feeds hear and say is recorded below `recordings` of the data folder."""
+    recordings_mb: int = Field(default=1_000, ge=1)
+    """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 

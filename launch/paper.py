@@ -21,6 +21,7 @@ from market.clock import wall_now
 from market.markets import Market
 from market.session import Session
 from market.settings import Settings
+from pricefeeds.recorder import MEGABYTE, recorded_bytes, recordings_folder
 from store.trades import open_store
 from streams.embedded_broker import free_ports
 from ui.keys import ensure_api_key
@@ -40,6 +41,7 @@ class PaperOptions:
     json: Path | None
     port: int | None
     seed: int | None
+    record: bool = False
 
 
 async def run_paper(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
@@ -62,6 +64,8 @@ async def run_paper(home: Path, options: PaperOptions, told: Configuration, say:
             f"trading on paper: http://{session.web_host}:{session.web_port}   "
             f"(key for changes: {key_file}; Ctrl-C stops everything)"
         )
+        if session.recordings_mb is not None:
+            say(f"recording the feeds in {recordings_folder(home) / session.session_id}")
         await stopped_or_after(stopped, options.seconds)
         activity = await _closed(session, meter, supervisor, started)
     finally:
@@ -108,7 +112,23 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
         web_host=told.bind,
         web_port=told.port if options.port is None else options.port,
         seed=options.seed if options.seed is not None else told.seed,
+        stale_after_ms=told.feeds.stale_after_ms,
+        recordings_mb=room_for_recordings(home, options, told),
     )
+
+
+def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) -> int | None:
+    """In megabytes; None where nothing is to be recorded. Raises CannotStartError where there is no room left."""
+    if not (options.record or told.record):
+        return None
+    folder = recordings_folder(home)
+    used = recorded_bytes(folder)
+    if used >= told.recordings_mb * MEGABYTE:
+        raise CannotStartError(
+            f"{folder} holds {used // MEGABYTE} MB of recordings and `recordings_mb` is {told.recordings_mb}: "
+            "delete some of them, raise the limit, or start without recording."
+        )
+    return told.recordings_mb
 
 
 def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:

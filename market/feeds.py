@@ -1,14 +1,21 @@
 """What a feeder knows of its feed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 FeedStatus = Literal["live", "stale", "resyncing", "down"]
+FeedCounter = Literal[
+    "gaps", "checksums", "malformed", "resyncs", "reconnects", "rest_checks", "rest_mismatches", "rest_failures"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class FeedState:
-    """State and counters of one feed since its process started; times in microseconds UTC."""
+    """State and counters of one feed since its process started; times in microseconds UTC.
+
+    live: the newest quote is known to hold; stale: nothing believable came within the limit; resyncing: a connection is
+    there and its book is being built; down: there is no connection.
+    """
 
     exchange: str
     region: str
@@ -19,3 +26,22 @@ class FeedState:
     quotes: int = 0
     reconnects: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    """Reason → books that were no quotes."""
+    gaps: int = 0
+    """Messages that show that others were lost."""
+    checksums: int = 0
+    """Books that are not those of the exchange, by its own sum."""
+    malformed: int = 0
+    """Messages that cannot be read."""
+    resyncs: int = 0
+    """Connections given up, although they stood, to build the book anew."""
+    rest_checks: int = 0
+    """Comparisons of the stream's book with the one by REST."""
+    rest_mismatches: int = 0
+    rest_failures: int = 0
+    """Comparisons that found no answer."""
+    offset_us: int | None = None
+    """How far the exchange's clock is ahead of ours; None until it is known."""
+
+    def counted(self, counter: FeedCounter) -> "FeedState":
+        return replace(self, **{counter: getattr(self, counter) + 1})

@@ -45,6 +45,8 @@ class Session:
     """Opening balances of local paper accounts: exchange → currency → amount."""
     paper_latency_ms: int = 50
     """Local paper accounts: from decision to match."""
+    stale_after_ms: int = 3_000
+    """How old the newest sign that a quote holds may be before its feeder withdraws it."""
     recordings_mb: int | None = None
     """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
 

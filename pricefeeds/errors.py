@@ -21,6 +21,18 @@ class FrameRefusedError(FeedDroppedError):
         self.kind = kind
 
 
+class FeedStaleError(FeedDroppedError):
+    """Nothing came in time that shows the book to hold; the connection is of no more use."""
+
+
+class BookMismatchError(FeedDroppedError):
+    """The book by REST is repeatedly another than the stream's, which must have lost something unnoticed."""
+
+
+class RestFailedError(FeedDroppedError):
+    """REST did not give what was asked for; asking again later may."""
+
+
 class FeedRefusedError(FeedError):
     """The exchange said no to the subscription; trying again changes nothing."""
 

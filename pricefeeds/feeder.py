@@ -1,20 +1,24 @@
 """One feeder process: all symbols of one exchange, from its stream to the log."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 from market.backoff import backoff
 from market.clock import SystemClock
 from market.feeds import FeedState
 from market.session import Session
+from pricefeeds.exchangeclock import ExchangeClock
+from pricefeeds.listener import Listener
+from pricefeeds.patience import Patience
 from pricefeeds.publishing import FeedPublisher
-from pricefeeds.sources import books_of
+from pricefeeds.recorder import Recorder, recording
+from pricefeeds.sources import Source, source_of
 from pricefeeds.starting import answered
 from pricefeeds.symbolfeed import Row, SymbolFeed
-from pricefeeds.watching import Patience, watch_symbol
+from pricefeeds.together import together
+from pricefeeds.watching import SymbolWatch
 from store.errors import StoreUnavailableError
 from store.port import TradeStore
 from store.trades import open_store
@@ -37,58 +41,87 @@ async def run_feeder(
     Raises StreamError where Kafka is away for longer than the writer can buffer, FeedRefusedError where the exchange
     declines: the process ends with it and is started again. An absent store only delays the feeds' states.
     """
+    patience = patience or Patience(stale_after=session.stale_after_ms / 1_000)
     clock = session.clock()
     last = await answered(lambda: last_sequences(session.kafka, exchange))
-    feeds = [SymbolFeed(market, last.get(market.symbol, 0), clock.now()) for market in session.markets_of(exchange)]
     writer = TopicWriter(session.kafka)
     await answered(writer.open)
-    feeder = _Feeder(session, feeds, writer, patience or Patience())
     try:
-        with _told_callbacks():
-            await feeder.run(ready)
-    except ExceptionGroup as failures:
-        raise _first_of(failures) from None
+        settings = {"late_after": str(patience.late_after)}
+        with recording(session, exchange, settings) as recorder:
+            async with source_of(session, exchange, clock, patience.rest_seconds) as source:
+                feeder = Feeder(session, source, writer, recorder, patience)
+                feeder.start(last)
+                try:
+                    await feeder.run(ready)
+                finally:
+                    feeder.withdraw()
     finally:
-        try:
-            feeder.withdraw()
-        finally:
-            await writer.close()
+        await writer.close()
 
 
-class _Feeder:
-    def __init__(self, session: Session, feeds: list[SymbolFeed], writer: TopicWriter, patience: Patience) -> None:
+class Feeder:
+    """The feeds of one exchange."""
+
+    def __init__(
+        self, session: Session, source: Source, writer: TopicWriter, recorder: Recorder, patience: Patience
+    ) -> None:
         self._session = session
+        self._source = source
         self._clock = session.clock()
-        self._feeds = feeds
         self._writer = writer
+        self._recorder = recorder
         self._publisher = FeedPublisher(writer, LogWriter(writer, session.bases, session.partitions))
         self._patience = patience
         self._changed = asyncio.Event()
+        self._listeners: list[Listener] = []
+
+    def start(self, last_sequences: Mapping[str, int]) -> None:
+        """A feed for each symbol, above the last sequence that the log has of it."""
+        now, patience = self._clock.now(), self._patience
+        for market in self._session.markets_of(self._source.wire.name):
+            last = last_sequences.get(market.symbol, 0)
+            feed = SymbolFeed(market, last, now, patience.late_after)
+            listener = Listener(feed, self._publish, self._recorder, patience.limits)
+            listener.start(last, now)
+            self._listeners.append(listener)
 
     async def run(self, ready: Callable[[], None]) -> None:
-        async with asyncio.TaskGroup() as group:
-            for feed in self._feeds:
-                books = books_of(self._session, feed.market)
-                group.create_task(watch_symbol(feed, books, self._publish, self._clock, self._patience))
-            group.create_task(self._renew())
-            group.create_task(self._save_states())
-            group.create_task(self._tell(ready))
+        exchange_clock = ExchangeClock(self._source, self._clock, self._correct)
+        watches = [
+            SymbolWatch(self._source, listener, self._clock, self._patience, exchange_clock.doubt)
+            for listener in self._listeners
+        ]
+        await together(
+            *(watch.run() for watch in watches),
+            exchange_clock.run(),
+            self._renew(),
+            self._save_states(),
+            self._tell(ready),
+        )
 
     def withdraw(self) -> None:
         """No quote of a feeder that is gone stays in force."""
-        for feed in self._feeds:
-            self._publisher.publish(feed.lose("down", self._clock.now()))
+        for listener in self._listeners:
+            listener.lose("down", self._clock.now())
+
+    @property
+    def _feeds(self) -> list[SymbolFeed]:
+        return [listener.feed for listener in self._listeners]
 
     def _publish(self, rows: list[Row]) -> None:
         self._publisher.publish(rows)
-        if rows:
-            self._changed.set()
+        self._changed.set()
+
+    def _correct(self, offset: int) -> None:
+        for listener in self._listeners:
+            listener.correct(offset, self._clock.now())
 
     async def _renew(self) -> None:
         while True:
             await SystemClock().sleep(ALIVE_SECONDS)
-            for feed in self._feeds:
-                self._publisher.publish(feed.alive(self._clock.now()))
+            for listener in self._listeners:
+                listener.renew(self._clock.now())
 
     async def _tell(self, ready: Callable[[], None]) -> None:
         while any(feed.state.quotes == 0 for feed in self._feeds):
@@ -126,26 +159,3 @@ class _Feeder:
             await SystemClock().sleep(STATE_SECONDS / STATE_CHECKS)
             if [feed.state.status for feed in self._feeds] != statuses:
                 return
-
-
-def _first_of(failures: ExceptionGroup[Exception]) -> Exception:
-    """A process ends for one reason; what fails behind it fails because of it."""
-    first = failures.exceptions[0]
-    return _first_of(first) if isinstance(first, ExceptionGroup) else first
-
-
-@contextlib.contextmanager
-def _told_callbacks() -> Iterator[None]:
-    """A frame that ccxt cannot read kills its receive loop in a callback: told in one line, found by the watchdog."""
-
-    def tell(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        cause = context.get("exception") or context.get("message")
-        log.warning("a stream's callback failed", extra={"error": repr(cause)})
-
-    loop = asyncio.get_running_loop()
-    before = loop.get_exception_handler()
-    loop.set_exception_handler(tell)
-    try:
-        yield
-    finally:
-        loop.set_exception_handler(before)

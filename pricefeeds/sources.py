@@ -1,41 +1,53 @@
-"""Which stream a symbol's books come from: ccxt.pro, or our own reader where ccxt has none."""
+"""Where the books of one exchange come from: its reader, its addresses, and our keys where it wants them."""
 
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
-from exchanges.client import make_exchange, simulated_config
+from exchanges.credentials import Credentials, load_credentials
 from exchanges.errors import AccountRefusedError
+from market.clock import Clock
 from market.markets import Market
 from market.session import Session
-from pricefeeds.ccxtbooks import CcxtBooks
-from pricefeeds.errors import FeedRefusedError
-from pricefeeds.lightstream import lightstream_books
-from pricefeeds.watching import OpenBooks
-
-BITFLYER = "bitflyer"
-BITFLYER_URL = "wss://ws.lightstream.bitflyer.com/json-rpc"
+from pricefeeds.rest import RestReader, rest_reader
+from pricefeeds.wire.exchanges import wire_of
+from pricefeeds.wire.port import Conversation, WireExchange
 
 
-def books_of(session: Session, market: Market) -> OpenBooks:
-    """Opens one connection for one symbol each time it is called."""
-    if market.exchange == BITFLYER:
-        url = lightstream_url(session)
-        product_code = f"{market.base}_{market.quote_currency}"
-        return lambda: lightstream_books(url, product_code)
-    return CcxtBooks(lambda: _client(session, market.exchange), market.symbol).open
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One exchange as a feeder reaches it."""
+
+    wire: WireExchange
+    stream_address: str
+    rest: RestReader
+    credentials: Credentials | None
+
+    def conversation(self, market: Market) -> Conversation:
+        """For one connection. Raises FeedRefusedError where the stream needs keys that we lack."""
+        return self.wire.conversation(market, self.credentials)
 
 
-def _client(session: Session, exchange: str) -> Any:
-    """Untyped, as ccxt is. Raises FeedRefusedError where keys are missing: Coinbase's books need a signature."""
-    if session.exchanges_url is None:
-        raise FeedRefusedError(f"this session has no exchanges to watch; {exchange} cannot be fed")
+@asynccontextmanager
+async def source_of(session: Session, exchange: str, clock: Clock, rest_seconds: float) -> AsyncIterator[Source]:
+    """The simulated exchange where the session has one, the real one's public addresses otherwise.
+
+    Raises FeedRefusedError where nobody here reads that exchange.
+    """
+    wire = wire_of(exchange)
+    root = session.exchanges_url
+    if root is None:
+        stream, rest = wire.live_ws, wire.live_rest
+    else:
+        root = root.rstrip("/")
+        stream, rest = "ws" + root.removeprefix("http") + wire.ws_path, root + wire.rest_prefix
+    async with rest_reader(rest, clock, rest_seconds) as reader:
+        yield Source(wire, stream, reader, None if root is None else _simulated_keys(session, exchange))
+
+
+def _simulated_keys(session: Session, exchange: str) -> Credentials | None:
+    """None where there are none: only a stream that needs them will say so."""
     try:
-        return make_exchange(simulated_config(exchange, session.exchanges_url, session.home))
-    except AccountRefusedError as error:
-        raise FeedRefusedError(str(error)) from error
-
-
-def lightstream_url(session: Session) -> str:
-    """The simulated exchange's address in paper mode, the real one otherwise."""
-    if session.exchanges_url is None:
-        return BITFLYER_URL
-    return session.exchanges_url.replace("http://", "ws://", 1) + f"/{BITFLYER}/ws"
+        return load_credentials(session.home, exchange)
+    except AccountRefusedError:
+        return None

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from market.clock import MICROSECONDS
-from market.feeds import FeedState, FeedStatus
+from market.feeds import FeedCounter, FeedState, FeedStatus
 from market.markets import Market
 from market.quotes import FeedMark, MarkKind, Quote, next_sequence, rejection_of
 from pricefeeds.books import BookTop
+from pricefeeds.clockoffset import ClockOffset
 
+LATE_SECONDS = 3
 LEAP_BOOKS = 5
 LEAP_SECONDS = 3
 """A mid that leaps by more than half is believed once so many books in a row, over so long, agree on it."""
@@ -35,18 +37,35 @@ Row = Quote | FeedMark | RejectedQuote
 
 
 class SymbolFeed:
-    """One symbol's feed: its newest quote, its sequence and its counters. Times are microseconds UTC."""
+    """One symbol's feed: its newest quote, its sequence and its counters. Times are microseconds UTC.
 
-    def __init__(self, market: Market, last_sequence: int, now: int) -> None:
+    A book whose time, by the exchange's clock corrected to ours, is more than `late_after` ago is no quote.
+    """
+
+    def __init__(
+        self, market: Market, last_sequence: int, now: int, late_after: int = LATE_SECONDS * MICROSECONDS
+    ) -> None:
         self.market = market
+        self.clock_is_doubtful = False
+        """Whether the exchange's clock should be asked: a book came late, or from the future."""
         self.state = FeedState(market.exchange, market.region, market.symbol, "down", changed_at=now, last_received=0)
         self.last_accepted = 0
+        self._late_after = late_after
+        self._offset = ClockOffset()
+        self._asked_at: int | None = None
+        """When the connection was opened whose first book has not come yet."""
+        self._heard: tuple[BookTop, int] | None = None
+        """The newest book of the connection and when it came, believed or not."""
         self._sequence = last_sequence
         self._quote: Quote | None = None
         """What stands in the log as this symbol's quote; None where it was withdrawn or never was."""
         self._last_mid: Decimal | None = None
         """Of the last accepted book, whether it was withdrawn since or not."""
         self._leap: _Leap | None = None
+
+    def begin(self, now: int) -> None:
+        """A new connection was opened. Its first book was asked for, so that it is not older than that."""
+        self._asked_at, self._heard = now, None
 
     def take(self, top: BookTop, now: int) -> list[Row]:
         """Rows for a book that just arrived; none where its ten best levels are those in the log already.
@@ -55,18 +74,30 @@ class SymbolFeed:
         than half away from the last accepted one, however long ago that was, is believed once five books in a row and
         3 s of them agree on it; till then they are rejected.
         """
-        quote = self._quote_of(top, now)
-        reason = self._rejection_of(quote)
-        if reason is not None:
-            self._count_rejection(reason)
-            return [RejectedQuote(quote, reason), *self.lose("resyncing", now)]
-        self.last_accepted, self._last_mid = now, _middle(quote)
-        self._change(status="live", now=now, last_received=now)
-        if self._quote is not None and (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks):
+        asked_at, self._asked_at = self._asked_at, None
+        self._heard = (top, now)
+        if top.exchange_time is not None:
+            self._hear_time(top.exchange_time, now)
+        return self._judge(top, now, asked_at)
+
+    def confirm(self, held_at: int, now: int) -> list[Row]:
+        """Rows once the exchange has shown by another way that the newest book held at `held_at`.
+
+        A book that was late by its own time, and yet is the exchange's newest, tells that the exchange's clock was set:
+        that is all there is to go by where it cannot be asked.
+        """
+        if self._heard is None:
             return []
-        self._quote, self._sequence = quote, quote.sequence
-        self.state = replace(self.state, quotes=self.state.quotes + 1)
-        return [quote]
+        top, heard_at = self._heard
+        if top.exchange_time is not None and not self._offset.is_measured and self._is_late(top, heard_at, None):
+            self._offset.restart(top.exchange_time - heard_at, now)
+        return self._judge(top, now, held_at)
+
+    def correct(self, offset: int, now: int) -> None:
+        """The exchange's clock was asked and is so far ahead of ours."""
+        self._offset.measure(offset, now)
+        self.clock_is_doubtful = False
+        self.state = replace(self.state, offset_us=offset)
 
     def alive(self, now: int) -> list[Row]:
         """The row that renews the age of the quote in the log, while there is one."""
@@ -80,8 +111,36 @@ class SymbolFeed:
         self._quote = None
         return [self._mark("withdrawn", now)]
 
-    def count_reconnect(self) -> None:
-        self.state = replace(self.state, reconnects=self.state.reconnects + 1)
+    def count(self, counter: FeedCounter) -> None:
+        self.state = self.state.counted(counter)
+
+    def _judge(self, top: BookTop, now: int, held_at: int | None) -> list[Row]:
+        quote = self._quote_of(top, now)
+        reason = self._rejection_of(quote) or ("late" if self._is_late(top, now, held_at) else None)
+        if reason is not None:
+            self._count_rejection(reason)
+            self.clock_is_doubtful |= reason == "late"
+            return [RejectedQuote(quote, reason), *self.lose("resyncing", now)]
+        self.last_accepted, self._last_mid = now, _middle(quote)
+        self._change(status="live", now=now, last_received=now)
+        if self._quote is not None and (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks):
+            return []
+        self._quote, self._sequence = quote, quote.sequence
+        self.state = replace(self.state, quotes=self.state.quotes + 1)
+        return [quote]
+
+    def _hear_time(self, exchange_time: int, now: int) -> None:
+        before = self._offset.value
+        self._offset.hear(exchange_time, now)
+        if before is not None and exchange_time - now - before > self._late_after:
+            self.clock_is_doubtful = True
+
+    def _is_late(self, top: BookTop, now: int, held_at: int | None) -> bool:
+        """By the newer of the book's own time and of the time at which it is known to have held."""
+        times = [] if held_at is None else [held_at]
+        if top.exchange_time is not None and self._offset.value is not None:
+            times.append(top.exchange_time - self._offset.value)
+        return bool(times) and now - max(times) > self._late_after
 
     def _rejection_of(self, quote: Quote) -> str | None:
         received = self.state.last_received
@@ -136,7 +195,8 @@ class SymbolFeed:
     def _change(self, status: FeedStatus, now: int, last_received: int | None = None) -> None:
         changed_at = self.state.changed_at if status == self.state.status else now
         received = self.state.last_received if last_received is None else last_received
-        self.state = replace(self.state, status=status, changed_at=changed_at, last_received=received)
+        offset = self._offset.value
+        self.state = replace(self.state, status=status, changed_at=changed_at, last_received=received, offset_us=offset)
 
     def _count_rejection(self, reason: str) -> None:
         counted = {**self.state.rejected, reason: self.state.rejected.get(reason, 0) + 1}

@@ -1,89 +1,140 @@
-"""Keeps one symbol's feed going: follows its books, notices silence, tears down and subscribes anew."""
+"""Keeps one symbol's feed going: connects, listens, has it checked, tears down what cannot be believed, and again."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from market.backoff import backoff
+from market.backoff import CHANCE, backoff
 from market.clock import MICROSECONDS, Clock, SystemClock
-from pricefeeds.books import BookTop
-from pricefeeds.errors import FeedDroppedError
-from pricefeeds.symbolfeed import Row, SymbolFeed
+from market.feeds import FeedStatus
+from pricefeeds.checking import BookChecks
+from pricefeeds.connection import Connection, connected
+from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRefusedError
+from pricefeeds.listener import Listener, Wish
+from pricefeeds.patience import Patience
+from pricefeeds.sources import Source
+from pricefeeds.together import together
+from pricefeeds.wire.port import FetchSnapshot, Send
 
 log = logging.getLogger("pricefeeds")
 
-OpenBooks = Callable[[], AbstractAsyncContextManager[AsyncIterator[BookTop]]]
-"""One connection: books until it raises FeedDroppedError (open another) or FeedRefusedError (give up)."""
-Publish = Callable[[list[Row]], None]
 
+class SymbolWatch:
+    """One symbol's connections, one after another, all heard by one listener."""
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds without a book that can be believed until the connection is given up."""
+    def __init__(
+        self,
+        source: Source,
+        listener: Listener,
+        clock: Clock,
+        patience: Patience,
+        doubt_clock: Callable[[], None] = lambda: None,
+        chance: random.Random = CHANCE,
+    ) -> None:
+        """`doubt_clock` is called when the exchange's clock should be asked again."""
+        self._source = source
+        self._listener = listener
+        self._clock = clock
+        self._patience = patience
+        self._doubt_clock = doubt_clock
+        self._chance = chance
 
-    first_book: float = 10.0
-    """Counted from opening; loading markets and the first snapshot lie within."""
-    silence: float = 2.0
-
-
-async def watch_symbol(
-    feed: SymbolFeed, open_books: OpenBooks, publish: Publish, clock: Clock, patience: Patience = Patience()
-) -> NoReturn:
-    """Publish what the feed makes of the books, for ever. Raises FeedRefusedError and what `publish` raises."""
-    delays = backoff()
-    while True:
-        publish(feed.lose("resyncing", clock.now()))
-        opened_at = clock.now()
-        try:
-            async with open_books() as books:
-                await _follow(feed, books, publish, clock, patience)
-        except FeedDroppedError as error:
-            if feed.state.status != "stale":
-                publish(feed.lose("down", clock.now()))
-            log.warning("feed dropped", extra=_ids(feed) | {"error": str(error), "status": feed.state.status})
-        feed.count_reconnect()
-        if feed.last_accepted >= opened_at:
-            delays = backoff()
-        await _pause(delays)
-
-
-async def _follow(
-    feed: SymbolFeed, books: AsyncIterator[BookTop], publish: Publish, clock: Clock, patience: Patience
-) -> NoReturn:
-    """Raises FeedDroppedError once the books end, break or stop to be believable."""
-    deadline = clock.now() + int(patience.first_book * MICROSECONDS)
-    pending = asyncio.ensure_future(_next_book(books))
-    try:
+    async def run(self) -> NoReturn:
+        """For ever. Raises FeedRefusedError where the exchange declines for good, and what publishing raises."""
+        delays = self._delays()
         while True:
-            # `wait` leaves the pending read alone where `wait_for` would cancel it in the middle of a frame.
-            done, _ = await asyncio.wait({pending}, timeout=max(0.0, (deadline - clock.now()) / MICROSECONDS))
-            if done:
-                now = clock.now()
-                publish(feed.take(pending.result(), now))
-                if feed.last_accepted == now:
-                    deadline = now + int(patience.silence * MICROSECONDS)
-                pending = asyncio.ensure_future(_next_book(books))
-            if clock.now() >= deadline:
-                publish(feed.lose("stale", clock.now()))
-                raise FeedDroppedError("no believable book in time")
-    finally:
-        pending.cancel()
-        await asyncio.gather(pending, return_exceptions=True)
+            opened_at = self._clock.now()
+            try:
+                await self._connection()
+            except FeedDroppedError as error:
+                self._drop(error)
+            finally:
+                self._listener.close(self._clock.now())
+            self._listener.feed.count("reconnects")
+            if self._stood(opened_at):
+                delays = self._delays()
+            await SystemClock().sleep(next(delays))
+
+    async def _connection(self) -> None:
+        """One connection, until it is dropped. Raises FeedDroppedError where none came about."""
+        async with connected(self._source.stream_address) as connection:
+            fetches: asyncio.Queue[str] = asyncio.Queue()
+            self._listener.lose("resyncing", self._clock.now())
+            conversation = self._source.conversation(self._listener.feed.market)
+            checks = BookChecks(self._source, self._listener, self._clock, self._patience, self._chance)
+            try:
+                await self._grant(self._listener.open(conversation, self._clock.now()), connection, fetches)
+                await together(
+                    self._listen(connection, fetches),
+                    self._fetch(connection, fetches),
+                    self._ping(connection),
+                    self._guard(checks),
+                    checks.confirm_in_doubt(),
+                    checks.compare(),
+                )
+            except FeedDroppedError as error:
+                # before the socket is closed, for which a silent exchange lets us wait
+                self._drop(error)
+
+    async def _listen(self, connection: Connection, fetches: "asyncio.Queue[str]") -> None:
+        listener, clock = self._listener, self._clock
+        async for frame in connection.frames():
+            wishes = listener.frame(frame, clock.now())
+            if wishes:
+                await self._grant(wishes, connection, fetches)
+            if listener.feed.clock_is_doubtful:
+                self._doubt_clock()
+
+    async def _fetch(self, connection: Connection, fetches: "asyncio.Queue[str]") -> None:
+        while True:
+            answer = await self._source.rest.get(await fetches.get())
+            await self._grant(self._listener.snapshot(answer.body, self._clock.now()), connection, fetches)
+
+    async def _ping(self, connection: Connection) -> None:
+        limit = self._patience.stale_after
+        while True:
+            await SystemClock().sleep(limit / 3)
+            await connection.ping(limit / 2)
+            self._listener.hear(self._clock.now())
+
+    async def _guard(self, checks: BookChecks) -> None:
+        """Looks at the watchdog often enough that a stale quote is withdrawn within the limit."""
+        while True:
+            await SystemClock().sleep(self._patience.look_seconds)
+            verdict = self._listener.verdict(self._clock.now())
+            if verdict == "stale":
+                raise FeedStaleError("nothing showed in time that the book holds")
+            if verdict == "doubtful":
+                checks.doubt()
+
+    async def _grant(self, wishes: list[Wish], connection: Connection, fetches: "asyncio.Queue[str]") -> None:
+        for wish in wishes:
+            if isinstance(wish, Send):
+                await connection.send(wish.text)
+            elif isinstance(wish, FetchSnapshot):
+                fetches.put_nowait(wish.path)
+
+    def _drop(self, error: FeedDroppedError) -> None:
+        feed = self._listener.feed
+        status = status_after(error)
+        self._listener.lose(status, self._clock.now())
+        if status != "down":
+            feed.count("resyncs")
+        market = feed.market
+        ids = {"exchange": market.exchange, "symbol": market.symbol, "status": status}
+        log.warning("feed dropped", extra=ids | {"error": str(error)})
+
+    def _stood(self, opened_at: int) -> bool:
+        """A connection was good whose feed was live for longer than the limit."""
+        return self._listener.feed.last_accepted - opened_at >= self._patience.stale_after * MICROSECONDS
+
+    def _delays(self) -> Iterator[float]:
+        return backoff(self._patience.first_retry, longest=self._patience.longest_retry, chance=self._chance)
 
 
-async def _next_book(books: AsyncIterator[BookTop]) -> BookTop:
-    try:
-        return await anext(books)
-    except StopAsyncIteration:
-        raise FeedDroppedError("the exchange ended the stream") from None
-
-
-async def _pause(delays: Iterator[float]) -> None:
-    await SystemClock().sleep(next(delays))
-
-
-def _ids(feed: SymbolFeed) -> dict[str, object]:
-    return {"exchange": feed.market.exchange, "symbol": feed.market.symbol}
+def status_after(error: FeedDroppedError) -> FeedStatus:
+    if isinstance(error, FeedStaleError):
+        return "stale"
+    return "resyncing" if isinstance(error, FrameRefusedError | BookMismatchError) else "down"

@@ -200,6 +200,15 @@ class FeedRow(TypedDict):
     quotes: int
     reconnects: int
     rejected: dict[str, int]
+    gaps: int
+    checksums: int
+    malformed: int
+    resyncs: int
+    rest_checks: int
+    rest_mismatches: int
+    rest_failures: int
+    offset_us: int | None
+    """How far the exchange's clock is ahead of ours; None until it is known."""
 
 
 class ChangeRow(TypedDict):

@@ -207,6 +207,14 @@ def feed_row(feed: FeedState) -> FeedRow:
         quotes=feed.quotes,
         reconnects=feed.reconnects,
         rejected=dict(feed.rejected),
+        gaps=feed.gaps,
+        checksums=feed.checksums,
+        malformed=feed.malformed,
+        resyncs=feed.resyncs,
+        rest_checks=feed.rest_checks,
+        rest_mismatches=feed.rest_mismatches,
+        rest_failures=feed.rest_failures,
+        offset_us=feed.offset_us,
     )
 
 

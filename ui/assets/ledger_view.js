@@ -123,7 +123,7 @@ function balanceCell(row) {
 export class FeedsView {
   constructor(body) {
     this.rows = new KeyedRows(body, feedRow);
-    this.empty = emptyRow(5, "Waiting for the first feed…");
+    this.empty = emptyRow(7, "Waiting for the first feed…");
   }
 
   show(model) {
@@ -145,14 +145,28 @@ function feedRow(feed) {
   const reasons = Object.entries(feed.rejected).map(([reason, number]) => `${words(reason)}: ${number}`);
   return element(
     "tr",
-    { title: [`${feed.status} since ${fullTime(feed.changed_at)}`, ...reasons].join("\n") },
+    { title: [`${feed.status} since ${fullTime(feed.changed_at)}`, ...feedCounts(feed), ...reasons].join("\n") },
     element("td", {}, element("span", { class: `dot ${feed.status}` }), exchangeName(feed.exchange), " ",
       element("small", {}, feed.symbol)),
     element("td", {}, element("span", { class: "tag" }, feed.region)),
     element("td", { class: `status ${feed.status}` }, feed.status),
     element("td", { class: "number" }, feed.age),
     element("td", { class: "number muted" }, `${count(feed.quotes)}${rejected ? ` · ${count(rejected)} rejected` : ""}`),
+    element("td", { class: "number muted" }, `${count(faultsOf(feed))} / ${count(feed.resyncs)}`),
+    element("td", { class: "number muted" }, feed.offset_us === null ? "–" : `${Math.round(feed.offset_us / 1000)} ms`),
   );
+}
+
+function faultsOf(feed) {
+  return feed.gaps + feed.checksums + feed.malformed + feed.rest_mismatches;
+}
+
+function feedCounts(feed) {
+  return [
+    `gaps: ${feed.gaps}, wrong checksums: ${feed.checksums}, malformed: ${feed.malformed}`,
+    `resyncs: ${feed.resyncs}, reconnects: ${feed.reconnects}`,
+    `compared by REST: ${feed.rest_checks}, differed: ${feed.rest_mismatches}, no answer: ${feed.rest_failures}`,
+  ];
 }
 
 export class RefusalsView {

@@ -115,10 +115,15 @@ async def test_refusals_are_counted_by_reason_and_listed(api: httpx.AsyncClient,
 
 
 async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    await store.save_feed_state(FeedState("beta", "eu", "BTC/EUR", "stale", 5, 4, quotes=3, rejected={"crossed": 2}))
+    state = FeedState(
+        "beta", "eu", "BTC/EUR", "stale", 5, 4, quotes=3, rejected={"crossed": 2}, gaps=1, rest_checks=7, offset_us=-12
+    )
+    await store.save_feed_state(state)
     expected = {
         "exchange": "beta", "region": "eu", "symbol": "BTC/EUR", "status": "stale", "changed_at": 5,
         "last_received": 4, "quotes": 3, "reconnects": 0, "rejected": {"crossed": 2},
+        "gaps": 1, "checksums": 0, "malformed": 0, "resyncs": 0,
+        "rest_checks": 7, "rest_mismatches": 0, "rest_failures": 0, "offset_us": -12,
     }  # fmt: skip
     await until_answer(api, "/api/feeds", [expected])
 

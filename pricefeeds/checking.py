@@ -1,0 +1,94 @@
+"""Asks an exchange by REST whether the book that its stream shows is the one it has."""
+
+import asyncio
+import random
+
+from market.backoff import jittered
+from market.clock import MICROSECONDS, Clock, SystemClock
+from pricefeeds.books import BookTop
+from pricefeeds.comparison import agrees, is_same
+from pricefeeds.errors import BookMismatchError, FeedDroppedError
+from pricefeeds.listener import Listener
+from pricefeeds.patience import Patience
+from pricefeeds.rest import RestAnswer
+from pricefeeds.sources import Source
+
+MISSES = 2
+"""Comparisons in a row that must fail before the stream is given up: one may have met a moment in between."""
+
+
+class BookChecks:
+    """The checks of one connection."""
+
+    def __init__(
+        self, source: Source, listener: Listener, clock: Clock, patience: Patience, chance: random.Random
+    ) -> None:
+        self._source = source
+        self._listener = listener
+        self._clock = clock
+        self._patience = patience
+        self._chance = chance
+        self._path = source.wire.rest_book(listener.feed.market)
+        self._doubted = asyncio.Event()
+
+    def doubt(self) -> None:
+        """Nothing came for a while: is that because nothing happened?"""
+        self._doubted.set()
+
+    async def confirm_in_doubt(self) -> None:
+        """For ever: as long as REST has the very book that came last, the feed is live although it is quiet."""
+        while True:
+            await self._doubted.wait()
+            found = await self._asked()
+            if found is not None:
+                answer, top = found
+                if is_same(top, self._listener.shown.newest()):
+                    self._listener.confirm(answer.sent, self._clock.now())
+            await SystemClock().sleep(self._patience.look_seconds * 2)
+            self._doubted.clear()
+
+    async def compare(self) -> None:
+        """For ever, from time to time. Raises BookMismatchError where two comparisons in a row fail."""
+        misses = 0
+        pause = self._patience.compare_again
+        while True:
+            await SystemClock().sleep(jittered(pause, self._chance))
+            is_right = await self._compared()
+            if is_right is None:
+                continue
+            misses = 0 if is_right else misses + 1
+            if misses == MISSES:
+                raise BookMismatchError("the book by REST is not the stream's")
+            pause = self._patience.compare_again if misses else self._interval()
+
+    async def _compared(self) -> bool | None:
+        """None where there is nothing to compare."""
+        if self._listener.feed.state.status != "live":
+            return None
+        found = await self._asked()
+        if found is None:
+            return None
+        answer, top = found
+        slack = self._patience.compare_slack
+        await SystemClock().sleep(slack)
+        margin = int(slack * MICROSECONDS)
+        is_right = agrees(top, self._listener.shown.between(answer.sent - margin, answer.received + margin))
+        if not is_right:
+            self._listener.feed.count("rest_mismatches")
+        return is_right
+
+    async def _asked(self) -> tuple[RestAnswer, BookTop] | None:
+        feed = self._listener.feed
+        try:
+            answer = await self._source.rest.get(self._path)
+            top = self._source.wire.parse_rest_book(answer.body)
+        except FeedDroppedError:
+            feed.count("rest_failures")
+            return None
+        feed.count("rest_checks")
+        return answer, top
+
+    def _interval(self) -> float:
+        if self._source.wire.server_time is not None:
+            return self._patience.compare_every
+        return min(self._patience.compare_every, self._patience.stale_after)

@@ -1,0 +1,100 @@
+"""One symbol's watch loop in this process, against the simulated exchanges, with what it published."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from market.clock import Clock, SystemClock
+from market.feeds import FeedState
+from market.quotes import FeedMark, Quote
+from market.session import Session
+from pricefeeds.exchangeclock import ExchangeClock
+from pricefeeds.listener import Listener
+from pricefeeds.patience import Patience
+from pricefeeds.recorder import NoRecorder, Recorder
+from pricefeeds.sources import Source, source_of
+from pricefeeds.symbolfeed import RejectedQuote, Row, SymbolFeed
+from pricefeeds.together import together
+from pricefeeds.watching import SymbolWatch
+
+DEADLINE_SECONDS = 20.0
+LOOK_SECONDS = 0.02
+IMPATIENT = Patience(
+    stale_after=1.0, first_book=2.0, compare_every=0.5, compare_again=0.2, compare_slack=0.2, first_retry=0.05
+)
+"""Short enough for a test, long enough for a busy machine."""
+
+
+@dataclass(slots=True)
+class Watched:
+    """A running watch and its rows so far; `task` ends only where the exchange declined."""
+
+    listener: Listener
+    source: Source
+    rows: list[Row]
+    task: asyncio.Task[None]
+
+    @property
+    def state(self) -> FeedState:
+        return self.listener.feed.state
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of each row, or the reason of its rejection."""
+        return [row.reason if isinstance(row, RejectedQuote) else row.kind for row in self.rows]
+
+    @property
+    def quotes(self) -> list[Quote]:
+        return [row for row in self.rows if isinstance(row, Quote)]
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether whoever read the rows believes a quote now."""
+        said = [row for row in self.rows if isinstance(row, Quote | FeedMark)]
+        return bool(said) and not said[-1].kind.endswith("withdrawn")
+
+    async def until(self, condition: Callable[[], bool], seconds: float = DEADLINE_SECONDS) -> None:
+        """Raises TimeoutError where it does not come true, and what ended the watch."""
+        async with asyncio.timeout(seconds):
+            while not condition():
+                if self.task.done():
+                    await self.task
+                await SystemClock().sleep(LOOK_SECONDS)
+
+    async def until_quotes(self, number: int) -> None:
+        """That many more."""
+        wanted = len(self.quotes) + number
+        await self.until(lambda: len(self.quotes) >= wanted)
+
+
+@asynccontextmanager
+async def watching(
+    session: Session,
+    exchange: str,
+    symbol: str,
+    patience: Patience = IMPATIENT,
+    recorder: Recorder | None = None,
+    clock: Clock = SystemClock(),  # noqa: B008 - has no state
+) -> AsyncIterator[Watched]:
+    """The same parts that a feeder has for one symbol, with rows kept instead of written to Kafka."""
+    market = next(row for row in session.markets if (row.exchange, row.symbol) == (exchange, symbol))
+    async with source_of(session, exchange, clock, patience.rest_seconds) as source:
+        feed = SymbolFeed(market, 0, clock.now(), patience.late_after)
+        rows: list[Row] = []
+        listener = Listener(feed, rows.extend, recorder or NoRecorder(), patience.limits)
+        listener.start(0, clock.now())
+        exchange_clock = ExchangeClock(source, clock, lambda offset: listener.correct(offset, clock.now()))
+        watch = SymbolWatch(source, listener, clock, patience, exchange_clock.doubt)
+        task = asyncio.create_task(together(watch.run(), exchange_clock.run(), _renewed(listener, clock)))
+        try:
+            yield Watched(listener, source, rows, task)
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+
+async def _renewed(listener: Listener, clock: Clock) -> None:
+    while True:
+        await SystemClock().sleep(0.1)
+        listener.renew(clock.now())
