@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from market.opportunities import Opportunity, OpportunityLeg
 from market.permission import forbidden
+from market.quarantine import is_absurd
 from market.settings import Settings
 from market.sizing import BookSide, net_bps
 from market.spreads import SpreadWindow
@@ -18,6 +19,8 @@ class Circumstances:
     window: SpreadWindow | None
     """The newest 10 s window of the opportunity's pair."""
     now: int
+    history: tuple[SpreadWindow, ...] = ()
+    """The 60 s windows of its pair over the last minutes."""
 
 
 def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumstances: Circumstances) -> str | None:
@@ -35,6 +38,8 @@ def quick_refusal_of(opportunity: Opportunity, circumstances: Circumstances) -> 
         return reason
     if _is_stale(opportunity, circumstances):
         return "stale"
+    if is_absurd(opportunity, circumstances.history, circumstances.settings):
+        return "quarantined"
     return "not_persistent" if _is_fleeting(circumstances) else None
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage
 from market.opportunities import Opportunity
+from market.quarantine import belongs_to_history
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from store.port import BalanceRow
@@ -32,16 +33,25 @@ class Knowledge:
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
     _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
+    _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
 
     def see_window(self, window: SpreadWindow) -> None:
-        """Keeps the newest 10 s window of each pair."""
+        """Keeps the newest 10 s window of each pair, and the 60 s windows of its last minutes."""
         pair = (window.base, window.buy_exchange, window.sell_exchange)
+        if belongs_to_history(window, window.end):
+            others = (one for one in self._history.get(pair, ()) if one.end != window.end)
+            self._history[pair] = (*(one for one in others if belongs_to_history(one, window.end)), window)
         known = self._windows.get(pair)
         if window.length_seconds == PERSISTENCE_SECONDS and (known is None or window.end > known.end):
             self._windows[pair] = window
 
     def window_of(self, opportunity: Opportunity) -> SpreadWindow | None:
         return self._windows.get(_pair_of(opportunity))
+
+    def history_of(self, opportunity: Opportunity) -> tuple[SpreadWindow, ...]:
+        """Of its pair, as old as may count at the time of the opportunity."""
+        history = self._history.get(_pair_of(opportunity), ())
+        return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
 
     def see_balances(self, rows: Iterable[BalanceRow]) -> None:
         self.free = {(row.exchange, row.currency): row.free for row in rows}

@@ -119,7 +119,10 @@ class Reserver:
         return known is not None and any(leg.exchange == self.exchange for leg in known.legs)
 
     def _circumstances(self, opportunity: Opportunity) -> Circumstances:
-        return Circumstances(self.knowledge.settings, self.knowledge.window_of(opportunity), self.clock.now())
+        knowledge = self.knowledge
+        return Circumstances(
+            knowledge.settings, knowledge.window_of(opportunity), self.clock.now(), knowledge.history_of(opportunity)
+        )
 
     def _refuse_for_both(self, opportunity: Opportunity, reason: str) -> None:
         """Both bots come to the same answer here; the buyer's speaks, so that an opportunity is not counted twice."""

@@ -113,8 +113,8 @@ class Arbitrage:
 class Refusal:
     """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
 
-    Reasons: below_threshold, not_persistent, trading_disabled, exchange_disabled, stale, recheck_failed, too_small,
-    insufficient_balance, too_many_open, pair_busy, cooling_down, liquidity_used, stopping.
+    Reasons: below_threshold, not_persistent, quarantined, trading_disabled, exchange_disabled, stale, recheck_failed,
+    too_small, insufficient_balance, too_many_open, pair_busy, cooling_down, liquidity_used, stopping.
     """
 
     refusal_id: str

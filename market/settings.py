@@ -25,6 +25,12 @@ class Settings(BaseModel):
     """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
     min_share_above_10s: float = Field(default=0.0, ge=0, le=1)
     """Least share of the last 10 s window at or over `min_net_bps`; 0 switches the rule off."""
+    quarantine_deviations: float = Field(default=8.0, ge=0, le=100)
+    """A spread more standard deviations over the mean of its last minutes is not believed: `quarantined`; 0: off."""
+    quarantine_floor_bps: Bps = 150.0
+    """Up to this net spread the rule above never objects, however calm the pair was."""
+    quarantine_ceiling_bps: float = Field(default=500.0, ge=0, le=10_000)
+    """Above this net spread nothing is believed, with history or without; 0: off."""
     max_quote_age_ms: int = Field(default=2_000, ge=1, le=86_400_000)
     opportunity_lifetime_ms: int = Field(default=1_000, ge=1, le=86_400_000)
     max_notional: Money = Decimal(1_000)

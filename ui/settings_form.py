@@ -26,6 +26,9 @@ LIMITS = (
     ("cool_down_ms", "Pause of a pair after trading it (ms)", 50),
     ("max_slippage_bps", "Slippage allowed (bps)", 0.5),
     ("single_leg_limit_bps", "Single leg: furthest price (bps)", 5.0),
+    ("quarantine_deviations", "Disbelieve beyond so many deviations (0: off)", 0.5),
+    ("quarantine_floor_bps", "... but never up to (bps net)", 10.0),
+    ("quarantine_ceiling_bps", "Disbelieve above (bps net; 0: off)", 50.0),
 )
 
 

@@ -49,6 +49,9 @@ def refused(
         ({"max_quote_age_ms": 49}, "stale"),
         ({"max_quote_age_ms": 50}, None),
         ({"min_share_above_10s": 0.1}, "not_persistent"),
+        ({"quarantine_ceiling_bps": 49.9}, "quarantined"),
+        ({"quarantine_ceiling_bps": 49.9, "max_quote_age_ms": 49}, "stale"),
+        ({"quarantine_ceiling_bps": 49.9, "min_share_above_10s": 0.1}, "quarantined"),
     ],
 )
 def test_settings_refuse(changes: dict[str, object], expected: str | None) -> None:

@@ -38,6 +38,19 @@ def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:
     assert seen.share_above == 0.2
 
 
+def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
+    knowledge = Knowledge(settings_of())
+    for end in range(100_000_000, 400_000_001, 50_000_000):
+        knowledge.see_window(window(end, 0.1, seconds=60))
+        knowledge.see_window(window(end, 0.1))
+        knowledge.see_window(window(end, 0.1, seconds=60, sell="gamma"))
+    knowledge.see_window(window(400_000_000, 0.7, seconds=60))
+    late = replace(MINE, event_time=410_000_000)
+    seen = {one.end // 1_000_000: one.share_above for one in knowledge.history_of(late)}
+    assert seen == {250: 0.1, 300: 0.1, 350: 0.1, 400: 0.7}
+    assert knowledge.history_of(replace(MINE, event_time=600_000_000)) == ()
+
+
 @pytest.mark.parametrize(
     ("prepare", "expected"),
     [
