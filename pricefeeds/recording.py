@@ -38,8 +38,7 @@ NoteKind = Literal[
 ]
 """What happened to a symbol's feed, with its data:
 
-* `started`: a new SymbolFeed; the last sequence of the symbol in the log, in digits, and behind a space how many
-  microseconds old a book may be, where that is not the feed's default
+* `started`: a new SymbolFeed; the last sequence of the symbol in the log, in digits
 * `opened`, `closed`: a new connection and so a new conversation, and its end; no data
 * `frame`: a message of the exchange's stream, as it came
 * `snapshot`: the body of an answer that the conversation asked for
@@ -65,7 +64,7 @@ class RecordingHeader:
     exchange: str
     markets: tuple[Market, ...]
     settings: dict[str, str] = field(default_factory=dict)
-    """Limits of the feed that was recorded, for whoever reads it: name → value."""
+    """What the feeds were made with: `late_after`, in microseconds, how old a book may be."""
     part: int = 1
     opened_at: int = 0
     """Microseconds UTC of the first note; 0 where there is none."""

@@ -6,17 +6,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import get_args
 
+from market.clock import MICROSECONDS
 from market.feeds import FeedStatus
 from market.markets import Market
 from pricefeeds.books import BookTop
 from pricefeeds.errors import FeedError, ImportRefusedError
+from pricefeeds.listener import UNEXPECTED
 from pricefeeds.recording import Note, NoteKind, PartEnd, RecordingHeader, book_of, row_text
-from pricefeeds.symbolfeed import Row, SymbolFeed
+from pricefeeds.symbolfeed import LATE_SECONDS, Row, SymbolFeed
+from pricefeeds.wire.exchanges import wire_of
 from pricefeeds.wire.port import Conversation, Heard
 
 MakeConversation = Callable[[Market], Conversation]
 """A new conversation, as on a new connection. Raises FeedRefusedError."""
 
+LATE_AFTER = LATE_SECONDS * MICROSECONDS
 _STATUSES: dict[str, FeedStatus] = {status: status for status in get_args(FeedStatus)}
 
 
@@ -53,8 +57,9 @@ class Reenactment:
 class FeedAgain:
     """One symbol's feed, from its first note on."""
 
-    def __init__(self, market: Market, make_conversation: MakeConversation) -> None:
+    def __init__(self, market: Market, make_conversation: MakeConversation, late_after: int = LATE_AFTER) -> None:
         self._market = market
+        self._late_after = late_after
         self._make_conversation = make_conversation
         self._feed: SymbolFeed | None = None
         self._conversation: Conversation | None = None
@@ -63,16 +68,15 @@ class FeedAgain:
     def rows(self, note: Note) -> list[Row]:
         """What the feed says to a note that is no row. Raises ValueError for what no feeder could have noted."""
         if note.kind == "started":
-            self._feed, self._conversation = SymbolFeed(self._market, int(note.data), note.now), None
+            self._feed = SymbolFeed(self._market, int(note.data), note.now, self._late_after)
+            self._conversation = None
             return []
         if self._feed is None:
             raise ValueError("the feed was not started before it")
-        if note.kind == "alive":
-            return self._feed.alive(note.now)
-        if note.kind == "lost":
-            return self._feed.lose(_status_of(note.data), note.now)
-        if note.kind == "book":
-            return self._feed.take(book_of(note.data), note.now)
+        if note.kind in _STEPS:
+            return _STEPS[note.kind](self._feed, note)
+        if note.kind == "opened":
+            self._feed.begin(note.now)
         return self._taken(self._feed, self._heard(note), note.now)
 
     def _taken(self, feed: SymbolFeed, heard: Iterable[Heard], now: int) -> list[Row]:
@@ -80,24 +84,50 @@ class FeedAgain:
 
     def _heard(self, note: Note) -> list[Heard]:
         """Nothing for a refused message: what the feeder made of it was noted too, as `lost` and `closed`."""
+        if note.kind == "closed":
+            self._conversation = None
+            return []
         try:
             if note.kind == "opened":
                 self._conversation = self._make_conversation(self._market)
                 return self._conversation.open(note.now)
-            if note.kind == "closed":
-                self._conversation = None
-                return []
-            if self._conversation is None:
-                raise ValueError("no connection was open")
-            if note.kind == "frame":
-                return self._conversation.hear(note.data, note.now)
-            return self._conversation.take_snapshot(_bytes_of(note.data), note.now)
-        except FeedError:
+            return self._said(note)
+        except (FeedError, *UNEXPECTED):
             self.refused_messages += 1
             return []
 
+    def _said(self, note: Note) -> list[Heard]:
+        if self._conversation is None:
+            # as a feeder does that hears of a connection it has given up already
+            return []
+        if note.kind == "frame":
+            return self._conversation.hear(note.data, note.now)
+        return self._conversation.take_snapshot(_bytes_of(note.data), note.now)
 
-def reenact(entries: Iterable[RecordingHeader | Note | PartEnd], make_conversation: MakeConversation) -> Reenactment:
+
+def _corrected(feed: SymbolFeed, note: Note) -> list[Row]:
+    feed.correct(int(note.data), note.now)
+    return []
+
+
+_STEPS: dict[NoteKind, Callable[[SymbolFeed, Note], list[Row]]] = {
+    "alive": lambda feed, note: feed.alive(note.now),
+    "lost": lambda feed, note: feed.lose(_status_of(note.data), note.now),
+    "book": lambda feed, note: feed.take(book_of(note.data), note.now),
+    "confirmed": lambda feed, note: feed.confirm(int(note.data), note.now),
+    "offset": _corrected,
+}
+"""What concerns the feed alone."""
+
+
+def conversation_of(market: Market) -> Conversation:
+    """Without keys: what was sent to the exchange is not lived again. Raises FeedRefusedError."""
+    return wire_of(market.exchange).conversation(market, None)
+
+
+def reenact(
+    entries: Iterable[RecordingHeader | Note | PartEnd], make_conversation: MakeConversation = conversation_of
+) -> Reenactment:
     """Live one exchange's recording again, up to its end or the first difference.
 
     `entries` as `read_recording` gives them. Raises ImportRefusedError, as reading does, and for notes that no feeder
@@ -184,7 +214,10 @@ class _Stage:
 
     def _enter(self, header: RecordingHeader) -> None:
         self._refused_messages += sum(feed.refused_messages for feed in self._feeds.values())
-        self._feeds = {market.symbol: FeedAgain(market, self._make_conversation) for market in header.markets}
+        late_after = _late_after(header)
+        self._feeds = {
+            market.symbol: FeedAgain(market, self._make_conversation, late_after) for market in header.markets
+        }
         self._said = {symbol: deque() for symbol in self._feeds}
 
     def _compare(self, note: Note) -> None:
@@ -204,6 +237,13 @@ class _Stage:
     def _differ(self, symbol: str, now: int, recorded: bytes | None, reenacted: bytes | None) -> None:
         if self.difference is None:
             self.difference = Difference(symbol, self._equal[symbol] + 1, now, recorded, reenacted)
+
+
+def _late_after(header: RecordingHeader) -> int:
+    try:
+        return int(header.settings.get("late_after", LATE_AFTER))
+    except ValueError:
+        raise ImportRefusedError(f"part {header.part} was recorded with a late_after that is no number") from None
 
 
 def _status_of(data: str | bytes) -> FeedStatus:

@@ -10,7 +10,7 @@ from pricefeeds.recorder import FileRecorder, RecordingLimits
 from pricefeeds.recording import Note, PartEnd, RecordingHeader, read_recording
 from tests.pricefeeds.samples import MARKET
 
-HEADER = RecordingHeader("session", MARKET.exchange, (MARKET,), {"silence": "2.0"})
+HEADER = RecordingHeader("session", MARKET.exchange, (MARKET,), {"late_after": "3000000"})
 FLUSH_SECONDS = 0.02
 LIMITS = RecordingLimits()
 

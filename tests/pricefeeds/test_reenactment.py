@@ -180,8 +180,6 @@ def test_a_recording_cut_anywhere_is_equal_as_far_as_it_goes(tmp_path: Path, kep
 
 IMPOSSIBLE: dict[str, tuple[list[Note], str]] = {
     "nothing started": ([Note(SYMBOL, "alive", 1)], "not started before it"),
-    "nothing opened": ([LIFE[0], Note(SYMBOL, "frame", 2, "x")], "no connection was open"),
-    "closed": ([*LIFE[:3], Note(SYMBOL, "closed", 4), Note(SYMBOL, "frame", 5)], "no connection was open"),
     "no sequence": ([Note(SYMBOL, "started", 1, "x")], "invalid literal"),
     "no status": ([LIFE[0], Note(SYMBOL, "lost", 2, "tired")], "there is no status 'tired'"),
     "no book": ([LIFE[0], Note(SYMBOL, "book", 2, "{}")], "no book"),
