@@ -45,6 +45,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
     paper.add_argument("--port", type=_port, help="of the dashboard (default 8000)")
     paper.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
     paper.add_argument("--seed", type=_seed, help="of the simulated exchanges' prices")
+    paper.add_argument("--record", action="store_true", help="record what the feeds hear and say, in the data folder")
     paper.set_defaults(run=_paper)
     replay = commands.add_parser("replay", help="feed recorded ticks through the same streams, Spark job and bots")
     replay.add_argument("files", type=Path, nargs="+", metavar="FILE")
@@ -53,6 +54,9 @@ def parser_of_commands() -> argparse.ArgumentParser:
     replay.add_argument("--json", type=Path, metavar="FILE", help="write the report there")
     replay.add_argument("--port", type=_port, help="of the dashboard (default 8000)")
     replay.set_defaults(run=_replay)
+    reenact = commands.add_parser("reenact", help="live a recording again: does today's feed code give the same rows?")
+    reenact.add_argument("folder", type=Path, metavar="FOLDER", help="of one exchange, one session or all recordings")
+    reenact.set_defaults(run=_reenact)
     commands.add_parser("doctor", help="check every prerequisite").set_defaults(run=_doctor)
     _add_parts(commands)
     return parser
@@ -83,7 +87,7 @@ def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _paper(arguments: argparse.Namespace) -> int:
     from launch.paper import PaperOptions, run_paper
 
-    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed)
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
     told = read_configuration(arguments.config, os.environ)
     home = home_folder()
     with locked(home):
@@ -97,6 +101,12 @@ def _replay(arguments: argparse.Namespace) -> int:
     home = home_folder()
     with locked(home):
         return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), say))
+
+
+def _reenact(arguments: argparse.Namespace) -> int:
+    from launch.reenacting import reenact_folder
+
+    return reenact_folder(arguments.folder, say)
 
 
 def _doctor(_: argparse.Namespace) -> int:

@@ -9,8 +9,8 @@ from exchanges.simulated.records import CustomerFill, CustomerOrder
 from exchanges.simulated.tiers import tiers_of
 from market.clock import MICROSECONDS
 
-ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY", "USDT": "USDT"}
-_DECIMALS = {"BTC": 10, "USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
+ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY"}
+_DECIMALS = {"BTC": 10, "USD": 4, "EUR": 4, "JPY": 2}
 _ALTNAMES = {"BTC": "XBT"}
 _STATES = {"open": "open", "done": "closed", "cancelled": "canceled"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
