@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from zlib import crc32
 
+import orjson
+
+from exchanges.simulated.digits import exact
 from exchanges.simulated.engine import Book
 from exchanges.simulated.listings import Listing
 from market.orders import Side
@@ -61,7 +64,7 @@ class DepthView:
         row["checksum"] = self._checksum()
         return row
 
-    def _difference(self, before: Levels, after: Levels, side: Side) -> list[dict[str, float]]:
+    def _difference(self, before: Levels, after: Levels, side: Side) -> list[dict[str, orjson.Fragment]]:
         old, new = dict(before), dict(after)
         sign = 1 if side == "sell" else -1
         is_full = len(after) == self.depth
@@ -77,5 +80,5 @@ class DepthView:
         )
         return checksum(asks, bids)
 
-    def _level(self, ticks: int, lots: int) -> dict[str, float]:
-        return {"price": float(self.listing.price(ticks)), "qty": float(self.listing.amount(lots))}
+    def _level(self, ticks: int, lots: int) -> dict[str, orjson.Fragment]:
+        return {"price": exact(self.listing.price_text(ticks)), "qty": exact(self.listing.amount_text(lots))}

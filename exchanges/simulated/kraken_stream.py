@@ -1,95 +1,144 @@
-"""Kraken's WebSocket v2 conversation: subscribe, ping, and the `book` channel."""
+"""Kraken's WebSocket v2 conversation: subscribe and unsubscribe, ping, status and heartbeats."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from exchanges.simulated.exchange import SimulatedExchange
-from exchanges.simulated.gateway import iso_text, json_fields
-from exchanges.simulated.kraken_book import DEPTHS, DepthView
+from exchanges.simulated.gateway import MarketStep, iso_text, json_fields
+from exchanges.simulated.kraken_balances import KrakenBalances
+from exchanges.simulated.kraken_day import KrakenDay
+from exchanges.simulated.kraken_executions import KrakenExecutions
+from exchanges.simulated.kraken_markets import MARKET_CHANNELS, KrakenMarkets
+from exchanges.simulated.kraken_readers import PrivateChannel
+from exchanges.simulated.kraken_tokens import KrakenTokens
 from exchanges.simulated.records import RequestRefusedError
 from exchanges.simulated.subscribers import Connection, Subscribers
 
+_HEARTBEAT = "heartbeat"
+
 
 class KrakenStream:
-    def __init__(self, exchange: SimulatedExchange, subscribers: Subscribers) -> None:
+    """One address for public and private channels, where the real exchange has two."""
+
+    def __init__(
+        self,
+        exchange: SimulatedExchange,
+        subscribers: Subscribers,
+        days: Mapping[str, KrakenDay],
+        tokens: KrakenTokens,
+    ) -> None:
         self._exchange = exchange
         self._subscribers = subscribers
-        self._views: dict[tuple[str, int], DepthView] = {}
+        self._tokens = tokens
+        self._markets = KrakenMarkets(exchange, subscribers, days)
+        self._private: dict[str, PrivateChannel] = {
+            "executions": KrakenExecutions(exchange),
+            "balances": KrakenBalances(exchange),
+        }
 
     def greet(self, connection: Connection) -> None:
-        status = {"api_version": "v2", "connection_id": id(connection), "system": "online", "version": "2.0.0"}
+        status = {"api_version": "v2", "connection_id": id(connection), "system": "online", "version": "2.0.10"}
         connection.send({"channel": "status", "type": "update", "data": [status]})
 
-    def publish(self, symbol: str) -> None:
-        """One update per depth that somebody reads."""
-        for (view_symbol, depth), view in list(self._views.items()):
-            if view_symbol != symbol:
-                continue
-            channel = _channel(symbol, depth)
-            if not self._subscribers.has(channel):
-                del self._views[(symbol, depth)]
-                continue
-            row = view.update(self._exchange.books[symbol])
-            if row is not None:
-                row["timestamp"] = iso_text(self._exchange.clock.now())
-                self._subscribers.broadcast(channel, {"channel": "book", "type": "update", "data": [row]})
+    def publish(self, step: MarketStep) -> None:
+        self._markets.publish(step)
+
+    def beat(self) -> None:
+        """About once a second, to all who have subscribed to anything."""
+        self._subscribers.broadcast(_HEARTBEAT, {"channel": _HEARTBEAT})
 
     def hear(self, connection: Connection, text: str) -> None:
         try:
             fields = json_fields(text)
         except RequestRefusedError:
-            connection.send({"error": "Malformed request", "success": False})
+            connection.send({"error": "Malformed request", "success": False, **self._times()})
             return
-        method = fields.get("method", fields.get("event"))
-        if method == "ping":
-            connection.send({"method": "pong", "req_id": fields.get("req_id"), **self._times()})
-        elif method in ("subscribe", "unsubscribe"):
-            self._subscribe(connection, fields, method)
+        method = fields.get("method")
+        try:
+            if method == "ping":
+                self._answer(connection, fields, {"method": "pong"})
+            elif method in ("subscribe", "unsubscribe"):
+                self._subscribe(connection, fields, parameters_of(fields), is_start=method == "subscribe")
+            else:
+                raise RequestRefusedError("invalid_request", "Unsupported method")
+        except RequestRefusedError as error:
+            self._refuse(connection, fields, error)
+        if connection.channels - {_HEARTBEAT}:
+            connection.channels.add(_HEARTBEAT)
         else:
-            self._refuse(connection, fields, "Unsupported method")
+            connection.channels.discard(_HEARTBEAT)
 
-    def _subscribe(self, connection: Connection, fields: dict[str, Any], method: str) -> None:
-        parameters = fields.get("params") or {}
-        depth, symbols = parameters.get("depth", 10), parameters.get("symbol")
-        if parameters.get("channel") != "book" or not isinstance(symbols, list):
-            self._refuse(connection, fields, "Subscription name invalid")
-        elif depth not in DEPTHS:
-            self._refuse(connection, fields, "Subscription depth not supported")
-        else:
-            for symbol in symbols:
-                if symbol not in self._exchange.listings:
-                    self._refuse(connection, fields, f"Currency pair not supported {symbol}")
-                elif method == "unsubscribe":
-                    connection.channels.discard(_channel(symbol, depth))
-                    self._acknowledge(connection, fields, method, symbol, depth)
-                elif _channel(symbol, depth) in connection.channels:
-                    self._refuse(connection, fields, "Already subscribed")
-                else:
-                    self._acknowledge(connection, fields, method, symbol, depth)
-                    self._start(connection, symbol, depth)
-
-    def _start(self, connection: Connection, symbol: str, depth: int) -> None:
-        view = self._views.get((symbol, depth))
-        if view is None:
-            view = self._views[(symbol, depth)] = DepthView(self._exchange.listings[symbol], depth)
-        snapshot = view.snapshot(self._exchange.books[symbol])
-        connection.send({"channel": "book", "type": "snapshot", "data": [snapshot]})
-        connection.channels.add(_channel(symbol, depth))
-
-    def _acknowledge(
-        self, connection: Connection, fields: dict[str, Any], method: str, symbol: str, depth: int
+    def _subscribe(
+        self, connection: Connection, fields: dict[str, Any], parameters: dict[str, Any], *, is_start: bool
     ) -> None:
-        result = {"channel": "book", "symbol": symbol, "depth": depth, "snapshot": True}
-        answer = {"method": method, "result": result, "success": True, "req_id": fields.get("req_id")}
-        connection.send({**answer, **self._times()})
+        channel = parameters.get("channel")
+        if channel in self._private:
+            self._subscribe_private(connection, fields, parameters, is_start=is_start)
+            return
+        if channel not in MARKET_CHANNELS:
+            raise RequestRefusedError("invalid_request", "Subscription name invalid")
+        symbols = parameters.get("symbol")
+        if not isinstance(symbols, list):
+            raise RequestRefusedError("invalid_request", "Pair field must be an array")
+        for symbol in symbols:
+            try:
+                topic = self._markets.topic(parameters, symbol)
+                _check_joined(connection, topic.key, is_start=is_start)
+            except RequestRefusedError as error:
+                self._refuse(connection, fields, error, symbol)
+                continue
+            self._acknowledge(connection, fields, topic.result())
+            if is_start:
+                self._markets.start(connection, topic)
+            else:
+                connection.channels.discard(topic.key)
 
-    def _refuse(self, connection: Connection, fields: dict[str, Any], text: str) -> None:
-        answer = {"error": text, "method": fields.get("method"), "success": False, "req_id": fields.get("req_id")}
-        connection.send({**answer, **self._times()})
+    def _subscribe_private(
+        self, connection: Connection, fields: dict[str, Any], parameters: dict[str, Any], *, is_start: bool
+    ) -> None:
+        channel = self._private[parameters["channel"]]
+        if not set(parameters) <= channel.known:
+            raise RequestRefusedError("invalid_request", "Subscription object unsupported field")
+        self._tokens.check(parameters.get("token"))
+        _check_joined(connection, channel.readers.channel, is_start=is_start)
+        self._acknowledge(connection, fields, channel.result(parameters))
+        if is_start:
+            channel.start(connection, parameters)
+        else:
+            channel.readers.leave(connection)
+
+    def _acknowledge(self, connection: Connection, fields: dict[str, Any], result: dict[str, object]) -> None:
+        self._answer(connection, fields, {"method": fields["method"], "result": result, "success": True})
+
+    def _refuse(
+        self, connection: Connection, fields: dict[str, Any], error: RequestRefusedError, symbol: object = None
+    ) -> None:
+        text = "ESession:Invalid session" if error.reason == "unknown_key" else error.detail
+        answer: dict[str, object] = {"error": text, "method": fields.get("method"), "success": False}
+        if symbol is not None:
+            answer["symbol"] = symbol
+        self._answer(connection, fields, answer)
+
+    def _answer(self, connection: Connection, fields: dict[str, Any], answer: dict[str, object]) -> None:
+        """With the request's own number, where it has one."""
+        number = {"req_id": fields["req_id"]} if isinstance(fields.get("req_id"), int) else {}
+        connection.send({**answer, **number, **self._times()})
 
     def _times(self) -> dict[str, str]:
         now = iso_text(self._exchange.clock.now())
         return {"time_in": now, "time_out": now}
 
 
-def _channel(symbol: str, depth: int) -> str:
-    return f"book:{symbol}:{depth}"
+def parameters_of(fields: dict[str, Any]) -> dict[str, Any]:
+    """Raises RequestRefusedError."""
+    parameters = fields.get("params")
+    if not isinstance(parameters, dict):
+        raise RequestRefusedError("invalid_request", "Subscription field must be an object")
+    return parameters
+
+
+def _check_joined(connection: Connection, key: str, *, is_start: bool) -> None:
+    if is_start and key in connection.channels:
+        raise RequestRefusedError("invalid_request", "Already subscribed")
+    if not is_start and key not in connection.channels:
+        raise RequestRefusedError("invalid_request", "Subscription Not Found")

@@ -23,6 +23,7 @@ class DayFigures:
     average: Decimal
     """Weighted by volume."""
     last: PublicTrade
+    count: int
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class _Minute:
     low: Decimal
     volume: Decimal
     value: Decimal
+    count: int
 
 
 class TradedDay:
@@ -47,13 +49,14 @@ class TradedDay:
         self._last = trade
         began = trade.traded_at // _MINUTE * _MINUTE
         if not self._minutes or self._minutes[-1].began < began:
-            self._minutes.append(_Minute(began, trade.price, trade.price, trade.price, ZERO, ZERO))
+            self._minutes.append(_Minute(began, trade.price, trade.price, trade.price, ZERO, ZERO, 0))
             self._forget(began - _DAY)
         minute = self._minutes[-1]
         minute.high = max(minute.high, trade.price)
         minute.low = min(minute.low, trade.price)
         minute.volume += trade.amount
         minute.value += trade.amount * trade.price
+        minute.count += 1
 
     def figures(self, now: int) -> DayFigures | None:
         """None where nothing was traded in the 24 hours before `now` (microseconds)."""
@@ -69,6 +72,7 @@ class TradedDay:
             volume=volume,
             average=value / volume,
             last=self._last,
+            count=sum(minute.count for minute in self._minutes),
         )
 
     def _forget(self, oldest: int) -> None:

@@ -34,7 +34,7 @@ def test_figures_are_those_of_the_trades_of_the_day(rows: list[tuple[int, int, i
     prices = [t.price for t in kept]
     volume = sum(t.amount for t in kept)
     assert (figures.open, figures.high, figures.low) == (prices[0], max(prices), min(prices))
-    assert (figures.volume, figures.last) == (volume, kept[-1])
+    assert (figures.volume, figures.last, figures.count) == (volume, kept[-1], len(kept))
     assert figures.average == sum(t.amount * t.price for t in kept) / volume
 
 

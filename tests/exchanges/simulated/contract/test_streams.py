@@ -8,7 +8,7 @@ from market.money import decimal_of
 from tests.exchanges.simulated.contract.abilities import IMMEDIATE, having
 from tests.exchanges.simulated.contract.bench import AMOUNT, DEADLINE, Bench, Levels, Row, assert_trades_equal
 
-Watch = Callable[[str], Awaitable[list[Row]]]
+Watch = Callable[[str | None], Awaitable[list[Row]]]
 
 
 @having("watchOrderBook")
@@ -60,7 +60,8 @@ async def test_trades_are_those_of_the_tape(bench: Bench) -> None:
 @having("watchTicker")
 async def test_the_ticker_follows_the_book(bench: Bench) -> None:
     """Its best prices and last trade stood at some step; once the world stands still, they are the newest."""
-    stood = set()
+    bench.tick_until(lambda: bool(bench.exchange.tape.newest(bench.symbol, 1)))
+    stood = {(bench.best("buy")[0], bench.best("sell")[0])}
 
     async def watch() -> None:
         for _ in range(3):
@@ -84,15 +85,19 @@ async def test_orders_are_told_from_opening_to_end(bench: Bench) -> None:
     await _listened(bench, bench.client.watch_orders)
     price = bench.out_of_reach("buy")
     order_id = await bench.post("buy", AMOUNT, price)
-    row = await _heard(bench, bench.client.watch_orders, lambda row: row["id"] == order_id)
+    row = await _heard(bench.client.watch_orders, bench.symbol, lambda row: row["id"] == order_id)
     # ccxt reads no status out of Bitstamp's stream while an order is open
     assert row["status"] in (("open", None) if bench.market.exchange == "bitstamp" else ("open",))
     assert (row["side"], decimal_of(row["price"]), decimal_of(row["amount"])) == ("buy", price, AMOUNT)
     await bench.cancel(order_id)
-    await _heard(bench, bench.client.watch_orders, lambda row: (row["id"], row["status"]) == (order_id, "canceled"))
+    # Only the first message of an order on Kraken names its market: ccxt files the later ones under none
+    symbol = None if bench.market.exchange == "kraken" else bench.symbol
+    await _heard(bench.client.watch_orders, symbol, lambda row: (row["id"], row["status"]) == (order_id, "canceled"))
     price, _ = bench.best("sell")
     order_id = await bench.post("buy", AMOUNT, price)
-    row = await _heard(bench, bench.client.watch_orders, lambda row: (row["id"], row["status"]) == (order_id, "closed"))
+    row = await _heard(
+        bench.client.watch_orders, symbol, lambda row: (row["id"], row["status"]) == (order_id, "closed")
+    )
     assert decimal_of(row["filled"]) == AMOUNT
 
 
@@ -141,10 +146,10 @@ async def _listened(bench: Bench, watch: Watch) -> None:
     await waiting
 
 
-async def _heard(bench: Bench, watch: Watch, fits: Callable[[Row], bool]) -> Row:
-    """The next row that fits."""
+async def _heard(watch: Watch, symbol: str | None, fits: Callable[[Row], bool]) -> Row:
+    """The next row that fits; None listens to all markets."""
     async with asyncio.timeout(DEADLINE):
         while True:
-            for row in await watch(bench.symbol):
+            for row in await watch(symbol):
                 if fits(row):
                     return row
