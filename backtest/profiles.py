@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
+from market.assets import Assumption, identity_fault
 from market.markets import Market
 from market.money import BPS, text_of
 from market.settings import Settings
@@ -44,6 +45,8 @@ class ReplayProfile:
     paper_balances: dict[str, dict[str, Decimal]]
     settings: Settings
     default_speed: float
+    alike: tuple[Assumption, ...] = ()
+    """Unlike assets that it compares one to one all the same."""
 
     @property
     def markets(self) -> tuple[Market, ...]:
@@ -55,9 +58,10 @@ class ReplayProfile:
 
     @property
     def told_assumptions(self) -> tuple[str, ...]:
-        """All of them, the fees in force included."""
+        """All of them, unlike assets compared first, then the others, the fees in force last."""
         fees = ", ".join(f"{exchange} {text_of(rate * BPS)}" for exchange, rate in self.settings.taker_fees.items())
-        return (*self.assumptions, f"taker fees in bps a side: {fees}")
+        said = (one.said for one in self.alike)
+        return (*said, *self.assumptions, f"taker fees in bps a side: {fees}")
 
     def with_fee_bps(self, fee_bps: Decimal) -> "ReplayProfile":
         """The same profile with one taker fee on every exchange. Raises ImportRefusedError outside 0 to 1,000 bps."""
@@ -75,6 +79,9 @@ def profile_for(paths: tuple[Path, ...]) -> ReplayProfile:
     if not paths:
         raise ImportRefusedError("name at least one recorded file")
     profiles = [_profile_of(path) for path in paths]
+    fault = identity_fault(profiles[0].markets, profiles[0].alike)
+    if fault is not None:
+        raise ImportRefusedError(f"{profiles[0].name}: {fault}")
     for path, profile in zip(paths, profiles, strict=True):
         if profile is not profiles[0]:
             raise ImportRefusedError(
@@ -112,9 +119,15 @@ def _market(exchange: str, symbol: str, region: str, quote_currency: str, sizes:
 BINANCE_BTC = ReplayProfile(
     name="binance-btc",
     title="BTC on Binance's spot, USD-M and COIN-M markets, every best bid and ask",
+    alike=(
+        Assumption(
+            "BTC contract",
+            "BTC",
+            "perpetual ≈ spot: a BTC perpetual future counts as BTC; the basis between them is not riskless profit",
+        ),
+        Assumption("USDT", "USD", "USDT = USD: spot and USD-M quote in USDT, COIN-M in USD; they are compared 1:1"),
+    ),
     assumptions=(
-        "perpetual ≈ spot: a BTC perpetual future counts as BTC; the basis between them is not riskless profit",
-        "USDT = USD: spot and USD-M quote in USDT, COIN-M in USD; they are compared 1:1",
         "COIN-M amounts, contracts of 100 USD, count as base amounts at the quoted price, in steps of 0.00001 BTC",
         "no funding payments",
         "depth beyond the best bid and ask is not used: no more than their displayed amounts is traded",

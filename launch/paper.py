@@ -17,6 +17,7 @@ from launch.ports import claim_web_port
 from launch.summary import Activity
 from launch.supervisor import Supervisor
 from launch.waiting import stop_event, stopped_or_after, unless_stopped
+from market.assets import identity_fault
 from market.clock import wall_now
 from market.markets import Market
 from market.session import Session
@@ -139,7 +140,11 @@ def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
         raise CannotStartError(f"unknown exchange {unknown[0]!r} in `exchanges`; known are {', '.join(known)}.")
     if names and len(set(names)) < 2:
         raise CannotStartError("`exchanges` names one exchange alone; an arbitrage needs at least two.")
-    return tuple(market for market in markets if not names or market.is_fx or market.exchange in names)
+    chosen = tuple(market for market in markets if not names or market.is_fx or market.exchange in names)
+    fault = identity_fault(chosen)
+    if fault is not None:
+        raise CannotStartError(f"{fault}.")
+    return chosen
 
 
 def paper_settings(told: Configuration) -> Settings:

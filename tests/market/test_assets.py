@@ -1,0 +1,105 @@
+"""The same ticker on two exchanges is not enough."""
+
+from dataclasses import replace
+
+import pytest
+
+from backtest.profiles import PROFILES, ReplayProfile
+from exchanges.markets import paper_markets, simulated_markets
+from market.assets import Assumption, asset_of, assets_of, identity_fault
+from market.markets import Market
+from tests.market.samples import USD_MARKET
+
+EVEN = Assumption("USDT", "USD", "USDT = USD")
+
+
+def market(exchange: str, symbol: str, base: str = "", quote: str = "") -> Market:
+    codes = symbol.partition(":")[0].split("/")
+    return replace(
+        USD_MARKET, exchange=exchange, symbol=symbol, base=base or codes[0], quote_currency=quote or codes[-1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_one"),
+    [
+        (("kraken", "XXBT"), ("coinbaseexchange", "BTC"), True),
+        (("kraken", "XBT"), ("bitflyer", "BTC"), True),
+        (("kraken", "ZUSD"), ("coinbaseexchange", "USD"), True),
+        (("binance", "BTC"), ("binance", "BTCB"), False),
+        (("kraken", "WBTC"), ("kraken", "XXBT"), False),
+        (("kraken", "LUNA"), ("binance", "LUNA"), False),
+        (("kraken", "LUNA2"), ("binance", "LUNA"), True),
+        (("kraken", "LUNA"), ("binance", "LUNC"), True),
+        (("bitfinex", "UST"), ("bitstamp", "UST"), False),
+        (("binance", "NEIRO"), ("bybit", "NEIRO"), False),
+        (("binance", "NEIRO"), ("bybit", "NEIROCTO"), True),
+        (("bitget", "EPIK"), ("kucoin", "EPIK"), False),
+        (("binance", "USDT"), ("binance", "USDC"), False),
+        (("kraken", "USDT"), ("kraken", "ZUSD"), False),
+    ],
+)
+def test_what_is_the_same_asset(one: tuple[str, str], other: tuple[str, str], are_one: bool) -> None:
+    first, second = asset_of(*one), asset_of(*other)
+    assert first is not None
+    assert second is not None
+    assert (first == second) is are_one
+
+
+@pytest.mark.parametrize(
+    ("exchange", "code"), [("kraken", "xbt"), ("gate", "BTC"), ("bitflyer", "USDT"), ("mexc", "XBT"), ("", "")]
+)
+def test_what_nobody_has_looked_at_is_not_known(exchange: str, code: str) -> None:
+    assert asset_of(exchange, code) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "fault"),
+    [
+        (market("kraken", "BTC/USD"), None),
+        (market("binance", "BTC/USDT"), None),
+        (market("kraken", "LUNA/USD"), None),
+        (market("gate", "BTC/USDT"), "gate BTC/USDT is not traded: nobody has said yet what BTC is on gate"),
+        (market("bitflyer", "BTC/USDT"), "nobody has said yet what USDT is on bitflyer"),
+        (
+            market("binance", "BTC/USDT", quote="USD"),
+            "binance BTC/USDT is not traded: it would be compared as USD, but it is USDT, a stable coin that "
+            "follows USD, another asset",
+        ),
+        (market("kraken", "USDC/USD", base="USDT"), "it would be compared as USDT, but it is USDC"),
+        (market("binance", "BTCB/USDT", base="BTC"), "BTCB, a wrapped coin on bnb chain that follows BTC"),
+        (market("kraken", "LUNC/USD", base="LUNA"), "LUNC, a coin on terra classic, another asset"),
+        (market("binance", "NEIRO/USDT"), "it would be compared as NEIRO, but it is NEIROCTO"),
+        (market("binanceusdm", "BTC/USDT:USDT"), "BTC contract, a contract that follows BTC"),
+    ],
+)
+def test_a_session_may_hold_only_what_it_is_compared_as(one: Market, fault: str | None) -> None:
+    found = identity_fault([market("kraken", "BTC/USD"), one])
+    assert (found is None) is (fault is None)
+    assert (fault or "") in (found or "")
+    assert "\n" not in (found or "")
+
+
+def test_an_assumption_makes_unlike_assets_alike() -> None:
+    recorded = market("binance", "BTC/USDT", quote="USD")
+    assert identity_fault([recorded]) is not None
+    assert identity_fault([recorded], [EVEN]) is None
+    assert identity_fault([market("binance", "BTC/USDT")], [EVEN]) is not None
+    contract = market("binanceusdm", "BTC/USDT:USDT", quote="USD")
+    assert identity_fault([contract], [EVEN]) is not None
+    assert identity_fault([contract], [EVEN, Assumption("BTC contract", "BTC", "perpetual = spot")]) is None
+
+
+@pytest.mark.parametrize("markets", [paper_markets(), simulated_markets()], ids=["paper", "simulated"])
+def test_our_own_markets_are_identified(markets: tuple[Market, ...]) -> None:
+    assert identity_fault(markets) is None
+    assert all(None not in assets_of(one) for one in markets)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+def test_a_profile_assumes_what_it_compares_and_says_so(profile: ReplayProfile) -> None:
+    assert identity_fault(profile.markets, profile.alike) is None
+    for one in profile.alike:
+        assert one.said in profile.told_assumptions
+        fewer = [other for other in profile.alike if other != one]
+        assert identity_fault(profile.markets, fewer) is not None
