@@ -1,77 +1,37 @@
 """Bitstamp's stream, frame by frame: diffs on top of a REST book, whole books, trades, errors, private channels."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from exchanges.client import make_exchange
 from exchanges.credentials import load_credentials
-from tests.exchanges.served import Served, served
+from tests.exchanges.served import Served
+from tests.exchanges.simulated.listener import Listener, Message, listening
 from tests.exchanges.simulated.wire_recordings import has_shape, recorded
 
-DEADLINE = 20
-Message = dict[str, Any]
 Book = dict[tuple[str, Decimal], Decimal]
-
-
-class Listener:
-    """One socket, and what it heard."""
-
-    def __init__(
-        self, session: aiohttp.ClientSession, socket: aiohttp.ClientWebSocketResponse, outside: Served
-    ) -> None:
-        self.socket = socket
-        self.outside = outside
-        self.heard: list[Message] = []
-        self._session = session
-
-    async def subscribe(self, channel: str, **fields: str) -> Message:
-        await self.socket.send_json({"event": "bts:subscribe", "data": {"channel": channel, **fields}})
-        return await self.next("bts:subscription_succeeded", "bts:error")
-
-    async def next(self, *events: str) -> Message:
-        """The next message of one of these events; the world steps until there is one."""
-        while True:
-            message = await self._received()
-            self.heard.append(message)
-            if message["event"] in events:
-                return message
-
-    async def rest_book(self) -> Message:
-        async with self._session.get(f"{self.outside.url}/bitstamp/api/v2/order_book/btceur/") as answer:
-            message: Message = await answer.json()
-            return message
-
-    async def _received(self) -> Message:
-        for _ in range(DEADLINE * 100):
-            try:
-                message: Message = await self.socket.receive_json(timeout=0.01)
-            except TimeoutError:
-                self.outside.round()
-            else:
-                return message
-        pytest.fail("nothing more is said")
-
-
-@asynccontextmanager
-async def listening(home: Path) -> AsyncIterator[Listener]:
-    async with (
-        served(home) as outside,
-        aiohttp.ClientSession() as session,
-        session.ws_connect(f"{outside.url}/bitstamp/ws") as socket,
-    ):
-        yield Listener(session, socket, outside)
 
 
 @pytest.fixture
 async def listener(tmp_path: Path) -> AsyncIterator[Listener]:
-    async with listening(tmp_path) as listener:
+    async with listening(tmp_path, "bitstamp", "event") as listener:
         yield listener
+
+
+async def subscribed(listener: Listener, channel: str, **fields: str) -> Message:
+    """What a subscribe is answered with."""
+    request = {"event": "bts:subscribe", "data": {"channel": channel, **fields}}
+    return await listener.asked(request, "bts:subscription_succeeded", "bts:error")
+
+
+async def rest_book(listener: Listener) -> Message:
+    async with listener.session.get(f"{listener.outside.url}/bitstamp/api/v2/order_book/btceur/") as answer:
+        message: Message = await answer.json()
+        return message
 
 
 def applied(book: Book, data: Message) -> Book:
@@ -90,9 +50,9 @@ def standing(outside: Served) -> Book:
 
 async def test_a_rest_book_and_the_diffs_after_it_are_the_book(listener: Listener) -> None:
     """Diffs are kept until the book comes; those that are not newer than it are in it."""
-    await listener.subscribe("diff_order_book_btceur")
+    await subscribed(listener, "diff_order_book_btceur")
     early = [(await listener.next("data"))["data"] for _ in range(4)]
-    rest = await listener.rest_book()
+    rest = await rest_book(listener)
     assert rest["microtimestamp"] >= early[-1]["microtimestamp"]
     book = applied({}, rest)
     last = int(rest["microtimestamp"])
@@ -105,11 +65,11 @@ async def test_a_rest_book_and_the_diffs_after_it_are_the_book(listener: Listene
         book = applied(book, diff)
     while book != standing(listener.outside):
         book = applied(book, (await listener.next("data"))["data"])
-    assert int((await listener.rest_book())["microtimestamp"]) >= last
+    assert int((await rest_book(listener))["microtimestamp"]) >= last
 
 
 async def test_a_whole_book_comes_with_each_change_and_not_before(listener: Listener) -> None:
-    await listener.subscribe("order_book_btceur")
+    await subscribed(listener, "order_book_btceur")
     assert [message["event"] for message in listener.heard] == ["bts:subscription_succeeded"]
     stamps = []
     for _ in range(5):
@@ -125,7 +85,7 @@ async def test_a_whole_book_comes_with_each_change_and_not_before(listener: List
 
 
 async def test_trades_are_those_of_the_tape(listener: Listener) -> None:
-    await listener.subscribe("live_trades_btceur")
+    await subscribed(listener, "live_trades_btceur")
     exchange = listener.outside.world.gateways["bitstamp"].exchange
     for _ in range(5):
         data = (await listener.next("trade"))["data"]
@@ -141,7 +101,7 @@ async def test_messages_have_the_shape_of_recorded_ones(listener: Listener) -> N
     real = {message["event"]: message for message in recorded("BITSTAMP.ws.1.0")}
     assert {"data", "trade", "bts:subscription_succeeded"} == set(real)
     for channel in ("diff_order_book_btceur", "live_trades_btceur"):
-        assert has_shape(await listener.subscribe(channel), real["bts:subscription_succeeded"])
+        assert has_shape(await subscribed(listener, channel), real["bts:subscription_succeeded"])
     for event in ("data", "trade"):
         message = await listener.next(event)
         assert has_shape(message, real[event]), message
@@ -171,14 +131,14 @@ async def test_what_cannot_be_subscribed_to(listener: Listener, text: str, code:
 
 
 async def test_a_market_that_does_not_exist_is_subscribed_to_and_says_nothing(listener: Listener) -> None:
-    assert (await listener.subscribe("order_book_fooxyz"))["event"] == "bts:subscription_succeeded"
-    await listener.subscribe("order_book_btceur")
+    assert (await subscribed(listener, "order_book_fooxyz"))["event"] == "bts:subscription_succeeded"
+    await subscribed(listener, "order_book_btceur")
     await listener.next("data")
     assert {message["channel"] for message in listener.heard if message["event"] == "data"} == {"order_book_btceur"}
 
 
 async def test_heartbeats_are_answered_and_channels_left(listener: Listener) -> None:
-    await listener.subscribe("live_trades_btceur")
+    await subscribed(listener, "live_trades_btceur")
     await listener.socket.send_json({"event": "bts:unsubscribe", "data": {"channel": "live_trades_btceur"}})
     await listener.next("bts:unsubscription_succeeded")
     await listener.socket.send_json({"event": "bts:heartbeat"})
@@ -200,8 +160,8 @@ async def test_a_token_is_good_for_its_own_user_alone(listener: Listener, client
     user_id = load_credentials(listener.outside.home, "bitstamp").uid
     assert (token["valid_sec"], str(token["user_id"])) == (60, user_id)
     channel = "private-my_orders_btceur"
-    assert (await listener.subscribe(f"{channel}-1", auth=token["token"]))["event"] == "bts:error"
-    answer = await listener.subscribe(f"{channel}-{user_id}", auth=token["token"])
+    assert (await subscribed(listener, f"{channel}-1", auth=token["token"]))["event"] == "bts:error"
+    answer = await subscribed(listener, f"{channel}-{user_id}", auth=token["token"])
     assert answer["event"] == "bts:subscription_succeeded"
 
 
@@ -209,7 +169,7 @@ async def test_an_order_is_told_step_by_step(listener: Listener, client: Any) ->
     token = await client.privatePostWebsocketsToken()
     name = f"btceur-{token['user_id']}"
     for channel in ("private-my_orders", "private-my_trades"):
-        await listener.subscribe(f"{channel}_{name}", auth=token["token"])
+        await subscribed(listener, f"{channel}_{name}", auth=token["token"])
     exchange = listener.outside.world.gateways["bitstamp"].exchange
     (best, shown), *_ = exchange.books["BTC/EUR"].levels("sell", 1)
     listing = exchange.listings["BTC/EUR"]

@@ -4,71 +4,30 @@ import base64
 import hashlib
 import hmac
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
 
 from exchanges.credentials import Credentials, load_credentials
 from market.clock import MICROSECONDS, wall_now
-from tests.exchanges.served import Served, served
+from tests.exchanges.served import Served
+from tests.exchanges.simulated.listener import Listener, Message, listening
 from tests.exchanges.simulated.wire_recordings import has_shape, recorded
 
-DEADLINE = 20
 PRODUCT = "BTC-USD"
-Message = dict[str, Any]
-
-
-class Listener:
-    """One socket, and what it heard."""
-
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, outside: Served) -> None:
-        self.socket = socket
-        self.outside = outside
-        self.heard: list[Message] = []
-
-    async def subscribe(self, *channels: str, **fields: object) -> Message:
-        await self.socket.send_json(
-            {"type": "subscribe", "product_ids": [PRODUCT], "channels": list(channels)} | fields
-        )
-        return await self.next("subscriptions", "error")
-
-    async def next(self, *kinds: str) -> Message:
-        """The next message of one of these types; the world steps until there is one."""
-        while True:
-            message = await self._received()
-            self.heard.append(message)
-            if message["type"] in kinds:
-                return message
-
-    async def _received(self) -> Message:
-        for _ in range(DEADLINE * 100):
-            try:
-                message: Message = await self.socket.receive_json(timeout=0.01)
-            except TimeoutError:
-                self.outside.round()
-            else:
-                return message
-        pytest.fail("nothing more is said")
 
 
 @pytest.fixture
 async def listener(tmp_path: Path) -> AsyncIterator[Listener]:
-    async with listening(tmp_path) as listener:
+    async with listening(tmp_path, "coinbaseexchange", "type") as listener:
         yield listener
 
 
-@asynccontextmanager
-async def listening(home: Path) -> AsyncIterator[Listener]:
-    async with (
-        served(home) as outside,
-        aiohttp.ClientSession() as session,
-        session.ws_connect(f"{outside.url}/coinbaseexchange/ws") as socket,
-    ):
-        yield Listener(socket, outside)
+async def subscribed(listener: Listener, *channels: str, **fields: object) -> Message:
+    """What a subscribe is answered with."""
+    request = {"type": "subscribe", "product_ids": [PRODUCT], "channels": list(channels)} | fields
+    return await listener.asked(request, "subscriptions", "error")
 
 
 def signed(outside: Served, **wrong: str) -> dict[str, str]:
@@ -95,7 +54,7 @@ def standing(outside: Served) -> dict[tuple[str, Decimal], Decimal]:
 
 
 async def test_snapshot_and_updates_are_the_book(listener: Listener) -> None:
-    await listener.subscribe("level2", **signed(listener.outside))
+    await subscribed(listener, "level2", **signed(listener.outside))
     book = levels(await listener.next("snapshot"))
     assert book == standing(listener.outside)
     for _ in range(30):
@@ -113,7 +72,7 @@ async def test_snapshot_and_updates_are_the_book(listener: Listener) -> None:
 
 
 async def test_the_batched_book_needs_no_signature(listener: Listener) -> None:
-    await listener.subscribe("level2_batch")
+    await subscribed(listener, "level2_batch")
     assert levels(await listener.next("snapshot")) == standing(listener.outside)
 
 
@@ -122,7 +81,7 @@ async def test_matches_are_numbered_without_a_gap_and_in_one_sequence_with_heart
     while not exchange.tape.newest("BTC/USD", 1):
         listener.outside.round()
     before = exchange.tape.newest("BTC/USD", 1)[0]
-    await listener.subscribe("matches", "heartbeat")
+    await subscribed(listener, "matches", "heartbeat")
     last = await listener.next("last_match")
     assert last["trade_id"] == before.number
     numbers, sequences = [last["trade_id"]], [last["sequence"]]
@@ -146,7 +105,7 @@ async def test_matches_are_numbered_without_a_gap_and_in_one_sequence_with_heart
 
 
 async def test_the_ticker_says_the_day_of_the_last_match(listener: Listener) -> None:
-    await listener.subscribe("ticker", "matches")
+    await subscribed(listener, "ticker", "matches")
     prices: list[Decimal] = []
     volume = Decimal(0)
     while len(prices) < 6:
@@ -169,7 +128,7 @@ async def test_messages_have_the_shape_of_recorded_ones(listener: Listener) -> N
     real = {message["type"]: message for message in recorded("COINBASE.ws.28.0")}
     assert {"snapshot", "l2update", "ticker", "match", "last_match", "subscriptions"} <= set(real)
     listener.outside.world.gateways["coinbaseexchange"].exchange.take("BTC/USD", "buy", 1_000)
-    await listener.subscribe("level2", "ticker", "matches", **signed(listener.outside))
+    await subscribed(listener, "level2", "ticker", "matches", **signed(listener.outside))
     wanted = set(real)
     while wanted:
         message = listener.heard[-1]
@@ -199,10 +158,10 @@ async def test_messages_have_the_shape_of_recorded_ones(listener: Listener) -> N
 async def test_what_cannot_be_subscribed_to(
     listener: Listener, fields: dict[str, object], message: str, reason: str
 ) -> None:
-    answer = await listener.subscribe("matches", **fields)
+    answer = await subscribed(listener, "matches", **fields)
     assert (answer["type"], answer["message"]) == ("error", message)
     assert reason in answer["reason"]
-    assert (await listener.subscribe("matches"))["type"] == "subscriptions"
+    assert (await subscribed(listener, "matches"))["type"] == "subscriptions"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +174,7 @@ async def test_what_cannot_be_subscribed_to(
     ],
 )
 async def test_a_wrong_signature_is_refused(listener: Listener, wrong: dict[str, str], reason: str) -> None:
-    answer = await listener.subscribe("level2", **signed(listener.outside, **wrong))
+    answer = await subscribed(listener, "level2", **signed(listener.outside, **wrong))
     assert (answer["message"], answer["reason"]) == ("Authentication Failed", reason)
 
 
@@ -227,7 +186,7 @@ async def test_text_that_is_no_object_is_answered(listener: Listener, text: str)
 
 async def test_products_can_be_named_by_channel_and_channels_left_again(listener: Listener) -> None:
     channels = [{"name": "matches", "product_ids": [PRODUCT]}, "heartbeat"]
-    answer = await listener.subscribe(channels=channels)
+    answer = await subscribed(listener, channels=channels)
     assert answer["channels"] == [
         {"name": "heartbeat", "product_ids": [PRODUCT]},
         {"name": "matches", "product_ids": [PRODUCT]},

@@ -9,13 +9,14 @@ import pytest
 
 from exchanges.client import make_exchange
 from exchanges.simulated.exchange import SimulatedExchange
-from tests.exchanges.simulated.test_coinbaseexchange_stream import PRODUCT, Listener, Message, listening, signed
+from tests.exchanges.simulated.listener import Listener, Message, listening
+from tests.exchanges.simulated.test_coinbaseexchange_stream import PRODUCT, signed, subscribed
 
 
 @pytest.fixture
 async def listener(tmp_path: Path) -> AsyncIterator[Listener]:
-    async with listening(tmp_path) as listener:
-        answer = await listener.subscribe("user", "matches", **signed(listener.outside))
+    async with listening(tmp_path, "coinbaseexchange", "type") as listener:
+        answer = await subscribed(listener, "user", "matches", **signed(listener.outside))
         assert answer["type"] == "subscriptions"
         yield listener
 
