@@ -21,7 +21,8 @@ class ClockOffset:
         """A message of that time came now."""
         bound = exchange_time - now
         if self.value is not None:
-            bound = max(bound, self.value - max(0, now - self._at) // LEAK)
+            leak = 0 if self.is_measured else max(0, now - self._at) // LEAK
+            bound = max(bound, self.value - leak)
         self.value, self._at = bound, now
 
     def measure(self, value: int, now: int) -> None:

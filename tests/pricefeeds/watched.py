@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from market.clock import Clock, SystemClock
 from market.feeds import FeedState
+from market.markets import Market
 from market.quotes import FeedMark, Quote
 from market.session import Session
 from pricefeeds.exchangeclock import ExchangeClock
@@ -70,28 +71,35 @@ class Watched:
 
 @asynccontextmanager
 async def watching(
-    session: Session,
-    exchange: str,
-    symbol: str,
-    patience: Patience = IMPATIENT,
-    recorder: Recorder | None = None,
-    clock: Clock = SystemClock(),  # noqa: B008 - has no state
+    session: Session, exchange: str, symbol: str, patience: Patience = IMPATIENT, recorder: Recorder | None = None
+) -> AsyncIterator[Watched]:
+    """One of the session's markets, on the exchange that the session names."""
+    market = next(row for row in session.markets if (row.exchange, row.symbol) == (exchange, symbol))
+    async with (
+        source_of(session, exchange, SystemClock(), patience.rest_seconds) as source,
+        watching_source(source, market, patience, recorder) as watched,
+    ):
+        yield watched
+
+
+@asynccontextmanager
+async def watching_source(
+    source: Source, market: Market, patience: Patience = IMPATIENT, recorder: Recorder | None = None
 ) -> AsyncIterator[Watched]:
     """The same parts that a feeder has for one symbol, with rows kept instead of written to Kafka."""
-    market = next(row for row in session.markets if (row.exchange, row.symbol) == (exchange, symbol))
-    async with source_of(session, exchange, clock, patience.rest_seconds) as source:
-        feed = SymbolFeed(market, 0, clock.now(), patience.late_after)
-        rows: list[Row] = []
-        listener = Listener(feed, rows.extend, recorder or NoRecorder(), patience.limits)
-        listener.start(0, clock.now())
-        exchange_clock = ExchangeClock(source, clock, lambda offset: listener.correct(offset, clock.now()))
-        watch = SymbolWatch(source, listener, clock, patience, exchange_clock.doubt)
-        task = asyncio.create_task(together(watch.run(), exchange_clock.run(), _renewed(listener, clock)))
-        try:
-            yield Watched(listener, source, rows, task)
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
+    clock = SystemClock()
+    feed = SymbolFeed(market, 0, clock.now(), patience.late_after)
+    rows: list[Row] = []
+    listener = Listener(feed, rows.extend, recorder or NoRecorder(), patience.limits)
+    listener.start(0, clock.now())
+    exchange_clock = ExchangeClock(source, clock, lambda offset: listener.correct(offset, clock.now()))
+    watch = SymbolWatch(source, listener, clock, patience, exchange_clock.doubt)
+    task = asyncio.create_task(together(watch.run(), exchange_clock.run(), _renewed(listener, clock)))
+    try:
+        yield Watched(listener, source, rows, task)
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 async def _renewed(listener: Listener, clock: Clock) -> None:
