@@ -64,8 +64,12 @@ def parser_of_commands() -> argparse.ArgumentParser:
 
 def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     exchanges = commands.add_parser("exchanges", help="run the simulated exchanges alone")
-    exchanges.add_argument("--port", type=_port, required=True)
-    exchanges.add_argument("--seed", type=_seed, default=1)
+    exchanges.add_argument("--port", type=_port, default=8100, help="of all of them (default 8100)")
+    exchanges.add_argument("--seed", type=_seed, default=1, help="of their prices")
+    exchanges.add_argument("--json", type=Path, metavar="FILE", help="write there what ccxt's constructor needs")
+    exchanges.add_argument("--only", nargs="+", default=[], metavar="NAME", help="which ones (default all)")
+    exchanges.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="let things go wrong, by the clock")
+    exchanges.add_argument("--session", action="store_true", help="those of the running session, and nothing else")
     exchanges.set_defaults(run=_exchanges)
     named: tuple[PartCommand, ...] = (
         ("feed", "run one exchange's price feeder of the running session", _feed),
@@ -116,10 +120,13 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _exchanges(arguments: argparse.Namespace) -> int:
-    from exchanges.simulated.server import run_exchanges
+    from launch.exchanges import AloneOptions, run_alone, run_of_session
 
     home = home_folder()
-    return run_process(home, "exchanges", lambda ready: run_exchanges(home, arguments.port, arguments.seed, ready))
+    if arguments.session:
+        return run_of_session(read_session(home))
+    only = tuple(arguments.only)
+    return run_alone(home, AloneOptions(arguments.port, arguments.seed, arguments.json, only, arguments.faults), say)
 
 
 def _feed(arguments: argparse.Namespace) -> int:

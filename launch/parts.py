@@ -91,8 +91,7 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool) -> list[Pa
     outside = ("exchanges",) if session.exchanges_url else ()
     parts: list[Part] = []
     if session.exchanges_url:
-        port = session.exchanges_url.rpartition(":")[2]
-        parts.append(_part(session, "exchanges", "exchanges", "--port", port, "--seed", str(session.seed)))
+        parts.append(_part(session, "exchanges", "exchanges", "--session"))
     # Spark needs longest to start, so it comes first and waits for nothing but the log
     parts.append(_part(session, "cep", "cep", after=kafka, environment={"PYSPARK_PYTHON": sys.executable}))
     parts.append(_part(session, "bridge", "bridge", after=services))

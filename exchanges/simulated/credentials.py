@@ -8,18 +8,35 @@ from pathlib import Path
 from uuid import uuid4
 
 from exchanges.credentials import Credentials, credentials_path, load_credentials
+from exchanges.errors import AccountRefusedError
 
 
 def ensure_credentials(home: Path, exchanges: tuple[str, ...]) -> dict[str, Credentials]:
-    """The keys of each exchange; the file is written whole or not at all."""
+    """The keys of each exchange, made where there are none yet; the file is written whole or not at all.
+
+    Raises AccountRefusedError where it is damaged.
+    """
     path = credentials_path(home)
-    if not path.exists():
+    known = _known_keys(path)
+    if not all(exchange in known for exchange in exchanges):
         home.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump({exchange: _new_keys(exchange) for exchange in exchanges}, file, indent=2)
+            json.dump({exchange: _new_keys(exchange) for exchange in exchanges} | known, file, indent=2)
         partial.replace(path)
     return {exchange: load_credentials(home, exchange) for exchange in exchanges}
+
+
+def _known_keys(path: Path) -> dict[str, object]:
+    if not path.exists():
+        return {}
+    try:
+        known = json.loads(path.read_text())
+    except ValueError:
+        known = None
+    if not isinstance(known, dict):
+        raise AccountRefusedError(f"{path} is damaged: delete it for new keys")
+    return known
 
 
 def _new_keys(exchange: str) -> dict[str, str]:

@@ -21,6 +21,7 @@ from exchanges.simulated.records import (
 )
 from exchanges.simulated.tape import Tape
 from exchanges.simulated.tiers import assumed_volume, tier_at
+from exchanges.simulated.trouble import Trouble
 from market.clock import Clock
 from market.money import ZERO
 from market.orders import Side
@@ -69,6 +70,7 @@ class SimulatedExchange:
         self.books = {symbol: Book() for symbol in self.listings}
         self.customer = Customer(self.listings)
         self.clock = clock
+        self.trouble: Trouble | None = None
         self.tape = Tape(self.listings)
         self.volume_30d = assumed_volume(name)
         self.tier = tier_at(name, self.volume_30d)
@@ -97,21 +99,24 @@ class SimulatedExchange:
         check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
         ticks, lots = units_of(listing, request)
         self._check_funds(listing, request.side, ticks, lots)
+        if self.trouble is not None:
+            self.trouble.admit(request)
         order = self._numbered(request)
         self.customer.keep(order)
         self._events.append(CustomerEvent("opened", order))
-        book_order = BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
-        book = self.books[order.symbol]
-        is_killed = request.whole and book.fillable(book_order) < lots
-        matches = [] if is_killed else book.submit(book_order, rests=not order.immediate)
-        fills = self._settle(listing, book_order, matches)
-        order = self.customer.order(order.order_id)
-        if order.state == "open" and not book.rests(order.order_id):
-            order = replace(order, state="cancelled", ended_at=order.placed_at)
-            self.customer.keep(order)
-            self._events.append(CustomerEvent("ended", order))
-        self._keep(Entry(orders=(order,), fills=tuple(fills)))
+        at_once = lots if self.trouble is None else self.trouble.lots_at_once(order, lots)
+        order = self._match(order, BookOrder(order.order_id, CUSTOMER, order.side, ticks, at_once), at_once < lots)
+        if self.trouble is not None:
+            self.trouble.take(order)
         return order
+
+    def go_on(self, order_id: str) -> None:
+        """With an order that hung: what is left of it rests, or goes where it may not rest."""
+        order = self.customer.order(order_id)
+        if order.state == "open" and order.immediate:
+            self._end(order)
+        elif order.state == "open":
+            self._match(order, self._resting(order), hangs=False)
 
     def cancel(self, order_id: str) -> CustomerOrder:
         """Raises RequestRefusedError where there is no such open order."""
@@ -119,11 +124,7 @@ class SimulatedExchange:
         if order.state != "open":
             raise RequestRefusedError("order_ended", order_id)
         self.books[order.symbol].cancel(order_id)
-        order = replace(order, state="cancelled", ended_at=self.clock.now())
-        self.customer.keep(order)
-        self._events.append(CustomerEvent("ended", order))
-        self._keep(Entry(orders=(order,)))
-        return order
+        return self._end(order)
 
     def quote(self, symbol: str, bids: Iterable[tuple[int, int]], asks: Iterable[tuple[int, int]]) -> None:
         """Replace the market maker's orders; levels that stay as they are keep their place in the queue."""
@@ -161,10 +162,38 @@ class SimulatedExchange:
                 self.customer.book(fill)
                 self._numbers = max(self._numbers, fill.number)
         for order in self.customer.open_orders():
-            listing = self.listings[order.symbol]
-            ticks, lots = listing.ticks(order.price or ZERO), listing.lots(order.remaining)
-            resting = BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
-            self.books[order.symbol].submit(resting, rests=True)
+            if order.immediate:
+                self._end(order)
+            else:
+                self.books[order.symbol].submit(self._resting(order), rests=True)
+
+    def _resting(self, order: CustomerOrder) -> BookOrder:
+        listing = self.listings[order.symbol]
+        ticks, lots = listing.ticks(order.price or ZERO), listing.lots(order.remaining)
+        return BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
+
+    def _match(self, order: CustomerOrder, book_order: BookOrder, hangs: bool) -> CustomerOrder:
+        """As it stands after what it met; `hangs`: what is left neither rests nor goes."""
+        book = self.books[order.symbol]
+        is_killed = order.whole and book.fillable(book_order) < book_order.lots
+        matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not hangs)
+        fills = self._settle(self.listings[order.symbol], book_order, matches)
+        order = self.customer.order(order.order_id)
+        if order.state == "open" and not hangs and not book.rests(order.order_id):
+            order = self._ended(order, order.placed_at)
+        self._keep(Entry(orders=(order,), fills=tuple(fills)))
+        return order
+
+    def _end(self, order: CustomerOrder) -> CustomerOrder:
+        order = self._ended(order, self.clock.now())
+        self._keep(Entry(orders=(order,)))
+        return order
+
+    def _ended(self, order: CustomerOrder, when: int) -> CustomerOrder:
+        order = replace(order, state="cancelled", ended_at=when)
+        self.customer.keep(order)
+        self._events.append(CustomerEvent("ended", order))
+        return order
 
     def _numbered(self, request: OrderRequest) -> CustomerOrder:
         now = self.clock.now()
@@ -179,6 +208,7 @@ class SimulatedExchange:
             price=request.price,
             immediate=request.immediate or request.whole or request.price is None,
             placed_at=now,
+            whole=request.whole,
         )
 
     def _check_funds(self, listing: Listing, side: Side, ticks: int, lots: int) -> None:
@@ -201,7 +231,8 @@ class SimulatedExchange:
         self._journal.write(entry)
         events, self._events = self._events, []
         for event in events:
-            for listener in self._listeners:
+            times = 1 if self.trouble is None else self.trouble.tellings(event)
+            for listener in self._listeners * times:
                 listener(event)
 
     def _settle(self, listing: Listing, taker: BookOrder, matches: list[Match]) -> list[CustomerFill]:

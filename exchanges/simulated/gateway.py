@@ -55,6 +55,8 @@ class Gateway(Protocol):
 
 Check = Callable[[SignedRequest], None]
 Refusal = Callable[[RequestRefusedError], web.Response]
+REFUSAL: web.AppKey[Refusal] = web.AppKey("refusal")
+"""How the exchange words a refusal, for what stands before its application."""
 
 
 def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal: Refusal) -> web.Application:
@@ -70,7 +72,9 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal:
         except RequestRefusedError as error:
             return refusal(error)
 
-    return web.Application(middlewares=[guard])
+    application = web.Application(middlewares=[guard])
+    application[REFUSAL] = refusal
+    return application
 
 
 def listing_named(listings: Mapping[str, Listing], market_id: str) -> Listing:

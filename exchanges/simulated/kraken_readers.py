@@ -37,7 +37,7 @@ class KrakenReaders:
         """One update to all readers but those with the option `unless`."""
         for connection, reader in list(self._readers.items()):
             if self.channel in connection.channels and unless not in reader.options:
-                connection.send(self._message(reader, "update", rows))
+                connection.tell(self.channel, self._message(reader, "update", rows))
 
     def _message(self, reader: _Reader, kind: str, rows: Sequence[Row]) -> Row:
         reader.sequence += 1

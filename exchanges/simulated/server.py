@@ -4,22 +4,30 @@ import argparse
 import asyncio
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from aiohttp import web
 
 from exchanges.credentials import Credentials
-from exchanges.simulated import bitflyer, bitstamp, coinbaseexchange, kraken
+from exchanges.simulated import binance, bitflyer, bitstamp, coinbaseexchange, kraken
+from exchanges.simulated.admin import admin_application, ensure_token
 from exchanges.simulated.credentials import ensure_credentials
+from exchanges.simulated.crossed_book import Publisher
 from exchanges.simulated.exchange import Names, SimulatedExchange
-from exchanges.simulated.gateway import Gateway, MarketStep
+from exchanges.simulated.fault_guard import FaultGuard
+from exchanges.simulated.fault_orders import OrderFaults
+from exchanges.simulated.fault_schedule import FaultSchedule, ScheduledFault
+from exchanges.simulated.faults import Faults
+from exchanges.simulated.gateway import Gateway
 from exchanges.simulated.journal import Journal
 from exchanges.simulated.ladders import Ladder
-from exchanges.simulated.listings import listings_of, opening_balances
+from exchanges.simulated.listings import Listing, listings_of, opening_balances
 from exchanges.simulated.prices import Prices
+from exchanges.simulated.skewed_clock import SkewedClock
 from market.clock import MICROSECONDS, Clock, SystemClock, wall_now
 
 log = logging.getLogger(__name__)
@@ -34,84 +42,117 @@ _GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], 
     bitstamp.NAME: (bitstamp.BitstampGateway, bitstamp.NAMES),
     bitflyer.NAME: (bitflyer.BitflyerGateway, bitflyer.NAMES),
     kraken.NAME: (kraken.KrakenGateway, kraken.NAMES),
+    binance.NAME: (binance.BinanceGateway, binance.NAMES),
 }
+EXCHANGES = tuple(_GATEWAYS)
+"""All that there are."""
+ACCOUNTS = "exchanges"
+"""The folder of a session's accounts."""
 
 
 @dataclass(slots=True)
 class _Turn:
-    """One exchange and the ladders that quote on it."""
+    """One exchange, the ladders that quote on it, and what goes wrong with it."""
 
     gateway: Gateway
     ladders: dict[str, Ladder]
+    publisher: Publisher
+    orders: OrderFaults
     count: int = 0
 
 
 @dataclass(slots=True)
 class SimulatedExchanges:
-    """The outside world: gateways, prices and ladders; `step` moves one exchange on, in turn."""
+    """The outside world: gateways, prices, ladders and faults; `step` moves one exchange on, in turn."""
 
     gateways: dict[str, Gateway]
     prices: Prices
     journals: list[Journal]
+    clock: Clock
+    faults: Faults
     _turns: list[_Turn] = field(default_factory=list)
     _next: int = 0
 
     @classmethod
-    def open(cls, home: Path, seed: int, clock: Clock) -> "SimulatedExchanges":
-        """Recover what the journals under `<home>/exchanges/` know; the first start makes accounts and keys."""
-        credentials = ensure_credentials(home, tuple(_GATEWAYS))
+    def open(
+        cls, home: Path, seed: int, clock: Clock, only: Sequence[str] = (), folder: str = ACCOUNTS
+    ) -> "SimulatedExchanges":
+        """Recover what the journals in `<home>/<folder>/` know; the first start makes accounts and keys.
+
+        `only` some of EXCHANGES; all where none is named. Raises KeyError where there is no such exchange,
+        AccountRefusedError where the file of the keys is damaged.
+        """
+        names = tuple(only) or EXCHANGES
+        credentials = ensure_credentials(home, EXCHANGES)
+        listings = {name: listings_of(name) for name in names}
+        faults = Faults(clock, listed_symbols(names), seed)
         gateways, journals = {}, []
-        for name, (make, names) in _GATEWAYS.items():
-            journal = Journal(home / "exchanges" / f"{name}.jsonl")
+        for name in names:
+            make, wording = _GATEWAYS[name]
+            journal = Journal(home / folder / f"{name}.jsonl")
             journals.append(journal)
-            exchange = SimulatedExchange(name, listings_of(name), opening_balances(name), names, clock, journal)
+            own_clock = SkewedClock(clock, faults.of(name))
+            exchange = SimulatedExchange(name, listings[name], opening_balances(name), wording, own_clock, journal)
             gateways[name] = make(exchange, credentials[name])
-        world = cls(gateways, Prices(seed, {name: listings_of(name) for name in gateways}), journals)
+        world = cls(gateways, Prices(seed, listings), journals, clock, faults)
         for gateway in gateways.values():
-            listings = gateway.exchange.listings
-            world._turns.append(_Turn(gateway, {symbol: Ladder(row, seed) for symbol, row in listings.items()}))
+            world._add(gateway, seed)
         for _ in gateways:
             world.step()
         return world
+
+    def _add(self, gateway: Gateway, seed: int) -> None:
+        """Give an exchange its turn, and its faults their places."""
+        exchange = gateway.exchange
+        faults = self.faults.of(exchange.name)
+        orders = OrderFaults(faults, exchange)
+        exchange.trouble = orders
+        gateway.subscribers.suffer(faults, channel_symbols(list(exchange.listings.values())))
+        ladders = {symbol: Ladder(row, seed) for symbol, row in exchange.listings.items()}
+        self._turns.append(_Turn(gateway, ladders, Publisher(gateway, faults), orders))
 
     def step(self) -> None:
         """One exchange's turn: prices move, the maker requotes, the crowd takes, readers are told in one message."""
         turn = self._turns[self._next]
         self._next = (self._next + 1) % len(self._turns)
-        gateway = turn.gateway
+        exchange = turn.gateway.exchange
         self.prices.advance_latent(STEP_SECONDS / len(self._turns))
-        self.prices.advance_exchange(gateway.exchange.name, STEP_SECONDS)
+        self.prices.advance_exchange(exchange.name, STEP_SECONDS)
+        turn.orders.release()
         for symbol, ladder in turn.ladders.items():
-            listing = gateway.exchange.listings[symbol]
+            listing = exchange.listings[symbol]
             if listing.market.is_fx and turn.count % _FX_EVERY:
                 continue
-            gateway.exchange.quote(symbol, *ladder.levels(self.prices.mid(listing)))
+            exchange.quote(symbol, *ladder.levels(self.prices.mid(listing)))
             taker = ladder.taker(STEP_SECONDS)
             if taker is not None:
-                gateway.exchange.take(symbol, *taker)
-            exchange = gateway.exchange
-            market_step = MarketStep(symbol, exchange.books[symbol].drain_changes(), exchange.tape.drain(symbol))
-            if market_step.changes or market_step.trades:
-                gateway.publish(market_step)
+                exchange.take(symbol, *taker)
+            turn.publisher.publish(symbol, exchange.books[symbol].drain_changes(), exchange.tape.drain(symbol))
         turn.count += 1
         if turn.count % _BEAT_EVERY == 0:
-            gateway.beat()
+            turn.gateway.beat()
 
     def application(self) -> web.Application:
+        """All exchanges, each below its own name."""
         application = web.Application()
         for name, gateway in self.gateways.items():
-            application.add_subapp(f"/{name}", gateway.application())
+            exchange = gateway.application()
+            FaultGuard(gateway, self.faults.of(name), self.clock).stand_before(exchange)
+            application.add_subapp(f"/{name}", exchange)
         return application
 
-    async def run(self, clock: Clock) -> None:
+    async def run(self, clock: Clock, schedule: FaultSchedule | None = None) -> None:
         """Step for ever, each exchange once every STEP_SECONDS; after a stall it goes on without catching up.
 
-        Raises OSError once a journal could not be written: what is in memory is then more than what was kept.
+        Faults of the `schedule` are switched on as they fall due. Raises OSError once a journal could not be written:
+        what is in memory is then more than what was kept.
         """
         period = int(STEP_SECONDS * MICROSECONDS / len(self._turns))
         due = wall_now()
         while True:
             self.step()
+            if schedule is not None:
+                schedule.advance()
             for journal in self.journals:
                 journal.check()
             now = wall_now()
@@ -131,21 +172,56 @@ def next_due(due: int, now: int, period: int) -> int:
     return min(max(due + period, now - 4 * period), now + period)
 
 
-async def run_exchanges(home: Path, port: int, seed: int, ready: Callable[[], None]) -> None:
-    """Serve all simulated exchanges on loopback until cancelled.
+def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
+    """Which market a channel is about: its symbol or its exchange's name for it is part of the channel's name."""
+    names = [(listing.market.symbol, name.lower()) for listing in listings for name in _names_of(listing)]
 
-    `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`. Raises OSError where the port is taken
-    or a journal cannot be written: started again, each exchange goes on from what its journal has.
+    @cache
+    def symbol_of(channel: str) -> str | None:
+        return next((symbol for symbol, name in names if name in channel.lower()), None)
+
+    return symbol_of
+
+
+def listed_symbols(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Raises KeyError where there is no such exchange."""
+    return {name: tuple(listing.market.symbol for listing in listings_of(name)) for name in names}
+
+
+def _names_of(listing: Listing) -> tuple[str, str]:
+    return listing.market.symbol, listing.market_id
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangesOptions:
+    """Which exchanges, all where none is named; `faults` as they are to be switched on."""
+
+    port: int
+    seed: int = 1
+    only: tuple[str, ...] = ()
+    faults: Iterable[ScheduledFault] = ()
+    folder: str = ACCOUNTS
+
+
+async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> None:
+    """Serve simulated exchanges on loopback until cancelled; `ready` is called once they answer.
+
+    `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`, faults below `/admin`. Raises OSError
+    where the port is taken or a journal cannot be written: started again, each exchange goes on from what its journal
+    has.
     """
     clock = SystemClock()
-    world = SimulatedExchanges.open(home, seed, clock)
-    runner = web.AppRunner(world.application(), access_log=None, shutdown_timeout=0.5)
+    world = SimulatedExchanges.open(home, options.seed, clock, options.only, options.folder)
+    schedule = FaultSchedule(world.faults, clock, options.faults)
+    application = world.application()
+    application.add_subapp("/admin", admin_application(world.faults, clock, ensure_token(home)))
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        log.info("simulated exchanges are open", extra={"port": port, "seed": seed})
+        await web.TCPSite(runner, "127.0.0.1", options.port).start()
+        log.info("simulated exchanges are open", extra={"port": options.port, "seed": options.seed})
         ready()
-        await world.run(clock)
+        await world.run(clock, schedule)
     finally:
         await world.close()
         await runner.cleanup()
@@ -159,11 +235,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO)
-    asyncio.run(_until_terminated(arguments.home, arguments.port, arguments.seed))
+    asyncio.run(_until_terminated(arguments.home, ExchangesOptions(arguments.port, arguments.seed)))
 
 
-async def _until_terminated(home: Path, port: int, seed: int) -> None:
-    task = asyncio.create_task(run_exchanges(home, port, seed, lambda: None))
+async def _until_terminated(home: Path, options: ExchangesOptions) -> None:
+    task = asyncio.create_task(run_exchanges(home, options, lambda: None))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, task.cancel)

@@ -7,35 +7,71 @@ from contextlib import asynccontextmanager
 import orjson
 from aiohttp import WSMsgType, web
 
+from exchanges.simulated.fault_frames import Frame, FrameFaults, SymbolOf
+from exchanges.simulated.faults import ExchangeFaults
+
 # A reader that is this many messages behind is cut off, as exchanges do.
 _LONGEST_QUEUE = 2_000
 # How long a client may take to answer a close; the whole server has two seconds to end.
 _GOODBYE_SECONDS = 0.3
+_TOO_SLOW = (1008, b"too slow")
+_RESTART = (1012, b"service restart")
 
 
 class Connection:
     """One client. Messages leave in the order they were sent, by one writer."""
 
-    def __init__(self, socket: web.WebSocketResponse) -> None:
+    def __init__(
+        self, socket: web.WebSocketResponse, transport: asyncio.Transport | None, faults: FrameFaults | None
+    ) -> None:
         self.socket = socket
         self.channels: set[str] = set()
-        self._queue: asyncio.Queue[str] = asyncio.Queue(_LONGEST_QUEUE)
-        self._overrun = False
+        self._transport = transport
+        self._faults = faults
+        self._queue: asyncio.Queue[Frame] = asyncio.Queue(_LONGEST_QUEUE)
+        self._goodbye: tuple[int, bytes] | None = None
 
     def send(self, message: object) -> None:
-        self.send_text(orjson.dumps(message).decode())
+        """An answer to this client alone: faults of the stream spare it."""
+        self._put(orjson.dumps(message).decode())
 
-    def send_text(self, text: str) -> None:
-        try:
-            self._queue.put_nowait(text)
-        except asyncio.QueueFull:
-            self._overrun = True
+    def tell(self, channel: str, message: object) -> None:
+        """What a channel has to say; faults of the stream may get at it."""
+        self.tell_text(channel, orjson.dumps(message).decode())
+
+    def tell_text(self, channel: str, text: str) -> None:
+        if self._faults is None:
+            self._put(text)
+            return
+        if self._faults.is_closed():
+            self._goodbye = _RESTART
+        for frame in self._faults.frames(channel, text):
+            self._put(frame)
+
+    def swallows_ping(self, text: str | None = None) -> bool:
+        return self._faults is not None and self._faults.swallows_ping(text)
+
+    def cut(self) -> None:
+        """Without a word."""
+        if self._transport is not None:
+            self._transport.abort()
 
     async def write(self) -> None:
-        """Runs until the client is gone or too slow."""
-        while not self.socket.closed and not self._overrun:
-            await self.socket.send_str(await self._queue.get())
-        await self.socket.close(code=1008, message=b"too slow")
+        """Runs until the client is gone, too slow, or sent away."""
+        while not self.socket.closed and self._goodbye is None:
+            frame = await self._queue.get()
+            if isinstance(frame, str):
+                await self.socket.send_str(frame)
+            else:
+                await self.socket.send_bytes(frame)
+        code, reason = self._goodbye or _TOO_SLOW
+        await self.socket.close(code=code, message=reason)
+
+    def _put(self, frame: Frame) -> None:
+        try:
+            self._queue.put_nowait(frame)
+        except asyncio.QueueFull:
+            self._goodbye = _TOO_SLOW
 
 
 Hear = Callable[[Connection, str], None]
@@ -46,6 +82,11 @@ class Subscribers:
 
     def __init__(self) -> None:
         self._connections: set[Connection] = set()
+        self._faults: tuple[ExchangeFaults, SymbolOf] | None = None
+
+    def suffer(self, faults: ExchangeFaults, symbol_of: SymbolOf) -> None:
+        """Connections from now on show the exchange's faults; `symbol_of` names the market of a channel."""
+        self._faults = (faults, symbol_of)
 
     def has(self, channel: str) -> bool:
         return any(channel in connection.channels for connection in self._connections)
@@ -56,7 +97,7 @@ class Subscribers:
         if listeners:
             text = orjson.dumps(message).decode()
             for connection in listeners:
-                connection.send_text(text)
+                connection.tell_text(channel, text)
 
     async def serve(
         self, request: web.Request, hear: Hear, greet: Callable[[Connection], None] | None = None
@@ -66,17 +107,20 @@ class Subscribers:
             if greet is not None:
                 greet(connection)
             async for message in connection.socket:
-                if message.type is WSMsgType.TEXT:
+                if message.type is WSMsgType.TEXT and not connection.swallows_ping(message.data):
                     hear(connection, message.data)
+                elif message.type is WSMsgType.PING and not connection.swallows_ping():
+                    await connection.socket.pong(message.data)
             return connection.socket
 
     @asynccontextmanager
     async def _joined(self, request: web.Request) -> AsyncIterator[Connection]:
         """A prepared connection with its writer running, until the block ends."""
-        # Deflate costs the reader a tenth of a core and saves nothing on loopback.
-        socket = web.WebSocketResponse(timeout=_GOODBYE_SECONDS, compress=False, max_msg_size=1 << 16)
+        # Deflate costs the reader a tenth of a core and saves nothing on loopback. Pongs are ours to send, or not.
+        socket = web.WebSocketResponse(timeout=_GOODBYE_SECONDS, compress=False, max_msg_size=1 << 16, autoping=False)
         await socket.prepare(request)
-        connection = Connection(socket)
+        faults = None if self._faults is None else FrameFaults(*self._faults)
+        connection = Connection(socket, request.transport, faults)
         self._connections.add(connection)
         writer = asyncio.create_task(_written(connection))
         try:
@@ -86,9 +130,15 @@ class Subscribers:
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
 
+    def cut(self) -> None:
+        """Every connection breaks at once."""
+        for connection in list(self._connections):
+            connection.cut()
+
     async def close(self) -> None:
         """Say goodbye as an exchange does that restarts."""
-        goodbyes = [connection.socket.close(code=1012, message=b"service restart") for connection in self._connections]
+        code, reason = _RESTART
+        goodbyes = [connection.socket.close(code=code, message=reason) for connection in self._connections]
         await asyncio.gather(*goodbyes, return_exceptions=True)
 
 
