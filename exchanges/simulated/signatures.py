@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
@@ -14,7 +15,11 @@ from market.clock import MICROSECONDS
 # How far a request's own time may be from the exchange's, seconds.
 _COINBASEEXCHANGE_SKEW = 30
 _BITSTAMP_SKEW = 150
-_BITFLYER_SKEW = 60
+BITFLYER_SKEW = 60
+_BINANCE_WINDOW_MS = "5000"
+_BINANCE_LONGEST_WINDOW_MS = 60_000
+_BINANCE_AHEAD_MS = 1_000
+_BINANCE_SIGNATURE = re.compile(r"&?signature=[^&]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
         raise RequestRefusedError("unknown_key")
     timestamp = headers.get("ACCESS-TIMESTAMP", "")
     # Seconds and milliseconds are both taken.
-    _check_time(timestamp, MICROSECONDS if len(timestamp) <= 11 else 1_000, now, _BITFLYER_SKEW)
+    _check_time(timestamp, MICROSECONDS if len(timestamp) <= 11 else 1_000, now, BITFLYER_SKEW)
     signed = f"{timestamp}{request.method}{request.path}{request.body}".encode()
     expected = hmac.digest(credentials.secret.encode(), signed, hashlib.sha256).hex()
     _compare(expected.encode(), headers.get("ACCESS-SIGN", ""))
@@ -121,3 +126,29 @@ def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: in
 def _compare(expected: bytes, signature: str) -> None:
     if not hmac.compare_digest(expected, signature.encode()):
         raise RequestRefusedError("signature")
+
+
+def check_binance(request: SignedRequest, credentials: Credentials, now: int) -> None:
+    """The query string and the body together are signed, as sent, without the signature itself."""
+    query = request.path.partition("?")[2]
+    fields = dict(parse_qsl(query)) | dict(parse_qsl(request.body))
+    signed = _BINANCE_SIGNATURE.sub("", query + request.body)
+    check_binance_fields(request.headers.get("X-MBX-APIKEY", ""), fields, signed, credentials, now)
+
+
+def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, credentials: Credentials, now: int) -> None:
+    """Of a REST request, or of a call over the WebSocket API."""
+    if key != credentials.api_key:
+        raise RequestRefusedError("unknown_key", "" if key else "missing")
+    timestamp, window = fields.get("timestamp", ""), fields.get("recvWindow", _BINANCE_WINDOW_MS)
+    if not timestamp.isdigit():
+        raise RequestRefusedError("invalid_request", "timestamp")
+    if not window.isdigit() or int(window) > _BINANCE_LONGEST_WINDOW_MS:
+        raise RequestRefusedError("clock", "window")
+    late = now // 1_000 - int(timestamp)
+    if late <= -_BINANCE_AHEAD_MS:
+        raise RequestRefusedError("clock", "ahead")
+    if late > int(window):
+        raise RequestRefusedError("clock")
+    expected = hmac.digest(credentials.secret.encode(), signed.encode(), hashlib.sha256).hex()
+    _compare(expected.encode(), fields.get("signature", ""))

@@ -1,8 +1,9 @@
 """What ccxt offers on each simulated exchange: the suite's own expectation, so that no test drops out silently."""
 
+import ccxt
 import pytest
 
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 
 _EVERYWHERE = (
     "fetchTicker",
@@ -31,12 +32,13 @@ ABILITIES: dict[str, tuple[str, ...]] = {
     # ccxt streams nothing of bitFlyer
     "bitflyer": (*_EVERYWHERE, "fetchTradingFee"),
     "kraken": (*_EVERYWHERE, "fetchTradingFee", *_STREAMS),
+    "binance": (*_EVERYWHERE, "fetchTradingFee", "fetchTradingFees", *_STREAMS),
 }
 """ccxt's names of what it has, of those that the suite tries."""
 
 TRIED = tuple(dict.fromkeys(name for names in ABILITIES.values() for name in names))
 
-CLIENT_IDS = ("coinbaseexchange", "bitstamp", "kraken")
+CLIENT_IDS = ("coinbaseexchange", "bitstamp", "kraken", "binance")
 """Where an order can carry an id of the client's own; bitFlyer knows none."""
 
 IMMEDIATE: dict[str, dict[str, str]] = {
@@ -44,28 +46,20 @@ IMMEDIATE: dict[str, dict[str, str]] = {
     "bitstamp": {"ioc_order": "True"},
     "bitflyer": {"time_in_force": "IOC"},
     "kraken": {"timeInForce": "IOC"},
+    "binance": {"timeInForce": "IOC"},
 }
 """How ccxt is told that what does not fill at once is to be cancelled."""
 
 
+TICKER: dict[str, dict[str, str]] = {"binance": {"name": "ticker"}}
+"""How ccxt is told to watch a ticker that has best prices, where it would take one without."""
+
+TOO_SMALL: dict[str, type[ccxt.BaseError]] = {"bitflyer": ccxt.ExchangeError, "binance": ccxt.BadRequest}
+"""What ccxt makes of an order that is too small, where that is no InvalidOrder."""
+
 UNBUILT: dict[str, tuple[str, ...]] = {
-    "coinbaseexchange": (
-        "test_public.py::test_the_ticker_has_the_best_prices_and_the_last_one",
-        "test_public.py::test_trades_are_those_of_the_tape",
-        "test_streams.py::test_trades_are_those_of_the_tape",
-        "test_streams.py::test_the_ticker_follows_the_book",
-        "test_streams.py::test_orders_are_told_from_opening_to_end",
-        "test_streams.py::test_the_accounts_trades_are_told_as_they_are_booked",
-    ),
-    "bitstamp": (
-        "test_public.py::test_the_ticker_has_the_best_prices_and_the_last_one",
-        "test_public.py::test_trades_are_those_of_the_tape",
-        "test_streams.py::test_trades_are_those_of_the_tape",
-        "test_streams.py::test_orders_are_told_from_opening_to_end",
-        "test_streams.py::test_the_accounts_trades_are_told_as_they_are_booked",
-        "test_orders.py::test_the_fee_of_a_market_is_the_accounts_own",
-        "test_orders.py::test_the_fees_are_the_accounts_own",
-    ),
+    "coinbaseexchange": (),
+    "bitstamp": (),
     "bitflyer": ("test_public.py::test_trades_are_those_of_the_tape",),
     "kraken": (),
 }

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from market.money import decimal_of
-from tests.exchanges.simulated.contract.abilities import IMMEDIATE, having
+from tests.exchanges.simulated.contract.abilities import IMMEDIATE, TICKER, having
 from tests.exchanges.simulated.contract.bench import AMOUNT, DEADLINE, Bench, Levels, Row, assert_trades_equal
 
 Watch = Callable[[str | None], Awaitable[list[Row]]]
@@ -65,7 +65,7 @@ async def test_the_ticker_follows_the_book(bench: Bench) -> None:
 
     async def watch() -> None:
         for _ in range(3):
-            ticker = await bench.client.watch_ticker(bench.symbol)
+            ticker = await bench.client.watch_ticker(bench.symbol, TICKER.get(bench.market.exchange, {}))
             assert (decimal_of(ticker["bid"]), decimal_of(ticker["ask"])) in stood
             assert decimal_of(ticker["last"]) in {
                 trade.price for trade in bench.exchange.tape.newest(bench.symbol, 1_000)
