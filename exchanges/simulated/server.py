@@ -43,7 +43,6 @@ _GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], 
     bitflyer.NAME: (bitflyer.BitflyerGateway, bitflyer.NAMES),
     kraken.NAME: (kraken.KrakenGateway, kraken.NAMES),
     binance.NAME: (binance.BinanceGateway, binance.NAMES),
-    binance.NAME: (binance.BinanceGateway, binance.NAMES),
 }
 EXCHANGES = tuple(_GATEWAYS)
 """All that there are."""
