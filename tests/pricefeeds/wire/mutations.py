@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from random import Random
 
 STRANGE: tuple[object, ...] = (
@@ -73,7 +74,7 @@ def _changed(random: Random, tree: object) -> object:
     """The tree with one value replaced, removed, repeated or swapped, anywhere in it."""
     places = list(_places(tree))
     if not places:
-        return random.choice(STRANGE)
+        return deepcopy(random.choice(STRANGE))
     parent, key = random.choice(places)
     if isinstance(parent, dict):
         _change_object(random, parent, key)
@@ -106,7 +107,7 @@ def _change_object(random: Random, parent: dict[object, object], key: object) ->
     elif action == 2:
         parent[str(key) + "x"] = parent.pop(key)
     else:
-        parent[key] = random.choice(STRANGE)
+        parent[key] = deepcopy(random.choice(STRANGE))
 
 
 def _change_list(random: Random, parent: list[object], place: int) -> None:
@@ -118,7 +119,7 @@ def _change_list(random: Random, parent: list[object], place: int) -> None:
     elif action == 2:
         random.shuffle(parent)
     else:
-        parent[place] = random.choice(STRANGE)
+        parent[place] = deepcopy(random.choice(STRANGE))
 
 
 _MUTATIONS: tuple[Callable[[Random, str], str | bytes], ...] = (
