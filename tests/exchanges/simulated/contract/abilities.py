@@ -60,7 +60,7 @@ TOO_SMALL: dict[str, type[ccxt.BaseError]] = {"bitflyer": ccxt.ExchangeError, "b
 UNBUILT: dict[str, tuple[str, ...]] = {
     "coinbaseexchange": (),
     "bitstamp": (),
-    "bitflyer": ("test_public.py::test_trades_are_those_of_the_tape",),
+    "bitflyer": (),
     "kraken": (),
 }
 """What the simulated exchanges do not answer yet; whoever builds it takes the line out. `--runxfail` shows why."""
