@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import ccxt
 
+from exchanges.binance import BinanceDesk
 from exchanges.bitflyer import BitflyerDesk
 from exchanges.bitstamp import BitstampDesk
 from exchanges.client import ExchangeConfig, make_exchange, simulated_config
@@ -26,6 +27,7 @@ _DESKS: dict[str, Callable[[Any], OrderDesk]] = {
     "bitstamp": BitstampDesk,
     "bitflyer": BitflyerDesk,
     "kraken": KrakenDesk,
+    "binance": BinanceDesk,
 }
 # Between two looks at an order that was just taken; an IOC order is mostly done at the first.
 _LOOKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)

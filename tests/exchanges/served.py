@@ -10,21 +10,30 @@ from uuid import uuid4
 from aiohttp import web
 
 from exchanges.client import ExchangeConfig, simulated_config
-from exchanges.markets import paper_markets
+from exchanges.markets import simulated_markets
+from exchanges.simulated.admin import admin_application, ensure_token
+from exchanges.simulated.faults import Faults
 from exchanges.simulated.server import SimulatedExchanges
-from market.clock import SystemClock, wall_now
+from market.clock import Clock, SystemClock, wall_now
 from market.markets import Market
 from market.money import Amount, Price
 from market.orders import LimitOrder, Side
 
-TRADED = tuple(market for market in paper_markets() if not market.is_fx)
+TRADED = tuple(market for market in simulated_markets() if not market.is_fx)
 
 
 @dataclass(frozen=True)
 class Served:
+    """`url/<exchange>` is an exchange; faults come by `faults`, or over `url/admin/faults` with `token`."""
+
     world: SimulatedExchanges
     url: str
     home: Path
+    token: str = ""
+
+    @property
+    def faults(self) -> Faults:
+        return self.world.faults
 
     def config(self, exchange: str) -> ExchangeConfig:
         return simulated_config(exchange, self.url, self.home)
@@ -43,13 +52,19 @@ class Served:
 
 
 @asynccontextmanager
-async def served(home: Path, seed: int = 1) -> AsyncIterator[Served]:
-    world = SimulatedExchanges.open(home, seed, SystemClock())
-    runner = web.AppRunner(world.application(), access_log=None, shutdown_timeout=0.1)
+async def served(
+    home: Path, seed: int = 1, clock: Clock | None = None, only: tuple[str, ...] = ()
+) -> AsyncIterator[Served]:
+    """`only` some of the exchanges, all where none is named."""
+    clock = clock or SystemClock()
+    world = SimulatedExchanges.open(home, seed, clock, only)
+    application, token = world.application(), ensure_token(home)
+    application.add_subapp("/admin", admin_application(world.faults, clock, token))
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield Served(world, f"http://127.0.0.1:{runner.addresses[0][1]}", home)
+        yield Served(world, f"http://127.0.0.1:{runner.addresses[0][1]}", home, token)
     finally:
         await world.close()
         await runner.cleanup()
