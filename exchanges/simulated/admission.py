@@ -10,15 +10,16 @@ from market.orders import Side
 
 # Beyond any price that the books can hold, so that a market order crosses all of it.
 ANY_PRICE = 10**15
-_LARGEST_NUMBER = Decimal(10**9)
+LARGEST = Decimal(10**9)
+"""Of amounts and of prices."""
 
 
 def check_size(listing: Listing, request: OrderRequest) -> None:
     """Raises RequestRefusedError where amount or price break the market's rules."""
     market, amount, price = listing.market, request.amount, request.price
-    if not 0 < amount <= _LARGEST_NUMBER:
+    if not 0 < amount <= LARGEST:
         raise RequestRefusedError("amount_invalid", str(amount))
-    if price is not None and not 0 < price <= _LARGEST_NUMBER:
+    if price is not None and not 0 < price <= LARGEST:
         raise RequestRefusedError("price_invalid", str(price))
     if amount < market.minimum_amount:
         raise RequestRefusedError("amount_too_small", str(market.minimum_amount))

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from exchanges.simulated.admission import LARGEST
 from exchanges.simulated.bitstamp_refusals import check_steps
 from exchanges.simulated.bitstamp_rows import cancelled_row, open_order_row, order_row, status_row, transaction_row
 from exchanges.simulated.exchange import SimulatedExchange
@@ -92,7 +93,7 @@ class BitstampOrders:
         return self._taken(request, form, amount, None)
 
     def _bought(self, listing: Listing, funds: Decimal) -> Decimal:
-        if funds <= 0:
+        if not 0 < funds <= LARGEST:
             raise RequestRefusedError("amount_invalid", "amount")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
 

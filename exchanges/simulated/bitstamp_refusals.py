@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from aiohttp import web
 
+from exchanges.simulated.admission import LARGEST
 from exchanges.simulated.gateway import json_reply
 from exchanges.simulated.listings import decimals_of, fixed_text
 from exchanges.simulated.records import OrderRequest, Reason, RequestRefusedError
@@ -81,7 +82,8 @@ def check_steps(request: OrderRequest, market: Market) -> None:
     """Raises RequestRefusedError with the field and its decimals where amount or price lie between two steps."""
     steps = (("amount", request.amount, market.lot_step), ("price", request.price, market.tick_size))
     for name, number, step in steps:
-        if number is not None and number % step:
+        # greater numbers are refused for what they are; their remainder has too many digits to be worked out
+        if number is not None and abs(number) < LARGEST and number % step:
             raise RequestRefusedError("too_precise", f"{name}:{decimals_of(step)}")
 
 

@@ -25,6 +25,7 @@ from exchanges.simulated.gateway import (
 from exchanges.simulated.listings import fixed_text
 from exchanges.simulated.records import RequestRefusedError
 from exchanges.simulated.signatures import CoinbaseExchangeSignature, SignedRequest
+from exchanges.simulated.subscribers import Connection
 from market.clock import MICROSECONDS
 
 NAME = "coinbaseexchange"
@@ -146,7 +147,11 @@ class CoinbaseExchangeGateway:
         signature.check(self._credentials, self.exchange.clock.now(), "GET/users/self/verify")
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        return await self.subscribers.serve(request, self._stream.hear)
+        return await self.subscribers.serve(request, self.hear)
+
+    def hear(self, connection: Connection, text: str) -> None:
+        """One message of a WebSocket client."""
+        self._stream.hear(connection, text)
 
 
 def _is_private(path: str) -> bool:

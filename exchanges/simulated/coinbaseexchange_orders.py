@@ -9,6 +9,7 @@ from uuid import UUID
 
 from aiohttp import web
 
+from exchanges.simulated.admission import LARGEST
 from exchanges.simulated.coinbaseexchange_refusals import check_steps
 from exchanges.simulated.coinbaseexchange_rows import account_row, fill_row, order_row, pending_row, status_of
 from exchanges.simulated.exchange import SimulatedExchange
@@ -137,7 +138,7 @@ class CoinbaseExchangeOrders:
 
     def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
         """What `funds` buy at the market. The real exchange also sells for an amount of money; here it does not."""
-        if side != "buy" or funds <= 0:
+        if side != "buy" or not 0 < funds <= LARGEST:
             raise RequestRefusedError("invalid_request", "funds")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
 

@@ -2,6 +2,7 @@
 
 from aiohttp import web
 
+from exchanges.simulated.admission import LARGEST
 from exchanges.simulated.gateway import json_reply
 from exchanges.simulated.listings import fixed_text
 from exchanges.simulated.records import OrderRequest, Reason, RequestRefusedError
@@ -49,6 +50,7 @@ def check_steps(request: OrderRequest, market: Market) -> None:
     """Raises RequestRefusedError in the exchange's own words where size or price lie between two steps."""
     steps = (("size", request.amount, market.lot_step), ("price", request.price, market.tick_size))
     for name, number, step in steps:
-        if number is not None and number % step:
+        # greater numbers are refused for what they are; their remainder has too many digits to be worked out
+        if number is not None and abs(number) < LARGEST and number % step:
             unit = fixed_text(step, 8)
             raise RequestRefusedError("too_precise", f"{name} is too accurate. Smallest unit is {unit}")

@@ -104,9 +104,9 @@ class CoinbaseExchangeStream:
         return wanted
 
     def _product(self, name: object) -> str:
-        if name not in self.feeds:
+        if not isinstance(name, str) or name not in self.feeds:
             raise _NotSubscribedError(f"{name} is not a valid product")
-        return str(name)
+        return name
 
     def _check_signature(self, fields: Mapping[str, Any]) -> None:
         if not fields.get("signature"):

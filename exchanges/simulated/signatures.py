@@ -113,13 +113,13 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
     secret = base64.b64decode(credentials.secret)
     expected = base64.b64encode(hmac.digest(secret, request.path.encode() + digest, hashlib.sha512))
     _compare(expected, request.headers.get("API-Sign", ""))
-    if not nonce.isdigit() or int(nonce) <= last_nonce:
+    if not _is_count(nonce) or int(nonce) <= last_nonce:
         raise RequestRefusedError("nonce")
     return int(nonce)
 
 
 def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int) -> None:
-    if not timestamp.isdigit() or abs(int(timestamp) * micros_per_unit - now) > longest_skew * MICROSECONDS:
+    if not _is_count(timestamp) or abs(int(timestamp) * micros_per_unit - now) > longest_skew * MICROSECONDS:
         raise RequestRefusedError("clock")
 
 
@@ -141,9 +141,9 @@ def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, crede
     if key != credentials.api_key:
         raise RequestRefusedError("unknown_key", "" if key else "missing")
     timestamp, window = fields.get("timestamp", ""), fields.get("recvWindow", _BINANCE_WINDOW_MS)
-    if not timestamp.isdigit():
+    if not _is_count(timestamp):
         raise RequestRefusedError("invalid_request", "timestamp")
-    if not window.isdigit() or int(window) > _BINANCE_LONGEST_WINDOW_MS:
+    if not _is_count(window) or int(window) > _BINANCE_LONGEST_WINDOW_MS:
         raise RequestRefusedError("clock", "window")
     late = now // 1_000 - int(timestamp)
     if late <= -_BINANCE_AHEAD_MS:
@@ -152,3 +152,8 @@ def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, crede
         raise RequestRefusedError("clock")
     expected = hmac.digest(credentials.secret.encode(), signed.encode(), hashlib.sha256).hex()
     _compare(expected.encode(), fields.get("signature", ""))
+
+
+def _is_count(text: str) -> bool:
+    """Digits that `int` reads: not every digit is one, and it takes no number of any length."""
+    return text.isdecimal() and len(text) <= 30

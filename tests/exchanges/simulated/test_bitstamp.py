@@ -79,6 +79,8 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
             "400.007",
             ccxt.ExchangeError,
         ),
+        ({"amount": "1e30"}, {"amount": ["Enter a number."]}, "400.026", ccxt.ExchangeError),
+        ({"price": "1e300"}, {"price": ["Enter a number."]}, "400.041", ccxt.ExchangeError),
         ({"amount": "much"}, {"amount": ["Enter a number."]}, "400.026", ccxt.ExchangeError),
         ({"price": "Infinity"}, {"price": ["Enter a number."]}, "400.041", ccxt.ExchangeError),
         ({"pair": "fooxyz"}, "Market not found for corresponding request.", "404.007", ccxt.ExchangeError),

@@ -63,6 +63,9 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
         ({"size": "0.010000001"}, "size is too accurate. Smallest unit is 0.00000001", ccxt.ExchangeError),
         ({"price": "50000.001"}, "price is too accurate. Smallest unit is 0.01000000", ccxt.ExchangeError),
         ({"size": "0"}, "Invalid size 0", ccxt.ExchangeError),
+        ({"size": "1e30"}, "Invalid size 1E+30", ccxt.ExchangeError),
+        ({"price": "1e300"}, "Invalid price 1E+300", ccxt.ExchangeError),
+        ({"size": ["1"]}, "Invalid size size", ccxt.ExchangeError),
         ({"size": "much"}, "Invalid size size", ccxt.ExchangeError),
         ({"price": "-1"}, "Invalid price -1", ccxt.ExchangeError),
         ({"price": "NaN"}, "Invalid price price", ccxt.ExchangeError),
@@ -137,8 +140,10 @@ async def test_a_market_order_for_a_sum_of_money(bench: Bench) -> None:
     spent = before["USD"] - (await bench.totals())["USD"]
     # one lot more would have been too much
     assert Decimal("29999.99") < spent <= 30_000
-    with pytest.raises(ccxt.ExchangeError, match="funds is missing or invalid"):
-        await bench.client.create_order(bench.symbol, "market", "sell", 1, None, {"cost": 30_000})
+    for side, funds in (("sell", "30000"), ("buy", "1e999"), ("buy", "-1")):
+        order = {"product_id": "BTC-USD", "type": "market", "side": side, "funds": funds}
+        with pytest.raises(ccxt.ExchangeError, match="funds is missing or invalid"):
+            await bench.client.privatePostOrders(order)
 
 
 async def test_orders_are_cancelled_by_the_clients_id_or_all_at_once(bench: Bench) -> None:

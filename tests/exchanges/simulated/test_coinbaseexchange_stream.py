@@ -171,6 +171,8 @@ async def test_what_cannot_be_subscribed_to(
         ({"passphrase": "wrong"}, "Invalid Passphrase"),
         ({"signature": "d3Jvbmc="}, "invalid signature"),
         ({"timestamp": "1"}, "request timestamp expired"),
+        ({"timestamp": "\u00b2"}, "request timestamp expired"),
+        ({"timestamp": "1" * 5_000}, "request timestamp expired"),
     ],
 )
 async def test_a_wrong_signature_is_refused(listener: Listener, wrong: dict[str, str], reason: str) -> None:
