@@ -9,7 +9,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup paper test whole soak lint format clean
+.PHONY: help setup paper test whole soak bench lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -33,6 +33,10 @@ whole: setup ## kills, chaos and the browser against the whole system
 
 soak: setup ## the long forms
 	$(BIN)/pytest -q -m soak
+
+bench: setup ## what messages, simulator and other parts cost beside a peer measured in the same run
+	$(BIN)/python -m benchmarks.feed_path
+	$(BIN)/python -m benchmarks.simulator
 
 lint: setup ## format, style, types, who may import whom
 	$(BIN)/ruff format --check

@@ -18,7 +18,7 @@ from benchmarks.messages import EXCHANGES
 from benchmarks.readers import PEER, READERS, Cost
 
 PATIENCE_SECONDS = 300.0
-PACED_SECONDS = 10
+PACED_SECONDS = 5
 
 
 def main() -> None:

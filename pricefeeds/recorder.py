@@ -33,8 +33,8 @@ FLUSH_SECONDS = 1.0
 """What a kill costs at most: notes wait so long in memory before they are on the way to the disk."""
 CLOSE_SECONDS = 5.0
 MEGABYTE = 1_000_000
-NOTE_BYTES, ROW_BYTES = 200, 3_000
-"""What a note and a published row take in memory, roughly and rather more than less."""
+NOTE_BYTES, ROW_BYTES = 200, 1_000
+"""What a note and a published row take in memory, roughly; a row shares its levels with the feed's book."""
 
 log = logging.getLogger("pricefeeds")
 
@@ -66,8 +66,8 @@ class RecordingLimits:
     part_bytes: int = 32 * MEGABYTE
     """Of one file, compressed."""
     part_seconds: float = 900.0
-    pending_bytes: int = 32 * MEGABYTE
-    """Of notes in memory that the disk has not taken yet."""
+    pending_bytes: int = 64 * MEGABYTE
+    """Of notes in memory that the disk has not taken yet; at a sixteenth of it they are written before their time."""
     total_bytes: int = 1_000 * MEGABYTE
     """Of all recordings in the data folder. Nothing is deleted: at this size recording stops."""
 
@@ -97,7 +97,8 @@ class FileRecorder:
         self._lock = threading.Lock()
         self._pending: list[Note | _Published] = []
         self._pending_bytes = 0
-        self._closing = threading.Event()
+        self._is_closing = False
+        self._due = threading.Event()
         self.stopped: str | None = None
         """Why nothing is recorded any more; None while it is."""
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -112,7 +113,8 @@ class FileRecorder:
 
     def close(self) -> None:
         """Write what is pending and end the file; gives up on a disk that hangs after five seconds."""
-        self._closing.set()
+        self._is_closing = True
+        self._due.set()
         self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
             self._stop("the disk did not take the last notes in time")
@@ -123,15 +125,19 @@ class FileRecorder:
         with self._lock:
             self._pending.append(entry)
             self._pending_bytes += size
-            is_full = self._pending_bytes > self._limits.pending_bytes
-        if is_full:
+            pending = self._pending_bytes
+        if pending > self._limits.pending_bytes:
             self._stop("the disk is slower than the feed")
+        elif pending > self._limits.pending_bytes // 16:
+            self._due.set()
 
     def _run(self) -> None:
         try:
             self._parts.open_next(now=0)
             while self.stopped is None:
-                is_last = self._closing.wait(self._flush_seconds)
+                self._due.wait(self._flush_seconds)
+                self._due.clear()
+                is_last = self._is_closing
                 self._write(self._taken())
                 if is_last:
                     break
@@ -162,6 +168,7 @@ class FileRecorder:
             return
         self.stopped = reason
         self._taken()
+        self._due.set()
         where = {"exchange": self._parts.header.exchange, "folder": str(self._parts.folder), "reason": reason}
         log.error("recording stopped; the feed goes on without it", extra=where)
 

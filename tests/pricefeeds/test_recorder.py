@@ -122,12 +122,22 @@ async def test_at_the_limit_recording_stops_and_deletes_nothing(
 
 
 def test_what_a_slow_disk_does_not_take_is_not_kept_in_memory(tmp_path: Path) -> None:
-    recorder = recorder_at(tmp_path, RecordingLimits(pending_bytes=100_000), flush_seconds=DEADLINE_SECONDS)
-    for number in range(1_000):
-        recorder.note(SYMBOL, "frame", number, "x" * 1_000)
+    recorder = recorder_at(tmp_path, RecordingLimits(pending_bytes=100_000))
+    recorder.note(SYMBOL, "frame", 1, "x" * 200_000)
+    recorder.note(SYMBOL, "frame", 2, "y")
     assert recorder.stopped == "the disk is slower than the feed"
     recorder.close()
+    assert notes_in(folder_of(tmp_path)) == []
     assert ends_in(folder_of(tmp_path)) == ["stopped"]
+
+
+async def test_much_at_once_is_written_before_its_time(tmp_path: Path) -> None:
+    recorder = recorder_at(tmp_path, RecordingLimits(pending_bytes=1_000_000), flush_seconds=DEADLINE_SECONDS * 2)
+    for number in range(100):
+        recorder.note(SYMBOL, "frame", number, "x" * 1_000)
+    await until(lambda: bool(parts_of(folder_of(tmp_path))) and len(notes_in(folder_of(tmp_path))) > 50)
+    recorder.close()
+    assert recorder.stopped is None
 
 
 def test_a_folder_that_cannot_be_written_stops_the_recording_alone(tmp_path: Path) -> None:

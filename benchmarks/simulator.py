@@ -1,0 +1,168 @@
+"""What the simulated exchanges take of a core while every book is followed, and how many changes they make a second.
+
+`python -m benchmarks.simulator [--seconds N]`. The peer is a bare aiohttp server that sends the very same frames at the
+same moments to as many readers: what is above it is the simulation itself.
+"""
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+
+from exchanges.markets import paper_markets
+from market.clock import SystemClock, wall_now
+from market.markets import Market
+from pricefeeds.connection import Connection, connected
+from pricefeeds.errors import FeedDroppedError
+from pricefeeds.wire.exchanges import wire_of
+from pricefeeds.wire.port import Send
+from streams.embedded_broker import free_ports
+
+Follow = Callable[[asyncio.Barrier], Coroutine[object, object, None]]
+"""Reads a stream for ever; passes the barrier once it has begun."""
+
+START_SECONDS = 30.0
+CHANGES: dict[str, Callable[[dict[str, Any]], int]] = {
+    "coinbaseexchange": lambda frame: len(frame.get("changes", ())),
+    "bitstamp": lambda frame: _sides(frame["data"]) if frame["event"] == "data" else 0,
+    "bitflyer": lambda frame: _sides(frame["params"]["message"]) if "params" in frame else 0,
+    "kraken": lambda frame: _sides(frame["data"][0]) if frame.get("type") == "update" else 0,
+    "binance": lambda frame: len(frame.get("b", ())) + len(frame.get("a", ())),
+}
+"""Exchange → levels that a frame of its stream changes."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """Frames of one book's stream: microseconds since the measurement began, and the text."""
+
+    market: Market
+    frames: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def changes(self) -> int:
+        count = CHANGES[self.market.exchange]
+        return sum(count(orjson.loads(text)) for _, text in self.frames)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    seconds = parser.parse_args().seconds
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        heard, share = asyncio.run(_simulated(home, seconds))
+        frames = [[list(frame) for frame in one.frames] for one in heard]
+        (home / "frames.json").write_bytes(orjson.dumps(frames))
+        peer_share = asyncio.run(_bare(home / "frames.json", len(heard), seconds))
+    _show(heard, seconds)
+    print(f"simulated exchanges  {share:6.1%} of a core  (CPU {share * seconds:.2f} s in {seconds:.0f} s)")
+    print(f"bare aiohttp server  {peer_share:6.1%} of a core  sending the same frames: 1 : {share / peer_share:.1f}")
+    print("load average", *(f"{load:.2f}" for load in os.getloadavg()), f"on {os.cpu_count()} cores")
+
+
+def _show(heard: list[Heard], seconds: float) -> None:
+    frames, changes = Counter[str](), Counter[str]()
+    for one in heard:
+        frames[one.market.exchange] += len(one.frames)
+        changes[one.market.exchange] += one.changes
+    for exchange in frames:
+        print(f"{exchange:18}{changes[exchange] / seconds:8.0f} changes/s{frames[exchange] / seconds:8.1f} messages/s")
+
+
+async def _simulated(home: Path, seconds: float) -> tuple[list[Heard], float]:
+    (port,) = free_ports(1)
+    heard = [Heard(market) for market in paper_markets()]
+    with _running("exchanges.simulated.server", "--home", str(home), "--port", str(port)) as server:
+        share = await _share(server, [partial(_follow_book, port, one) for one in heard], seconds)
+    return heard, share
+
+
+async def _bare(frames: Path, readers: int, seconds: float) -> float:
+    (port,) = free_ports(1)
+    with _running("benchmarks.frame_server", str(port), str(frames)) as server:
+        return await _share(server, [partial(_follow_frames, port, number) for number in range(readers)], seconds)
+
+
+async def _share(server: psutil.Process, follows: Sequence[Follow], seconds: float) -> float:
+    """Of a core, what `server` takes in so many seconds after all streams have begun."""
+    begun = asyncio.Barrier(len(follows) + 1)
+    tasks = [asyncio.create_task(follow(begun)) for follow in follows]
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await begun.wait()
+        before = _cpu(server)
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        return (_cpu(server) - before) / seconds
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _follow_book(port: int, heard: Heard, begun: asyncio.Barrier) -> None:
+    """Subscribe as a feeder does, and keep the frames."""
+    wire, market = wire_of(heard.market.exchange), heard.market
+    async with _opened(f"ws://127.0.0.1:{port}{wire.ws_path}") as connection:
+        for wish in wire.conversation(market, None).open(wall_now()):
+            if isinstance(wish, Send):
+                await connection.send(wish.text)
+        frames = connection.frames()
+        await anext(frames)
+        await begun.wait()
+        began = wall_now()
+        async for frame in frames:
+            heard.frames.append((wall_now() - began, frame.decode()))
+
+
+async def _follow_frames(port: int, number: int, begun: asyncio.Barrier) -> None:
+    async with _opened(f"ws://127.0.0.1:{port}/{number}") as connection:
+        await begun.wait()
+        async for _ in connection.frames():
+            pass
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[Connection]:
+    """As soon as the server is up."""
+    while True:
+        try:
+            async with connected(url) as connection:
+                yield connection
+                return
+        except FeedDroppedError:
+            await SystemClock().sleep(0.2)
+
+
+@contextmanager
+def _running(module: str, *words: str) -> Iterator[psutil.Process]:
+    with subprocess.Popen((sys.executable, "-m", module, *words)) as process:
+        try:
+            yield psutil.Process(process.pid)
+        finally:
+            process.terminate()
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def _sides(book: dict[str, Any]) -> int:
+    return len(book["bids"]) + len(book["asks"])
+
+
+if __name__ == "__main__":
+    main()
