@@ -26,12 +26,12 @@ class Listener:
         self.heard: list[Message] = []
         self._kind = kind
 
-    async def next(self, *kinds: str) -> Message:
-        """The next message of one of these kinds."""
+    async def next(self, *kinds: str | None) -> Message:
+        """The next message of one of these kinds; None is one without."""
         while True:
             message = await self._received()
             self.heard.append(message)
-            if message[self._kind] in kinds:
+            if message.get(self._kind) in kinds:
                 return message
 
     async def asked(self, question: object, *kinds: str) -> Message:
@@ -51,10 +51,10 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(home: Path, exchange: str, kind: str) -> AsyncIterator[Listener]:
+async def listening(home: Path, exchange: str, kind: str, path: str = "/ws") -> AsyncIterator[Listener]:
     async with (
         served(home) as outside,
         aiohttp.ClientSession() as session,
-        session.ws_connect(f"{outside.url}/{exchange}/ws") as socket,
+        session.ws_connect(f"{outside.url}/{exchange}{path}") as socket,
     ):
         yield Listener(session, socket, outside, kind)
