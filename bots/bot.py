@@ -1,7 +1,7 @@
 """One bot process: one exchange's account, the store and the streams, put together."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 
 from bots.desk import Desk
@@ -30,8 +30,12 @@ RECENT_ROWS = 2_000
 SETTINGS_SECONDS = 0.25
 
 
-async def run_bot(session: Session, exchange: str, ready: Callable[[], None]) -> None:
+async def run_bot(
+    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str] | None = None
+) -> None:
     """Trade for `exchange` until cancelled; `ready` once its books are open and it reads opportunities.
+
+    `environment` has the keys of a real account, and whether trading for real is armed.
 
     Raises StoreError, StreamError or BotError: the process ends with it and is started again.
     """
@@ -42,7 +46,7 @@ async def run_bot(session: Session, exchange: str, ready: Callable[[], None]) ->
             store = await wait_for(lambda: open_store(session))
             stack.push_async_callback(store.close)
             knowledge = Knowledge(await _settings(store))
-            account = _account(session, exchange, knowledge)
+            account = _account(session, exchange, knowledge, environment or {})
             stack.push_async_callback(account.close)
             desk = Desk(store, account, session.traded, session.clock(), knowledge)
             await _work(session, desk, account, stack, ready)
@@ -61,10 +65,10 @@ async def _work(
         await desk.run(signals(reader, desk.exchange), ready)
 
 
-def _account(session: Session, exchange: str, knowledge: Knowledge) -> TradingAccount:
-    """On the simulated exchange where the session has one, else local paper."""
-    if session.exchanges_url is not None:
-        return open_session_account(session, exchange)
+def _account(session: Session, exchange: str, knowledge: Knowledge, environment: Mapping[str, str]) -> TradingAccount:
+    """On the exchange, simulated or real, where the session has one; else local paper."""
+    if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
+        return open_session_account(session, exchange, environment)
     return PaperAccount(
         exchange=exchange,
         markets=session.traded,

@@ -13,6 +13,7 @@ from exchanges.credentials import Credentials, environment_credentials, load_cre
 from exchanges.errors import AccountRefusedError
 from exchanges.secrecy import discreet_logger
 from exchanges.signing import client_class
+from market.session import Session
 
 ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
 SANDBOXES = ("binance", "coinbaseexchange")
@@ -54,6 +55,22 @@ def live_config(
     if mode == "sandbox" and exchange not in SANDBOXES:
         raise AccountRefusedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
     return ExchangeConfig(exchange, mode, base_url, environment_credentials(exchange, environment, mode == "sandbox"))
+
+
+def session_config(session: Session, exchange: str, environment: Mapping[str, str]) -> ExchangeConfig:
+    """As the session has it; keys of real accounts come from `environment`. Raises AccountRefusedError."""
+    if session.mode in ("live", "sandbox"):
+        place: Place = "live" if session.mode == "live" else "sandbox"
+        return live_config(exchange, environment, place, gateway_url(session, exchange))
+    if session.exchanges_url is None:
+        raise AccountRefusedError("this session trades on local paper accounts, it has no simulated exchanges")
+    return simulated_config(exchange, session.exchanges_url, session.home)
+
+
+def gateway_url(session: Session, exchange: str) -> str | None:
+    """Below which the exchange's addresses lie; None where they are its own."""
+    root = session.gateways.get(exchange)
+    return None if root is None else f"{root.rstrip('/')}/{exchange}"
 
 
 def make_exchange(

@@ -16,7 +16,8 @@ from market.orders import Fill, LimitOrder, OrderReport
 
 _ENDED = ("closed", "canceled", "expired")
 _TRADES_A_QUERY = 20
-_TRIES_FOR_A_NONCE = 4
+# Orders and reads go by two connections and may overtake each other.
+_TRIES_FOR_A_NONCE = 10
 # ccxt counts nonces in milliseconds.
 _NEXT_NONCE_SECONDS = 0.002
 _CURRENCIES = {"XXBT": "BTC", "XBT": "BTC", "ZUSD": "USD", "ZEUR": "EUR", "ZJPY": "JPY"}

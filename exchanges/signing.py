@@ -4,6 +4,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
 
+import ccxt
 import ccxt.async_support
 import ccxt.pro
 
@@ -18,7 +19,10 @@ _DATE_DOUBT_MS = 1_000
 
 
 class SignedByTheirTime:
-    """Mixed in before a ccxt class. The client's other uses of time (limits, keep-alive) stay this machine's."""
+    """Mixed in before a ccxt class: what signs its requests and sorts its answers.
+
+    The client's other uses of time (limits, keep-alive) stay this machine's.
+    """
 
     exchange_ahead_ms: int = 0
     """How far the exchange's clock is ahead of this machine's, as last measured."""
@@ -35,6 +39,25 @@ class SignedByTheirTime:
 
     def seconds(self) -> int:
         return self.milliseconds() // 1_000
+
+    def handle_errors(self, code: int, *answer: Any) -> Any:
+        return self._with_its_code("handle_errors", code, *answer)
+
+    def handle_http_status_code(self, code: int, *answer: Any) -> Any:
+        return self._with_its_code("handle_http_status_code", code, *answer)
+
+    def _with_its_code(self, name: str, code: int, *answer: Any) -> Any:
+        """ccxt's own sorting of an answer. Its errors mostly do not say the HTTP status, so that they are given it as
+        `http_code`; and it falls over answers that are not as it expects."""
+        try:
+            return getattr(super(), name)(code, *answer)
+        except ccxt.BaseError as error:
+            error.http_code = code
+            raise
+        except (IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
+            unread = ccxt.BadResponse(f"{code} {answer[0]}: an answer that ccxt cannot read ({type(error).__name__})")
+            unread.http_code = code
+            raise unread from None
 
     def _by_their_time(self, name: str, *arguments: Any, **named: Any) -> Any:
         """ccxt's own method of that name; `sign` calls `nonce`, so that one within the other changes nothing."""

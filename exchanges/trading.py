@@ -1,7 +1,9 @@
 """A trading account through ccxt's private API: the same code on live and on simulated exchanges."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import ccxt
@@ -9,12 +11,14 @@ import ccxt
 from exchanges.binance import BinanceDesk
 from exchanges.bitflyer import BitflyerDesk
 from exchanges.bitstamp import BitstampDesk
-from exchanges.client import ExchangeConfig, make_exchange, simulated_config
+from exchanges.client import ExchangeConfig, make_exchange, session_config
 from exchanges.coinbaseexchange import CoinbaseExchangeDesk
+from exchanges.credentials import Credentials
 from exchanges.desk import AnswerNotUnderstoodError, OrderDesk
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
-from exchanges.faults import post_error, read_error
+from exchanges.faults import is_clock_fault, post_error, read_error
 from exchanges.kraken import KrakenDesk
+from exchanges.measuredclock import MeasuredClock
 from market.clock import SystemClock
 from market.limits import rule_broken
 from market.markets import Market
@@ -32,17 +36,23 @@ _DESKS: dict[str, Callable[[Any], OrderDesk]] = {
 # Between two looks at an order that was just taken; an IOC order is mostly done at the first.
 _LOOKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 
+# Of the exchange's rate limit: orders are rare and must not wait, reads are many and can.
+_ORDERS_SHARE = Fraction(1, 4)
+
 Answer = TypeVar("Answer")
 
 
 class CcxtAccount:
-    """One account on one exchange, on a ccxt client of its own, so that no poll queues before an order."""
+    """One account on one exchange: orders go in by a connection and a rate limit of their own, so that no poll queues
+    before them; all else goes by another."""
 
-    def __init__(self, exchange: str, client: Any, desk: OrderDesk, markets: Sequence[Market]) -> None:
-        self._exchange = exchange
-        self._client = client
-        self._desk = desk
-        self._markets = {market.symbol: market for market in markets if market.exchange == exchange}
+    def __init__(self, entry: "Line", reads: "Line", markets: Sequence[Market], keys: Credentials | None) -> None:
+        self._exchange = str(entry.client.id)
+        self._entry = entry
+        self._reads = reads
+        self._keys = keys
+        self._clock = MeasuredClock(reads.client, entry.client)
+        self._markets = {market.symbol: market for market in markets if market.exchange == self._exchange}
 
     @property
     def exchange(self) -> str:
@@ -55,10 +65,14 @@ class CcxtAccount:
         broken = rule_broken(order, market)
         if broken is not None:
             raise OrderRefusedError(f"{order.client_order_id} on {self._exchange}: {broken}")
+        await self._clock.measure_once()
         try:
-            exchange_order_id = await self._desk.post(order, market)
+            exchange_order_id = await self._entry.desk.post(order, market)
         except ccxt.BaseError as error:
-            raise post_error(self._exchange, error) from error
+            if is_clock_fault(error):
+                # for the next one: this order is refused, and whoever sent it must hear so
+                await self._clock.measure()
+            raise post_error(self._exchange, error, self._keys) from None
         except AnswerNotUnderstoodError as error:
             raise OutcomeUnknownError(f"{self._exchange} may or may not have the order: {error}") from error
         return await self._followed(order, market, exchange_order_id)
@@ -68,20 +82,21 @@ class CcxtAccount:
         if market is None:
             # None would say that it was never sent; an earlier session may have traded there
             raise ExchangeUnavailableError(self._not_here(order))
-        return await self._read(self._desk.find(order, market))
+        return await self._read(lambda: self._reads.desk.find(order, market))
 
     async def balances(self) -> dict[str, Decimal]:
-        return await self._read(self._desk.balances())
+        return await self._read(self._reads.desk.balances)
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._entry.client.close()
+        await self._reads.client.close()
 
     async def _followed(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport:
         """The final report where the exchange has it within a second, else what is known: the order exists."""
         report = OrderReport(exchange_order_id, False, Amount(ZERO), ())
         for pause in _LOOKS:
             try:
-                report = await self._desk.report(order, market, exchange_order_id) or report
+                report = await self._reads.desk.report(order, market, exchange_order_id) or report
             except (ccxt.BaseError, AnswerNotUnderstoodError):
                 # The order is live whatever this read says; look_up goes on from here.
                 return report
@@ -90,11 +105,18 @@ class CcxtAccount:
             await SystemClock().sleep(pause)
         return report
 
-    async def _read(self, answer: Awaitable[Answer]) -> Answer:
+    async def _read(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+        await self._clock.measure_now_and_then()
         try:
-            return await answer
+            try:
+                return await question()
+            except ccxt.BaseError as error:
+                if not is_clock_fault(error):
+                    raise
+            await self._clock.measure()
+            return await question()
         except ccxt.BaseError as error:
-            raise read_error(self._exchange, error) from error
+            raise read_error(self._exchange, error, self._keys) from None
         except AnswerNotUnderstoodError as error:
             raise ExchangeUnavailableError(f"{self._exchange} is not understood: {error}") from error
 
@@ -105,6 +127,14 @@ class CcxtAccount:
         return f"{self._exchange} is not where {order.symbol} on {order.exchange} trades"
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One connection to an exchange and how it is spoken to."""
+
+    client: Any
+    desk: OrderDesk
+
+
 def open_account(
     config: ExchangeConfig, markets: Sequence[Market], environment: Mapping[str, str] | None = None
 ) -> CcxtAccount:
@@ -112,13 +142,11 @@ def open_account(
     make_desk = _DESKS.get(config.exchange)
     if make_desk is None:
         raise AccountRefusedError(f"orders on {config.exchange} are not supported, only on {', '.join(_DESKS)}")
-    client = make_exchange(config, environment)
-    return CcxtAccount(config.exchange, client, make_desk(client), markets)
+    entry = make_exchange(config, environment, _ORDERS_SHARE)
+    reads = make_exchange(config, environment, 1 - _ORDERS_SHARE)
+    return CcxtAccount(Line(entry, make_desk(entry)), Line(reads, make_desk(reads)), markets, config.credentials)
 
 
-def open_session_account(session: Session, exchange: str) -> CcxtAccount:
-    """The funded test account on one of the session's simulated exchanges. Raises AccountRefusedError."""
-    if session.exchanges_url is None:
-        raise AccountRefusedError("this session trades on local paper accounts, it has no simulated exchanges")
-    config = simulated_config(exchange, session.exchanges_url, session.home)
-    return open_account(config, session.markets_of(exchange))
+def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> CcxtAccount:
+    """Our account on one of the session's exchanges. Raises AccountRefusedError."""
+    return open_account(session_config(session, exchange, environment), session.markets_of(exchange), environment)

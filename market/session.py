@@ -10,7 +10,8 @@ from pydantic import TypeAdapter
 from market.clock import Clock, ReplayClock, SystemClock
 from market.markets import Market
 
-Mode = Literal["paper", "replay"]
+Mode = Literal["paper", "replay", "sandbox", "live"]
+"""On simulated exchanges; recorded ticks on local accounts; on real exchanges with play money, or with money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,9 @@ class Session:
     settlement_currency: str
     partitions: int = 1
     exchanges_url: str | None = None
-    """Root of the simulated exchanges; None where orders go to local paper accounts."""
+    """Root of the simulated exchanges; None where there are none."""
+    gateways: dict[str, str] = field(default_factory=dict)
+    """Sandbox and live: exchange → root of a gateway that stands before it, where not its own addresses are used."""
     web_host: str = "127.0.0.1"
     web_port: int = 8000
     seed: int = 1

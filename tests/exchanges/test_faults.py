@@ -5,6 +5,7 @@ import ccxt
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
+from exchanges.credentials import Credentials
 from exchanges.errors import (
     AccountRefusedError,
     ExchangeError,
@@ -42,7 +43,13 @@ POSTS: list[tuple[ccxt.BaseError, type[ExchangeError]]] = [
     (ccxt.AccountSuspended("kraken ETrade:User Locked"), AccountRefusedError),
     (ccxt.ExchangeError('kraken {"error":["EAPI:Invalid signature"]}'), AccountRefusedError),
     (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Key not found"}'), AccountRefusedError),
-    (ccxt.ExchangeError("coinbaseexchange request timestamp expired"), AccountRefusedError),
+    (ccxt.ExchangeError("coinbaseexchange request timestamp expired"), OrderRefusedError),
+    (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Timestamp is out of range"}'), OrderRefusedError),
+    (ccxt.InvalidNonce('binance {"code":-1021,"msg":"Timestamp for this request is outside"}'), OrderRefusedError),
+    (ccxt.ExchangeError('kraken {"error":["EGeneral:Internal error"]}'), OutcomeUnknownError),
+    (ccxt.ExchangeError('bitstamp {"code":"500.002","response_explanation":"failed"}'), OutcomeUnknownError),
+    (ccxt.InvalidOrder('binance {"code":-2010,"msg":"Duplicate order sent."}'), OutcomeUnknownError),
+    (ccxt.NetworkError('binance {"code":-1007,"msg":"execution status unknown"}'), OutcomeUnknownError),
 ]
 
 
@@ -56,6 +63,20 @@ def test_a_connection_that_never_was_sent_nothing() -> None:
     error = ccxt.ExchangeNotAvailable("kraken POST https://api.kraken.com/0/private/AddOrder")
     error.__cause__ = aiohttp.ClientConnectorError(key, OSError(111, "refused"))
     assert type(post_error("kraken", error)) is OrderRefusedError
+
+
+def test_an_answer_that_broke_off_says_nothing() -> None:
+    """ccxt calls it a plain ExchangeError, as it calls a refusal."""
+    error = ccxt.ExchangeError("bitstamp POST https://www.bitstamp.net/api/v2/buy/btceur/")
+    error.__cause__ = aiohttp.ClientPayloadError("not enough data")
+    assert type(post_error("bitstamp", error)) is OutcomeUnknownError
+
+
+def test_neither_keys_nor_signatures_are_repeated() -> None:
+    keys = Credentials("a-key", "a-secret", "a-password", "a-uid")
+    text = "GET https://x/y?timestamp=1&signature=abc123 key a-key a-secret a-password a-uid"
+    for error in (post_error("binance", ccxt.BadResponse(text), keys), read_error("x", ccxt.BadSymbol(text), keys)):
+        assert "signature=*** key *** *** *** ***" in str(error)
 
 
 @pytest.mark.parametrize(("error", "_expected"), POSTS, ids=lambda value: str(value)[:50])
