@@ -26,7 +26,7 @@ class RecordedMarket:
     market: Market
     folder: str
     name_end: str
-    source: TickerSource | Literal["lean"]
+    source: TickerSource | Literal["lean", "own"]
     utc_offset_hours: int = 0
 
     def matches(self, path: Path) -> bool:

@@ -13,7 +13,7 @@ from market.quotes import FeedMark, Quote
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.hftbacktest import book_tickers
 from pricefeeds.importers.lean import quote_bars
-from pricefeeds.importers.rows import Rejections
+from pricefeeds.importers.rows import Rejections, refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,15 @@ class Recording:
     """Rows that are no usable quotes, by reason."""
     outside: int
     """FX quotes left out because nothing is traded at their time."""
+    log: tuple[Quote | FeedMark, ...] = ()
+    """Where the source has more than quotes: all rows, as they stood in the log."""
 
     def rows(self) -> Iterator[Quote | FeedMark]:
         """What the replayer writes. Where bars are recorded, those of one moment take the older ones' place together:
         they are withdrawn first, so that a new close is never compared with the other market's close of a minute ago,
         a gap that was never there."""
+        if self.log:
+            return iter(self.log)
         return superseding(self.quotes) if self.profile.is_of_bars else iter(self.quotes)
 
     @property
@@ -55,7 +59,7 @@ def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording
     quotes = tuple(merge(*streams, key=_received_time))
     fed = {(quote.exchange, quote.symbol) for quote in quotes}
     markets = tuple(market for market in profile.markets if (market.exchange, market.symbol) in fed)
-    _check_enough(profile, markets)
+    check_enough(profile, markets)
     kept = _while_traded(quotes, profile.settings.max_quote_age_ms * 1_000)
     return Recording(
         profile=profile,
@@ -85,12 +89,15 @@ def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tup
 
 
 def _quotes_of(path: Path, recorded: RecordedMarket, rejections: Rejections) -> Iterator[Quote]:
+    if recorded.source == "own":
+        refuse(path, None, "is a part of a recorded session; name its folder")
     if recorded.source == "lean":
         return quote_bars(path, recorded.market, recorded.utc_offset_hours, rejections)
     return book_tickers(path, recorded.market, recorded.source, rejections)
 
 
-def _check_enough(profile: ReplayProfile, markets: tuple[Market, ...]) -> None:
+def check_enough(profile: ReplayProfile, markets: tuple[Market, ...]) -> None:
+    """Raises ImportRefusedError where `markets`, which have quotes, do not make an arbitrage."""
     traded = [market for market in markets if not market.is_fx]
     if len(traded) < 2:
         names = ", ".join(market.exchange for market in profile.markets if not market.is_fx)

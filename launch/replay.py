@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+from backtest.own_recordings import load_own_recording
 from backtest.profiles import profile_for
 from backtest.recordings import Recording, load_recording
 from backtest.replay_report import ReplayOutcome, report_json, report_lines
@@ -72,10 +73,13 @@ async def run_replay(home: Path, options: ReplayOptions, told: Configuration, sa
 def read_recording(options: ReplayOptions) -> Recording:
     """Raises LaunchError for files that cannot be replayed, in one sentence."""
     try:
-        profile = profile_for(options.files)
-        if options.fee_bps is not None:
-            profile = profile.with_fee_bps(options.fee_bps)
-        return load_recording(profile, options.files)
+        if len(options.files) == 1 and options.files[0].is_dir():
+            recording = load_own_recording(options.files[0])
+        else:
+            recording = load_recording(profile_for(options.files), options.files)
+        if options.fee_bps is None:
+            return recording
+        return replace(recording, profile=recording.profile.with_fee_bps(options.fee_bps))
     except ImportRefusedError as error:
         raise LaunchError(f"{error}.") from error
 

@@ -17,15 +17,17 @@ Rows of `ticks` are flat objects with a `kind`:
 import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
 from market.money import Amount, Price, text_of
 from market.opportunities import FxRate, LogMarker, Opportunity, OpportunityLeg
-from market.quotes import FeedMark, Level, Quote
+from market.quotes import FeedMark, Level, MarkKind, Quote
 from market.settings import Settings
 from market.spreads import SpreadWindow
+
+MARK_KINDS: tuple[str, ...] = get_args(MarkKind)
 
 
 class WireError(ValueError):
@@ -135,6 +137,25 @@ def quote_of(row: Mapping[str, Any]) -> Quote:
         )
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise WireError(f"not a quote: {error!r}") from error
+
+
+def mark_of(row: Mapping[str, Any]) -> FeedMark:
+    """An `alive`, `withdrawn`, `fx_alive` or `fx_withdrawn` row. Raises WireError."""
+    try:
+        if row["kind"] not in MARK_KINDS:
+            raise ValueError(f"no kind of mark: {row['kind']!r}")
+        return FeedMark(
+            kind=row["kind"],
+            exchange=row["exchange"],
+            region=row["region"],
+            symbol=row["symbol"],
+            base=row["base"],
+            quote_currency=row["quote_currency"],
+            received_time=int(row["received_time"]),
+            sequence=int(row["sequence"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise WireError(f"not a mark: {error!r}") from error
 
 
 def opportunity_of(row: Mapping[str, Any], detected_time: int) -> Opportunity | LogMarker:
