@@ -19,8 +19,10 @@ from exchanges.simulated.gateway import MarketStep, guarded, json_reply
 from exchanges.simulated.records import RequestRefusedError
 from exchanges.simulated.signatures import SignedRequest, check_binance
 from exchanges.simulated.subscribers import Connection, Subscribers
+from market.clock import MICROSECONDS
 
 NAME = "binance"
+_MINUTE = 60
 
 NAMES = Names(
     order=lambda number, _micros: str(number),
@@ -37,7 +39,7 @@ class BinanceGateway:
         self.exchange = exchange
         self.subscribers = Subscribers()
         self._credentials = credentials
-        self._weight = Allowance(WEIGHT_A_MINUTE, 60)
+        self._weight = Allowance(WEIGHT_A_MINUTE, _MINUTE)
         self._orders = Allowance(ORDERS_IN_TEN_SECONDS, 10)
         listings = {listing.market_id: listing for listing in exchange.listings.values()}
         self._feeds = {name: BinanceFeed(exchange, listing) for name, listing in listings.items()}
@@ -74,13 +76,16 @@ class BinanceGateway:
 
     def refusal(self, error: RequestRefusedError) -> web.Response:
         status, code, text = words_of(error)
-        return json_reply({"code": code, "msg": text}, status)
+        response = json_reply({"code": code, "msg": text}, status)
+        if error.reason == "rate_limited":
+            response.headers["Retry-After"] = str(_MINUTE - self.exchange.clock.now() // MICROSECONDS % _MINUTE)
+        return response
 
     def _answered(self, endpoint: Endpoint, is_signed: bool) -> Handler:
         async def answer(request: web.Request) -> web.Response:
             fields = dict(request.query) | dict(parse_qsl(await request.text()))
             now = self.exchange.clock.now()
-            used = str(self._weight.take(endpoint.weight, now))
+            used = str(self._weight.take(endpoint.weigh(fields), now))
             headers = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
             endpoint.check(fields, is_signed)
             if endpoint.is_order:

@@ -23,6 +23,13 @@ class Endpoint:
     known: frozenset[str] = frozenset()
     is_order: bool = False
     """Whether it counts as a new order."""
+    heavier: tuple[tuple[int, int], ...] = ()
+    """(limit, weight): what it weighs where more than so many rows are asked for."""
+
+    def weigh(self, fields: Fields) -> int:
+        limit = fields.get("limit", "")
+        weights = [weight for above, weight in self.heavier if limit.isdigit() and int(limit) > above]
+        return max([self.weight, *weights])
 
     def check(self, fields: Fields, is_signed: bool) -> None:
         """Raises RequestRefusedError for a parameter that the endpoint does not read."""

@@ -24,6 +24,7 @@ from exchanges.simulated.tape import KEPT
 WEIGHT_A_MINUTE = 6_000
 ORDERS_IN_TEN_SECONDS = 100
 _DEEPEST = 5_000
+_DEPTH_WEIGHTS = ((100, 25), (500, 50), (1_000, 250))
 _RATE_LIMITS = [
     {"rateLimitType": "REQUEST_WEIGHT", "interval": "MINUTE", "intervalNum": 1, "limit": WEIGHT_A_MINUTE},
     {"rateLimitType": "ORDERS", "interval": "SECOND", "intervalNum": 10, "limit": ORDERS_IN_TEN_SECONDS},
@@ -46,7 +47,7 @@ class BinancePublic:
             Endpoint("GET", "/api/v3/ping", 1, lambda _: {}),
             Endpoint("GET", "/api/v3/time", 1, self._time),
             Endpoint("GET", "/api/v3/exchangeInfo", 20, self._info, _OF_SYMBOLS | {"permissions"}),
-            Endpoint("GET", "/api/v3/depth", 5, self._depth, trades),
+            Endpoint("GET", "/api/v3/depth", 5, self._depth, trades, heavier=_DEPTH_WEIGHTS),
             Endpoint("GET", "/api/v3/trades", 25, self._trades, trades),
             Endpoint("GET", "/api/v3/aggTrades", 4, self._aggregates, aggregates),
             Endpoint("GET", "/api/v3/ticker/24hr", 2, self._of_each(BinanceFeed.day_row), _OF_SYMBOLS),

@@ -32,7 +32,8 @@ _WORDS: dict[Reason, tuple[int, int, str]] = {
     "banned": (
         418,
         -1003,
-        "Way too much request weight used; IP banned. Please use WebSocket Streams for live updates to avoid bans.",
+        "Way too much request weight used; IP banned{detail}. "
+        "Please use WebSocket Streams for live updates to avoid bans.",
     ),
     "maintenance": (503, -1000, "System is under maintenance."),
     "unavailable": (500, -1000, "An unknown error occurred while processing the request."),
@@ -68,4 +69,5 @@ def words_of(error: RequestRefusedError) -> tuple[int, int, str]:
     status, code, text = _WORDS.get(
         error.reason, (400, -1000, "An unknown error occurred while processing the request.")
     )
-    return status, code, text.format(detail=error.detail)
+    detail = f" until {error.detail}" if error.reason == "banned" and error.detail else error.detail
+    return status, code, text.format(detail=detail)
