@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from exchanges.markets import paper_markets, taker_fees
+from exchanges.markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
 from launch.closing import activity_of, finish_trading, report, with_the_store_back
 from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError, LaunchError
@@ -133,13 +133,15 @@ def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) 
 
 
 def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
-    """The markets of the named exchanges, all where none is named; FX always, since prices need it."""
-    markets = paper_markets()
+    """The markets of the named exchanges, those of paper mode where none is named; FX always, since prices need it."""
+    markets, usual = simulated_markets(), paper_markets()
     known = dict.fromkeys(market.exchange for market in markets)
     if unknown := [name for name in names if name not in known]:
         raise CannotStartError(f"unknown exchange {unknown[0]!r} in `exchanges`; known are {', '.join(known)}.")
     if names and len(set(names)) < 2:
         raise CannotStartError("`exchanges` names one exchange alone; an arbitrage needs at least two.")
+    if set(names) <= {market.exchange for market in usual}:
+        markets = usual
     chosen = tuple(market for market in markets if not names or market.is_fx or market.exchange in names)
     fault = identity_fault(chosen)
     if fault is not None:
@@ -149,6 +151,6 @@ def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
 
 def paper_settings(told: Configuration) -> Settings:
     """What a new data folder starts with. Raises CannotStartError for values out of range."""
-    fees = taker_fees()
-    enabled = told.exchanges or tuple(fees)
+    enabled = told.exchanges or tuple(taker_fees())
+    fees = {name: fee for name, fee in simulated_taker_fees().items() if name in (*taker_fees(), *enabled)}
     return first_settings({"enabled_exchanges": enabled, "taker_fees": fees} | told.settings)
