@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from exchanges.simulated.customer import charged_fee, executed_cost
+from exchanges.simulated.customer import average_price, charged_fee
 from exchanges.simulated.digits import plain, pointed
 from exchanges.simulated.engine import Book
 from exchanges.simulated.gateway import Change, iso_text
@@ -98,7 +98,6 @@ def balance_row(currency: str, owned: Decimal, held: Decimal) -> Row:
 
 
 def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], listing: Listing) -> Row:
-    average = (executed_cost(fills) / order.filled).quantize(_AVERAGE_STEP) if order.filled else ZERO
     return {
         "id": order.number,
         "child_order_id": order_id(order.order_id),
@@ -106,7 +105,7 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], listing: List
         "side": order.side.upper(),
         "child_order_type": "MARKET" if order.price is None else "LIMIT",
         "price": plain(order.price or ZERO),
-        "average_price": plain(average),
+        "average_price": plain(average_price(fills).quantize(_AVERAGE_STEP)),
         "size": plain(order.amount),
         "child_order_state": state_of(order),
         "expire_date": rest_time(expiry_of(order))[:19],

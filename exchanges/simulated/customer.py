@@ -131,3 +131,9 @@ def executed_cost(fills: Iterable[CustomerFill]) -> Decimal:
 
 def charged_fee(fills: Iterable[CustomerFill]) -> Decimal:
     return total(fill.fee for fill in fills)
+
+
+def average_price(fills: Sequence[CustomerFill]) -> Decimal:
+    """Weighted by amount, not cut as costs are; 0 where there are none."""
+    amount = total(fill.amount for fill in fills)
+    return total(fill.price * fill.amount for fill in fills) / amount if amount else ZERO

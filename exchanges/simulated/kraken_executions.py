@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from exchanges.simulated.calls import known
-from exchanges.simulated.customer import charged_fee, executed_cost
+from exchanges.simulated.customer import average_price, charged_fee, executed_cost
 from exchanges.simulated.digits import plain
 from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.gateway import iso_text
 from exchanges.simulated.kraken_readers import KrakenReaders, Row
-from exchanges.simulated.kraken_rows import average_price, cancel_reason
+from exchanges.simulated.kraken_rows import AVERAGE_STEP, cancel_reason
 from exchanges.simulated.listings import Listing
 from exchanges.simulated.records import CustomerEvent, CustomerFill, CustomerOrder
 from exchanges.simulated.subscribers import Connection
-from market.money import ZERO
+from market.money import ZERO, total
 
 _NEWEST_FILLS = 50
 _BRIEF = "brief"
@@ -114,10 +114,9 @@ class KrakenExecutions:
         """Of all fills, or of those up to the one with that number."""
         fills = self._exchange.customer.fills_of(order.order_id)
         fills = [fill for fill in fills if newest is None or fill.number <= newest]
-        filled, listing = sum((fill.amount for fill in fills), ZERO), self._exchange.listings[order.symbol]
-        average = average_price(filled, fills)
+        average, listing = average_price(fills).quantize(AVERAGE_STEP), self._exchange.listings[order.symbol]
         return {
-            "cum_qty": plain(filled),
+            "cum_qty": plain(total(fill.amount for fill in fills)),
             "cum_cost": plain(executed_cost(fills)),
             "avg_price": plain(average),
             "fee_usd_equiv": plain(_in_dollars(charged_fee(fills), average, listing)),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from exchanges.simulated.customer import charged_fee, executed_cost
+from exchanges.simulated.customer import average_price, charged_fee, executed_cost
 from exchanges.simulated.listings import Listing, fixed_text
 from exchanges.simulated.records import CustomerFill, CustomerOrder, PublicTrade
 from exchanges.simulated.tiers import Tier, tiers_of
@@ -14,7 +14,7 @@ DECIMALS = {"BTC": 10, "USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
 _ALTNAMES = {"BTC": "XBT"}
 _STATES = {"open": "open", "done": "closed", "cancelled": "canceled"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_AVERAGE_STEP = Decimal("0.00001")
+AVERAGE_STEP = Decimal("0.00001")
 
 
 def transaction_name(kind: str, number: int, micros: int) -> str:
@@ -113,10 +113,6 @@ def description(order: CustomerOrder, listing: Listing) -> str:
     return head + ("market" if order.price is None else f"limit {fixed_text(order.price, listing.price_decimals)}")
 
 
-def average_price(filled: Decimal, fills: Sequence[CustomerFill]) -> Decimal:
-    return (executed_cost(fills) / filled).quantize(_AVERAGE_STEP) if filled else Decimal(0)
-
-
 def order_row(
     order: CustomerOrder, fills: Sequence[CustomerFill], listing: Listing, *, with_trades: bool
 ) -> dict[str, object]:
@@ -142,7 +138,7 @@ def order_row(
         "vol_exec": fixed_text(order.filled, 8),
         "cost": fixed_text(executed_cost(fills), 5),
         "fee": fixed_text(charged_fee(fills), 5),
-        "price": fixed_text(average_price(order.filled, fills), 5),
+        "price": fixed_text(average_price(fills).quantize(AVERAGE_STEP), 5),
         "stopprice": "0.00000",
         "limitprice": "0.00000",
         "misc": "",
