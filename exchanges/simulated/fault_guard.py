@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import formatdate
 
 import orjson
 from aiohttp import web
@@ -56,7 +57,11 @@ class FaultGuard:
         async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
             if self.faults.is_quiet:
                 return await handler(request)
-            return await self._answer(request, handler)
+            response = await self._answer(request, handler)
+            if self.faults.standing("clock_skew") is not None and not response.prepared:
+                seconds = self.gateway.exchange.clock.now() / MICROSECONDS
+                response.headers["Date"] = formatdate(seconds, usegmt=True)
+            return response
 
         return guard
 

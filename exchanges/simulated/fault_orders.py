@@ -8,6 +8,8 @@ from exchanges.simulated.faults import ActiveFault, ExchangeFaults
 from exchanges.simulated.records import CustomerEvent, CustomerOrder, OrderRequest, RequestRefusedError
 from market.clock import MICROSECONDS
 
+_HALTED = "Orders limit exceeded"
+"""What an exchange names that words a rejection by its cause."""
 _HOLD_SECONDS = 10.0
 _SHARE = 0.5
 
@@ -42,7 +44,7 @@ class OrderFaults:
         if self.faults.is_quiet:
             return
         if self.faults.strike("rejected_order", request.symbol) is not None:
-            raise RequestRefusedError("order_rejected")
+            raise RequestRefusedError("order_rejected", _HALTED)
         call = ORDER_CALL.get()
         active = None if call is None else self.faults.strike("disconnect_during_order", request.symbol)
         if call is not None and active is not None:

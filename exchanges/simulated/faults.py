@@ -65,6 +65,8 @@ _OPTIONS: dict[str, tuple[FaultKind, ...]] = {
 }
 """Which kinds an option belongs to; all others refuse it."""
 _LONGEST_SECONDS = 86_400
+_OUTLASTING: tuple[FaultKind, ...] = ("silent_stream", "partial_fill_then_nothing")
+"""Kinds of which something stays when their count is used up."""
 _BY_TIME_ONLY: tuple[FaultKind, ...] = ("clock_skew",)
 
 
@@ -178,15 +180,16 @@ class ExchangeFaults:
     strikes: dict[FaultKind, int] = field(default_factory=dict)
     """How often each kind has struck so far."""
     _active: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
+    _spent: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
 
     def add(self, active: ActiveFault) -> None:
         self._active.setdefault(active.fault.kind, []).append(active)
         self.is_quiet = False
 
     def clear(self, kind: FaultKind | None = None) -> None:
-        """Switch off what is on, of one kind or of all."""
+        """Switch off what is on and what has stayed of it, of one kind or of all."""
         for cleared in FAULT_KINDS if kind is None else (kind,):
-            for active in self._active.pop(cleared, ()):
+            for active in self._active.pop(cleared, []) + self._spent.pop(cleared, []):
                 active.is_cleared = True
         self.is_quiet = not self._active
 
@@ -225,6 +228,8 @@ class ExchangeFaults:
         now = self.clock.now()
         left = [active for active in found if not active.is_over(now)]
         if len(left) < len(found):
+            if kind in _OUTLASTING:
+                self._spent.setdefault(kind, []).extend(active for active in found if active.left == 0)
             self._active[kind] = left
             if not left:
                 del self._active[kind]
