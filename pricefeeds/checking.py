@@ -49,8 +49,7 @@ class BookChecks:
 
     async def compare(self) -> None:
         """For ever, from time to time. Raises BookMismatchError where two comparisons in a row fail."""
-        misses = 0
-        pause = self._patience.compare_again
+        misses, pause = 0, self._interval()
         while True:
             await SystemClock().sleep(jittered(pause, self._chance))
             is_right = await self._compared()
@@ -63,16 +62,17 @@ class BookChecks:
 
     async def _compared(self) -> bool | None:
         """None where there is nothing to compare."""
-        if self._listener.feed.state.status != "live":
+        if self._listener.shown.newest() is None:
             return None
         found = await self._asked()
         if found is None:
             return None
         answer, top = found
-        slack = self._patience.compare_slack
-        await SystemClock().sleep(slack)
-        margin = int(slack * MICROSECONDS)
-        is_right = agrees(top, self._listener.shown.between(answer.sent - margin, answer.received + margin))
+        stream_lag, rest_lag = self._patience.stream_lag, self._patience.rest_lag
+        await SystemClock().sleep(stream_lag)
+        since = answer.sent - int(rest_lag * MICROSECONDS)
+        until = answer.received + int(stream_lag * MICROSECONDS)
+        is_right = agrees(top, self._listener.shown.between(since, until))
         if not is_right:
             self._listener.feed.count("rest_mismatches")
         return is_right
@@ -89,6 +89,5 @@ class BookChecks:
         return answer, top
 
     def _interval(self) -> float:
-        if self._source.wire.server_time is not None:
-            return self._patience.compare_every
-        return min(self._patience.compare_every, self._patience.stale_after)
+        patience = self._patience
+        return patience.compare_every if self._source.wire.detects_loss else patience.compare_often

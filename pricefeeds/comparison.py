@@ -43,9 +43,9 @@ class ShownBooks:
 def agrees(rest: BookTop, shown: Sequence[BookTop]) -> bool:
     """Whether a book by REST may be a moment of what the stream showed meanwhile.
 
-    By the prices of each side: none by REST that the stream never showed, none that the stream showed all the time and
-    REST does not. A busy exchange sends changes in batches, so amounts, and a book as a whole, may never have been
-    shown although nothing is wrong.
+    On each side no price by REST that the stream never showed, and no level that the stream showed all the time and
+    REST does not show just so. A busy exchange sends changes in batches, so that an amount in between, and a book as a
+    whole, may never have been shown although nothing is wrong.
     """
     if not (shown and rest.bids and rest.asks):
         return False
@@ -64,6 +64,5 @@ def is_same(rest: BookTop, shown: BookTop | None) -> bool:
 
 def _side_agrees(rest: Sequence[Level], shown: Sequence[Sequence[Level]]) -> bool:
     ever = {level.price for level in chain.from_iterable(shown)}
-    always = set.intersection(*({level.price for level in side[:COMPARED_LEVELS]} for side in shown))
-    rest_prices = [level.price for level in rest]
-    return ever.issuperset(rest_prices[:COMPARED_LEVELS]) and always.issubset(rest_prices)
+    always = set.intersection(*(set(side[:COMPARED_LEVELS]) for side in shown))
+    return ever.issuperset(level.price for level in rest[:COMPARED_LEVELS]) and always.issubset(rest)

@@ -61,7 +61,8 @@ class Listener:
         self.shown = ShownBooks(self._limits.kept)
         self._conversation = conversation
         self._watchdog = Watchdog(self._limits.stale_after, self._limits.first_book, now)
-        return self._guarded(conversation.open, now)
+        # what is signed must be of the exchange's own time
+        return self._guarded(lambda now: conversation.open(self.feed.exchange_now(now)), now)
 
     def frame(self, data: str | bytes, now: int) -> list[Wish]:
         """A message came: what to send and fetch. Raises FrameRefusedError, FeedDroppedError, FeedRefusedError; the

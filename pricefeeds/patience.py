@@ -15,12 +15,9 @@ class Patience:
     first_book: float = 10.0
     """From a new connection to its first believable book."""
     compare_every: float = 10.0
-    """Between two comparisons with the book by REST, where messages carry a time that can be checked; where they do
-    not, the comparison shows a stream that lags, and is due within `stale_after`."""
-    compare_again: float = 1.0
-    """After a comparison that failed: the second in a row ends the connection."""
-    compare_slack: float = 1.0
-    """How far the stream may be before or behind REST."""
+    """Between two comparisons with the book by REST, where the stream itself shows that something was lost."""
+    rest_lag: float = 1.0
+    """How far REST may be behind the stream: exchanges answer from a cache."""
     first_retry: float = 0.25
     longest_retry: float = 10.0
 
@@ -28,6 +25,22 @@ class Patience:
     def look_seconds(self) -> float:
         """Between two looks at the watchdog."""
         return self.stale_after / 20
+
+    @property
+    def compare_often(self) -> float:
+        """Between two comparisons where the stream does not show that something was lost: two that fail, with all that
+        is waited for in between, fit into `stale_after`."""
+        return min(self.compare_every, self.stale_after / 3)
+
+    @property
+    def compare_again(self) -> float:
+        """After a comparison that failed: the second in a row ends the connection."""
+        return self.stale_after / 20
+
+    @property
+    def stream_lag(self) -> float:
+        """How far the stream may be behind REST."""
+        return self.stale_after / 6
 
     @property
     def rest_seconds(self) -> float:
@@ -43,5 +56,5 @@ class Patience:
     def limits(self) -> Limits:
         """A look lies between the moment at which a feed becomes stale and the one at which that is noticed."""
         stale_after = int((self.stale_after - self.look_seconds) * MICROSECONDS)
-        kept = 2 * self.compare_slack + self.rest_seconds + 1.0
+        kept = self.rest_lag + self.rest_seconds + 2 * self.stream_lag
         return Limits(stale_after, int(self.first_book * MICROSECONDS), int(kept * MICROSECONDS))

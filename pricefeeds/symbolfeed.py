@@ -67,6 +67,10 @@ class SymbolFeed:
         """A new connection was opened. Its first book was asked for, so that it is not older than that."""
         self._asked_at, self._heard = now, None
 
+    def exchange_now(self, now: int) -> int:
+        """What the exchange's clock shows now, as far as we know."""
+        return now + (self._offset.value or 0)
+
     def take(self, top: BookTop, now: int) -> list[Row]:
         """Rows for a book that just arrived; none where its ten best levels are those in the log already.
 
@@ -89,8 +93,10 @@ class SymbolFeed:
         if self._heard is None:
             return []
         top, heard_at = self._heard
-        if top.exchange_time is not None and not self._offset.is_measured and self._is_late(top, heard_at, None):
-            self._offset.restart(top.exchange_time - heard_at, now)
+        if not self._offset.is_measured:
+            if top.exchange_time is not None and self._is_late(top, heard_at, None):
+                self._offset.restart(top.exchange_time - heard_at, now)
+            self.clock_is_doubtful = False
         return self._judge(top, now, held_at)
 
     def correct(self, offset: int, now: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from market.backoff import CHANCE, backoff
-from market.clock import MICROSECONDS, Clock, SystemClock
+from market.clock import Clock, SystemClock
 from market.feeds import FeedStatus
 from pricefeeds.checking import BookChecks
 from pricefeeds.connection import Connection, connected
@@ -52,8 +52,12 @@ class SymbolWatch:
                 self._drop(error)
             finally:
                 self._listener.close(self._clock.now())
-            self._listener.feed.count("reconnects")
-            if self._stood(opened_at):
+            feed = self._listener.feed
+            feed.count("reconnects")
+            if feed.last_accepted < opened_at:
+                # what we signed may have been of another time than the exchange's
+                self._doubt_clock()
+            elif feed.last_accepted - opened_at >= self._patience.late_after:
                 delays = self._delays()
             await SystemClock().sleep(next(delays))
 
@@ -67,7 +71,7 @@ class SymbolWatch:
             try:
                 await self._grant(self._listener.open(conversation, self._clock.now()), connection, fetches)
                 await together(
-                    self._listen(connection, fetches),
+                    self._listen(connection, fetches, checks),
                     self._fetch(connection, fetches),
                     self._ping(connection),
                     self._guard(checks),
@@ -78,7 +82,7 @@ class SymbolWatch:
                 # before the socket is closed, for which a silent exchange lets us wait
                 self._drop(error)
 
-    async def _listen(self, connection: Connection, fetches: "asyncio.Queue[str]") -> None:
+    async def _listen(self, connection: Connection, fetches: "asyncio.Queue[str]", checks: BookChecks) -> None:
         listener, clock = self._listener, self._clock
         async for frame in connection.frames():
             wishes = listener.frame(frame, clock.now())
@@ -86,6 +90,7 @@ class SymbolWatch:
                 await self._grant(wishes, connection, fetches)
             if listener.feed.clock_is_doubtful:
                 self._doubt_clock()
+                checks.doubt()
 
     async def _fetch(self, connection: Connection, fetches: "asyncio.Queue[str]") -> None:
         while True:
@@ -125,10 +130,6 @@ class SymbolWatch:
         market = feed.market
         ids = {"exchange": market.exchange, "symbol": market.symbol, "status": status}
         log.warning("feed dropped", extra=ids | {"error": str(error)})
-
-    def _stood(self, opened_at: int) -> bool:
-        """A connection was good whose feed was live for longer than the limit."""
-        return self._listener.feed.last_accepted - opened_at >= self._patience.stale_after * MICROSECONDS
 
     def _delays(self) -> Iterator[float]:
         return backoff(self._patience.first_retry, longest=self._patience.longest_retry, chance=self._chance)

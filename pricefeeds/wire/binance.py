@@ -167,4 +167,5 @@ WIRE = WireExchange(
     parse_rest_book=parse_rest_book,
     server_time="/api/v3/time",
     parse_server_time=parse_server_time,
+    detects_loss=True,
 )

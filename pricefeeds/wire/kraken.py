@@ -148,4 +148,5 @@ WIRE = WireExchange(
     server_time="/0/public/Time",
     parse_server_time=parse_server_time,
     server_time_step=MICROSECONDS,
+    detects_loss=True,
 )

@@ -71,3 +71,6 @@ class WireExchange:
     """Microseconds UTC. Raises FrameRefusedError."""
     server_time_step: int = 1
     """Microseconds between two values that this clock can show: the true time is up to so much later."""
+    detects_loss: bool = False
+    """Whether the next message shows that one was lost, by a sequence or a checksum. Where it does not, only the book
+    by REST can."""

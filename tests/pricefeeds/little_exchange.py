@@ -146,6 +146,7 @@ async def served(exchange: LittleExchange, server_time: str | None = "/time") ->
             parse_rest_book=_rest_book_of,
             server_time=server_time,
             parse_server_time=int,
+            detects_loss=True,
         )
     finally:
         await asyncio.gather(*(socket.close() for socket in exchange.sockets), return_exceptions=True)

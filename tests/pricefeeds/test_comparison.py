@@ -14,13 +14,17 @@ def top(bids: tuple[Level, ...], asks: tuple[Level, ...]) -> BookTop:
     return BookTop(bids, asks)
 
 
-BIDS, ASKS = side(100, 99, 98, 97, 96, 95), side(101, 102, 103, 104, 105, 106)
+BIDS, ASKS = side(*range(100, 91, -1)), side(*range(101, 110))
 WHOLE = top(BIDS, ASKS)
+
+OTHER_AMOUNTS = top((level("100", "7"), *BIDS[1:]), ASKS)
+EMPTIER = top((level("100", "3"), *BIDS[1:]), ASKS)
 
 # name: (by REST, shown by the stream, whether they agree)
 COMPARISONS: dict[str, tuple[BookTop, list[BookTop], bool]] = {
     "the same": (WHOLE, [WHOLE], True),
-    "other amounts": (top(tuple(level(str(row.price), "7") for row in BIDS), ASKS), [WHOLE], True),
+    "another amount all the time": (OTHER_AMOUNTS, [WHOLE], False),
+    "another amount of a level that changed meanwhile": (OTHER_AMOUNTS, [WHOLE, EMPTIER], True),
     "nothing shown": (WHOLE, [], False),
     "no bids by REST": (top((), ASKS), [WHOLE], False),
     "no asks by REST": (top(BIDS, ()), [WHOLE], False),

@@ -28,7 +28,7 @@ from tests.pricefeeds.samples import MARKET
 from tests.pricefeeds.watched import IMPATIENT, Watched, watching_source
 
 NEVER = 1_000.0
-NO_COMPARING = replace(IMPATIENT, compare_every=NEVER, compare_again=NEVER)
+NO_COMPARING = replace(IMPATIENT, compare_every=NEVER)
 """For tests of what is found without it."""
 
 

@@ -21,9 +21,7 @@ from pricefeeds.watching import SymbolWatch
 
 DEADLINE_SECONDS = 20.0
 LOOK_SECONDS = 0.02
-IMPATIENT = Patience(
-    stale_after=1.0, first_book=2.0, compare_every=0.5, compare_again=0.2, compare_slack=0.2, first_retry=0.05
-)
+IMPATIENT = Patience(stale_after=1.0, first_book=2.0, compare_every=0.5, rest_lag=0.5, first_retry=0.05)
 """Short enough for a test, long enough for a busy machine."""
 
 
