@@ -88,7 +88,7 @@ class BitflyerStream:
         if method == "auth":
             self._sign_in(connection, parameters)
             return None
-        channel = parameters.get("channel")
+        channel = str(parameters.get("channel"))
         if set(parameters) != {"channel"} or (channel != _PRIVATE and channel not in self._channels):
             raise _RpcError(_INVALID_PARAMS, "Invalid params")
         if method == "unsubscribe":

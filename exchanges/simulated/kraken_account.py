@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from exchanges.simulated.calls import Call, Fields, known
 from exchanges.simulated.exchange import SimulatedExchange
-from exchanges.simulated.gateway import count_field, decimal_field, text_field
-from exchanges.simulated.kraken_public import KrakenPairs
+from exchanges.simulated.gateway import count_field, text_field
+from exchanges.simulated.kraken_public import KrakenPairs, moment_field
 from exchanges.simulated.kraken_rows import ASSET_IDS, fee_rows, ledger_text, order_row, trade_row
 from exchanges.simulated.kraken_tokens import KrakenTokens
 from exchanges.simulated.listings import fixed_text
@@ -109,7 +109,7 @@ class KrakenAccount:
         if order is not None:
             return order.placed_at
         fills = self._customer.known_fills([text])
-        return fills[0].filled_at if fills else float(decimal_field(fields, name, "invalid_request") * MICROSECONDS)
+        return fills[0].filled_at if fills else float(moment_field(fields, name) * MICROSECONDS)
 
     def _order_rows(self, orders: Iterable[CustomerOrder], fields: Fields) -> dict[str, object]:
         with_trades = str(fields.get("trades", "")).lower() == "true"

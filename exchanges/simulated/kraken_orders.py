@@ -1,16 +1,16 @@
 """Kraken's private calls that place and cancel orders."""
 
 import re
+from decimal import Decimal
 from uuid import UUID
 
 from exchanges.simulated.calls import Call, Fields, known
 from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.gateway import decimal_field, side_field, text_field
 from exchanges.simulated.kraken_public import KrakenPairs
-from exchanges.simulated.kraken_rows import altname, description
+from exchanges.simulated.kraken_rows import LOT_DECIMALS, altname, description
 from exchanges.simulated.listings import Listing
 from exchanges.simulated.records import OrderRequest, RequestRefusedError
-from market.money import ZERO
 
 # fcib, viqc and the rest are not simulated: refused, so that nobody believes they had an effect.
 _FLAGS = {"fciq", "nompp", "post"}
@@ -106,8 +106,14 @@ def _is_uuid(name: str) -> bool:
 
 def _check_digits(request: OrderRequest, listing: Listing) -> None:
     """Kraken says which number has too many digits, and how many it may have."""
-    if request.price is not None and request.price > ZERO and request.price % listing.market.tick_size:
+    if request.price is not None and decimals_in(request.price) > listing.price_decimals:
         detail = f"{altname(listing)} price can only be specified up to {listing.price_decimals} decimals."
         raise RequestRefusedError("too_precise", detail)
-    if request.amount % listing.market.lot_step:
+    if decimals_in(request.amount) > LOT_DECIMALS:
         raise RequestRefusedError("amount_invalid")
+
+
+def decimals_in(number: Decimal) -> int:
+    """Digits after the point, trailing zeros left out."""
+    exponent = number.normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from exchanges.simulated.calls import Call, Fields, known
 from exchanges.simulated.exchange import SimulatedExchange
@@ -16,6 +17,7 @@ from market.clock import MICROSECONDS
 _DEEPEST = 500
 # `since` is in seconds or in nanoseconds, as `last` is.
 _FEWEST_NANOSECONDS = 10**15
+_LATEST = Decimal(10**20)
 
 
 class KrakenPairs:
@@ -87,11 +89,19 @@ class KrakenPublic:
         """Oldest first: those after `since`, else the newest; `last` is where to go on."""
         listing, count = self._pairs.one(text_field(fields, "pair")), min(count_field(fields, "count", KEPT), KEPT)
         trades = self._exchange.tape.newest(listing.market.symbol, KEPT)[::-1]
-        since = decimal_field(fields, "since", "invalid_request") if fields.get("since") else None
-        if since is None:
+        if not fields.get("since"):
             trades = trades[-count:] if count else []
         else:
+            since = moment_field(fields, "since")
             micros = since / 1_000 if since >= _FEWEST_NANOSECONDS else since * MICROSECONDS
             trades = [trade for trade in trades if trade.traded_at > micros][:count]
         now = trades[-1].traded_at if trades else self._exchange.clock.now()
         return {listing.market_id: [public_trade_row(trade, listing) for trade in trades], "last": str(now * 1_000)}
+
+
+def moment_field(fields: Fields, name: str) -> Decimal:
+    """A time since 1970, in whatever unit. Raises RequestRefusedError."""
+    moment = decimal_field(fields, name, "invalid_request")
+    if not 0 <= moment <= _LATEST:
+        raise RequestRefusedError("invalid_request", name)
+    return moment

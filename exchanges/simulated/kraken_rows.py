@@ -11,6 +11,7 @@ from market.clock import MICROSECONDS
 
 ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY", "USDT": "USDT"}
 DECIMALS = {"BTC": 10, "USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
+LOT_DECIMALS = 8
 _ALTNAMES = {"BTC": "XBT"}
 _STATES = {"open": "open", "done": "closed", "cancelled": "canceled"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -65,7 +66,7 @@ def pair_row(listing: Listing) -> dict[str, object]:
         "lot": "unit",
         "cost_decimals": 5,
         "pair_decimals": listing.price_decimals,
-        "lot_decimals": 8,
+        "lot_decimals": LOT_DECIMALS,
         "lot_multiplier": 1,
         "leverage_buy": [],
         "leverage_sell": [],

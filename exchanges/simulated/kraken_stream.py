@@ -71,7 +71,7 @@ class KrakenStream:
     def _subscribe(
         self, connection: Connection, fields: dict[str, Any], parameters: dict[str, Any], *, is_start: bool
     ) -> None:
-        channel = parameters.get("channel")
+        channel = str(parameters.get("channel"))
         if channel in self._private:
             self._subscribe_private(connection, fields, parameters, is_start=is_start)
             return

@@ -164,3 +164,26 @@ async def test_the_account_hears_what_becomes_of_its_orders(listener: Listener) 
     assert (decimal_of(execution["size"]), decimal_of(execution["commission"])) == (fill.amount, fill.fee)
     assert decimal_of(execution["outstanding_size"]) == 1
     assert {row["product_code"] for row in rows} == {"BTC_JPY"}
+
+
+NONSENSE = (
+    "",
+    "{",
+    "[]",
+    "null",
+    '{"method": []}',
+    '{"method": "subscribe"}',
+    '{"method": "subscribe", "params": []}',
+    '{"method": "subscribe", "params": {"channel": []}}',
+    '{"method": "subscribe", "params": {"channel": {"a": 1}, "symbol": [[]]}}',
+    '{"method": "unsubscribe", "params": {"channel": null}}',
+    '{"method": "auth", "params": {"api_key": [], "timestamp": "x", "nonce": {}, "signature": 1}}',
+    '{"method": "auth", "params": {"api_key": [], "timestamp": 1e400, "nonce": {}, "signature": 1}}',
+)
+
+
+async def test_nonsense_ends_no_conversation(listener: Listener) -> None:
+    for text in NONSENSE:
+        await listener.socket.send_str(text)
+    await subscribed(listener, "lightning_board_BTC_JPY")
+    assert sum("error" in row for row in listener.heard) == len(NONSENSE)

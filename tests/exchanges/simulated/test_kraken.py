@@ -95,6 +95,8 @@ async def test_the_accounts_answers_have_the_shape_of_recorded_ones(bench: Bench
         ({"volume": "0.00001"}, "EOrder:Order minimum not met", ccxt.InvalidOrder),
         ({"volume": "x"}, "EGeneral:Invalid arguments:volume", ccxt.InvalidOrder),
         ({"volume": "0.010000001"}, "EGeneral:Invalid arguments:volume", ccxt.InvalidOrder),
+        ({"volume": "1e999999"}, "EGeneral:Invalid arguments:volume", ccxt.InvalidOrder),
+        ({"price": "1e999999"}, "EGeneral:Invalid arguments:price", ccxt.InvalidOrder),
         ({"price": "-1"}, "EGeneral:Invalid arguments:price", ccxt.InvalidOrder),
         ({"price": "30000.01"}, "XBTUSD price can only be specified up to 1 decimals.", ccxt.ExchangeError),
         ({"pair": "XBTABC"}, "EQuery:Unknown asset pair", ccxt.ExchangeError),
@@ -168,6 +170,9 @@ async def test_trades_since(bench: Bench) -> None:
         rows = (await bench.client.publicGetTrades({"pair": "XBTUSD", "since": since}))["result"]
         assert [row[6] for row in rows["XXBTZUSD"]] == later
         assert rows["last"] == str(trades[-1].traded_at * 1_000)
+    for since in ("1e999999", "-1", "x"):
+        with pytest.raises(ccxt.ExchangeError, match="Invalid arguments:since"):
+            await bench.client.publicGetTrades({"pair": "XBTUSD", "since": since})
     rows = (await bench.client.publicGetTrades({"pair": "XBTUSD", "count": "2"}))["result"]
     assert [row[6] for row in rows["XXBTZUSD"]] == [trade.number for trade in trades[-2:]]
 

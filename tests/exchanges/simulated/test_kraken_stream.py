@@ -200,3 +200,28 @@ async def test_who_wants_no_status_hears_of_beginnings_and_ends_only(listener: L
     await client.create_order(SYMBOL, "market", "sell", 0.01)
     kinds = [(await listener.next("executions"))["data"][0]["exec_type"] for _ in range(2)]
     assert kinds == ["new", "filled"]
+
+
+NONSENSE = (
+    "",
+    "{",
+    "[]",
+    "null",
+    '{"method": []}',
+    '{"method": "subscribe"}',
+    '{"method": "subscribe", "params": []}',
+    '{"method": "subscribe", "params": {"channel": []}}',
+    '{"method": "subscribe", "params": {"channel": {"a": 1}, "symbol": [[]]}}',
+    '{"method": "unsubscribe", "params": {"channel": null}}',
+    '{"method": "subscribe", "params": {"channel": "book", "symbol": [{}], "depth": []}}',
+    '{"method": "subscribe", "params": {"channel": "ticker", "symbol": [1], "event_trigger": {}}}',
+    '{"method": "subscribe", "params": {"channel": "executions", "token": []}, "req_id": {}}',
+)
+
+
+async def test_nonsense_ends_no_conversation(listener: Listener) -> None:
+    for text in NONSENSE:
+        await listener.socket.send_str(text)
+    message = await answered(listener, "ping")
+    assert message["method"] == "pong"
+    assert sum(row.get("success") is False for row in listener.heard) == len(NONSENSE)
