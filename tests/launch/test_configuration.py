@@ -19,6 +19,7 @@ def test_a_full_file(tmp_path: Path) -> None:
     configuration = read_configuration(path, {})
     assert (configuration.kafka, configuration.exchanges) == ("10.0.0.1:9092", ("kraken",))
     assert configuration.settings == {"min_net_bps": 7.5}
+    assert configuration.feeds.stale_after_ms == 3_000
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,9 @@ def test_a_full_file(tmp_path: Path) -> None:
         ("colour = 1", "colour"),
         ('kafka = "nowhere"', "kafka"),
         ('mongodb = "http://x"', "mongodb"),
+        ("[feeds]\nstale_after_ms = 499", "feeds.stale_after_ms"),
+        ("[feeds]\nstale_after_ms = 60001", "feeds.stale_after_ms"),
+        ("[feeds]\nstale = 1", "feeds.stale"),
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path: Path, text: str, place: str) -> None:
