@@ -61,6 +61,15 @@ def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
     raise AccountRefusedError(f"there is no simulated {exchange}")
 
 
+SANDBOX_FEEDS = {
+    "coinbaseexchange": (
+        "wss://ws-feed-public.sandbox.exchange.coinbase.com",
+        "https://api-public.sandbox.exchange.coinbase.com",
+    ),
+    "binance": ("wss://stream.testnet.binance.vision/ws", "https://testnet.binance.vision"),
+}
+"""Stream and REST of the sandboxes' public market data, as ccxt's `urls["test"]` has them."""
+
 Place = Literal["live", "sandbox", "simulated"]
 """Real money, the exchange's own play money, or our simulated exchange."""
 

@@ -9,13 +9,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from exchanges.addresses import Place, address_fault, every_address, simulated_addresses
-from exchanges.credentials import Credentials, environment_credentials, load_credentials
+from exchanges.credentials import ARM_VARIABLE, Credentials, environment_credentials, load_credentials
 from exchanges.errors import AccountRefusedError
 from exchanges.secrecy import discreet_logger
 from exchanges.signing import client_class
 from market.session import Session
 
-ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
 SANDBOXES = ("binance", "coinbaseexchange")
 """Exchanges that have one, by ccxt's addresses; its set_sandbox_mode dies of a TypeError on the others."""
 # A dead connection is given up after two unanswered pings; ccxt's own 30 s would leave a feed blind for over a minute.

@@ -7,6 +7,10 @@ from pathlib import Path
 
 from exchanges.errors import AccountRefusedError
 
+ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
+"""Must be `yes` before anything is sent to a real exchange, or to its sandbox."""
+EXCHANGES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
+"""Those that we can trade on."""
 _WITH_PASSWORD = ("coinbaseexchange",)
 _HIDDEN = "***"
 
@@ -51,6 +55,11 @@ def key_variables(exchange: str, is_sandbox: bool) -> dict[str, str]:
     if exchange in _WITH_PASSWORD:
         parts["password"] = "PASSWORD"  # noqa: S105 - the name of a variable
     return {part: prefix + name for part, name in parts.items()}
+
+
+def every_key_variable() -> set[str]:
+    """All that may hold a key."""
+    return {name for one in EXCHANGES for box in (False, True) for name in key_variables(one, box).values()}
 
 
 def environment_credentials(exchange: str, environment: Mapping[str, str], is_sandbox: bool = False) -> Credentials:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 
+from exchanges.credentials import ARM_VARIABLE, every_key_variable, key_variables
+
 LOG_BYTES = 10 * 1024**2
 """A longer log is put aside at the next start, in place of the one before."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -25,6 +27,8 @@ class Part:
     after: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     niceness: int = 0
+    exchange: str | None = None
+    """Whose keys it gets; no other part gets any."""
     probe: Callable[[], Awaitable[None]] | None = None
     """Returns once the part really works, where the part cannot say so itself by its ready file."""
 
@@ -40,15 +44,21 @@ def spawn(part: Part, log_path: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=child_environment() | part.environment,
+            env=child_environment(part.exchange) | part.environment,
             start_new_session=True,
             preexec_fn=lambda: _before_exec(part.niceness),  # noqa: PLW1509 - one thread: no lock can be held
         )
 
 
-def child_environment() -> dict[str, str]:
-    """Ours, less what would keep Python from caching its byte code (importing ccxt costs 10 s without)."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+def child_environment(exchange: str | None = None) -> dict[str, str]:
+    """Ours, less the keys of other exchanges' accounts (a JVM shows its environment to whoever asks), and less what
+    would keep Python from caching its byte code (importing ccxt costs 10 s without)."""
+    withheld = {"PYTHONDONTWRITEBYTECODE", *every_key_variable()}
+    if exchange is None:
+        withheld.add(ARM_VARIABLE)
+    else:
+        withheld -= {*key_variables(exchange, False).values(), *key_variables(exchange, True).values()}
+    return {name: value for name, value in os.environ.items() if name not in withheld}
 
 
 def group_members(group: int) -> list[psutil.Process]:

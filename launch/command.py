@@ -47,6 +47,14 @@ def parser_of_commands() -> argparse.ArgumentParser:
     paper.add_argument("--seed", type=_seed, help="of the simulated exchanges' prices")
     paper.add_argument("--record", action="store_true", help="record what the feeds hear and say, in the data folder")
     paper.set_defaults(run=_paper)
+    live = commands.add_parser(
+        "live", help="trade on real exchanges, or in their sandboxes; needs keys and to be armed"
+    )
+    live.add_argument("--seconds", type=_positive, help="stop after this long, counted from when all is ready")
+    live.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
+    live.add_argument("--port", type=_port, help="of the dashboard (default 8000)")
+    live.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+    live.set_defaults(run=_live)
     replay = commands.add_parser("replay", help="feed recorded ticks through the same streams, Spark job and bots")
     replay.add_argument("files", type=Path, nargs="+", metavar="FILE")
     replay.add_argument("--speed", type=_positive, help="times faster than recorded (default: the profile's)")
@@ -98,6 +106,17 @@ def _paper(arguments: argparse.Namespace) -> int:
         return asyncio.run(run_paper(home, options, told, say))
 
 
+def _live(arguments: argparse.Namespace) -> int:
+    from launch.live import run_live
+    from launch.paper import PaperOptions
+
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None)
+    told = read_configuration(arguments.config, os.environ)
+    home = home_folder()
+    with locked(home):
+        return asyncio.run(run_live(home, options, told, os.environ, say))
+
+
 def _replay(arguments: argparse.Namespace) -> int:
     from launch.replay import ReplayOptions, run_replay
 
@@ -133,14 +152,20 @@ def _feed(arguments: argparse.Namespace) -> int:
     from pricefeeds.feeder import run_feeder
 
     session = _session_with(arguments.name)
-    return _run_part(session, f"feed-{arguments.name}", lambda part, ready: run_feeder(part, arguments.name, ready))
+    return _run_part(
+        session,
+        f"feed-{arguments.name}",
+        lambda part, ready: run_feeder(part, arguments.name, ready, environment=os.environ),
+    )
 
 
 def _bot(arguments: argparse.Namespace) -> int:
     from bots.bot import run_bot
 
     session = _session_with(arguments.name)
-    return _run_part(session, f"bot-{arguments.name}", lambda part, ready: run_bot(part, arguments.name, ready))
+    return _run_part(
+        session, f"bot-{arguments.name}", lambda part, ready: run_bot(part, arguments.name, ready, os.environ)
+    )
 
 
 def _bridge(_: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -21,6 +21,17 @@ class FeedConfiguration(BaseModel):
     would withdraw quotes that are sound; above a minute no quote would ever be withdrawn in time."""
 
 
+class ExchangeConfiguration(BaseModel):
+    """How one exchange is traded on: `[exchange.NAME]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mode: Literal["simulated", "sandbox", "live"] = "simulated"
+    """Our simulation; the exchange's own play money; money."""
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#]+[^\s?#]*$")
+    """Root of a gateway before a real exchange, laid out as `arbitrage exchanges` is; none named means its own."""
+
+
 class Configuration(BaseModel):
     """Addresses, exchanges and the first settings. Empty addresses mean: start our own."""
 
@@ -32,6 +43,8 @@ class Configuration(BaseModel):
     """URI of a MongoDB replica set to use instead of the embedded one."""
     exchanges: tuple[str, ...] = ()
     """Which exchanges take part; none named means all."""
+    exchange: dict[str, ExchangeConfiguration] = Field(default_factory=dict)
+    """Exchanges that are not simulated; all of a session are traded in one mode."""
     port: int = Field(default=8000, ge=1, le=65_535)
     bind: str = "127.0.0.1"
     """The address the dashboard listens on; beyond loopback only where told to."""

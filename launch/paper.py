@@ -31,6 +31,12 @@ SETTLEMENT_CURRENCY = "USD"
 DATABASE = "arbitrage_paper"
 READY_SECONDS = 180.0
 
+TRADING = {
+    "paper": "trading on paper",
+    "sandbox": "trading in the exchanges' sandboxes",
+    "live": "TRADING FOR REAL, with money",
+}
+
 Say = Callable[[str], None]
 
 
@@ -46,9 +52,16 @@ class PaperOptions:
 
 
 async def run_paper(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
+    """Trade on simulated exchanges. Raises CannotStartError where the configuration means others."""
+    check_simulated(told)
+    return await run_session(paper_session(home, options, told), paper_settings(told), options, told, say)
+
+
+async def run_session(
+    session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say
+) -> int:
     """Start everything, trade until told to stop, check the books. Exit code 0 only where they balance."""
-    started = wall_now()
-    session, settings = paper_session(home, options, told), paper_settings(told)
+    started, home = wall_now(), session.home
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
@@ -62,7 +75,7 @@ async def run_paper(home: Path, options: PaperOptions, told: Configuration, say:
     try:
         await unless_stopped(_all_ready(supervisor, meter), stopped)
         say(
-            f"trading on paper: http://{session.web_host}:{session.web_port}   "
+            f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
             f"(key for changes: {key_file}; Ctrl-C stops everything)"
         )
         if session.recordings_mb is not None:
@@ -130,6 +143,17 @@ def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) 
             "delete some of them, raise the limit, or start without recording."
         )
     return told.recordings_mb
+
+
+def check_simulated(told: Configuration) -> None:
+    """Raises CannotStartError where any exchange is configured to be real: paper trading never reaches one."""
+    for name, exchange in told.exchange.items():
+        if exchange.mode != "simulated":
+            raise CannotStartError(
+                f'[exchange.{name}] mode = "{exchange.mode}" is not paper trading; start it with `arbitrage live`.'
+            )
+        if exchange.url is not None:
+            raise CannotStartError(f"[exchange.{name}] url is for real exchanges; a session simulates its own.")
 
 
 def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:

@@ -96,15 +96,23 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool) -> list[Pa
     parts.append(_part(session, "cep", "cep", after=kafka, environment={"PYSPARK_PYTHON": sys.executable}))
     parts.append(_part(session, "bridge", "bridge", after=services))
     if fed:
-        parts += [_part(session, f"feed-{name}", "feed", name, after=services + outside) for name in session.exchanges]
+        parts += [
+            _part(session, f"feed-{name}", "feed", name, after=services + outside, exchange=name)
+            for name in session.exchanges
+        ]
     traded = dict.fromkeys(market.exchange for market in session.traded)
-    parts += [_part(session, f"bot-{name}", "bot", name, after=services + outside) for name in traded]
+    parts += [_part(session, f"bot-{name}", "bot", name, after=services + outside, exchange=name) for name in traded]
     parts.append(_part(session, "ui", "ui", after=services))
     return parts
 
 
 def _part(
-    session: Session, name: str, *words: str, after: tuple[str, ...] = (), environment: dict[str, str] | None = None
+    session: Session,
+    name: str,
+    *words: str,
+    after: tuple[str, ...] = (),
+    environment: dict[str, str] | None = None,
+    exchange: str | None = None,
 ) -> Part:
     told = {"ARBITRAGE_HOME": str(session.home)} | (environment or {})
-    return Part(name, (sys.executable, "-m", "launch.command", *words), after, told)
+    return Part(name, (sys.executable, "-m", "launch.command", *words), after, told, exchange=exchange)

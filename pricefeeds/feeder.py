@@ -34,9 +34,15 @@ log = logging.getLogger("pricefeeds")
 
 
 async def run_feeder(
-    session: Session, exchange: str, ready: Callable[[], None], patience: Patience | None = None
+    session: Session,
+    exchange: str,
+    ready: Callable[[], None],
+    patience: Patience | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> None:
     """Feed until cancelled; `ready` is called once a quote of each symbol stands in the log.
+
+    `environment` has the keys of a real account, where the exchange's stream wants them.
 
     Raises StreamError where Kafka is away for longer than the writer can buffer, FeedRefusedError where the exchange
     declines: the process ends with it and is started again. An absent store only delays the feeds' states.
@@ -49,7 +55,7 @@ async def run_feeder(
     try:
         settings = {"late_after": str(patience.late_after)}
         with recording(session, exchange, settings) as recorder:
-            async with source_of(session, exchange, clock, patience.rest_seconds) as source:
+            async with source_of(session, exchange, clock, patience.rest_seconds, environment) as source:
                 feeder = Feeder(session, source, writer, recorder, patience)
                 feeder.start(last)
                 try:

@@ -1,10 +1,11 @@
 """Where the books of one exchange come from: its reader, its addresses, and our keys where it wants them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from exchanges.credentials import Credentials, load_credentials
+from exchanges.addresses import SANDBOX_FEEDS
+from exchanges.credentials import Credentials, environment_credentials, load_credentials
 from exchanges.errors import AccountRefusedError
 from market.clock import Clock
 from market.markets import Market
@@ -29,25 +30,34 @@ class Source:
 
 
 @asynccontextmanager
-async def source_of(session: Session, exchange: str, clock: Clock, rest_seconds: float) -> AsyncIterator[Source]:
-    """The simulated exchange where the session has one, the real one's public addresses otherwise.
+async def source_of(
+    session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Source]:
+    """The simulated exchange where the session has one, the real one otherwise, its keys from `environment`.
 
     Raises FeedRefusedError where nobody here reads that exchange.
     """
     wire = wire_of(exchange)
-    root = session.exchanges_url
-    if root is None:
-        stream, rest = wire.live_ws, wire.live_rest
-    else:
-        root = root.rstrip("/")
-        stream, rest = "ws" + root.removeprefix("http") + wire.ws_path, root + wire.rest_prefix
+    stream, rest = _addresses(session, wire)
     async with rest_reader(rest, clock, rest_seconds) as reader:
-        yield Source(wire, stream, reader, None if root is None else _simulated_keys(session, exchange))
+        yield Source(wire, stream, reader, _keys(session, exchange, environment or {}))
 
 
-def _simulated_keys(session: Session, exchange: str) -> Credentials | None:
+def _addresses(session: Session, wire: WireExchange) -> tuple[str, str]:
+    """Of its stream and of REST. What has no sandbox is only watched in a sandbox session, where it really is."""
+    root = session.gateways.get(wire.name) or session.exchanges_url
+    if root is not None:
+        root = root.rstrip("/")
+        return "ws" + root.removeprefix("http") + wire.ws_path, root + wire.rest_prefix
+    sandbox = SANDBOX_FEEDS.get(wire.name) if session.mode == "sandbox" else None
+    return sandbox or (wire.live_ws, wire.live_rest)
+
+
+def _keys(session: Session, exchange: str, environment: Mapping[str, str]) -> Credentials | None:
     """None where there are none: only a stream that needs them will say so."""
     try:
+        if session.mode in ("sandbox", "live"):
+            return environment_credentials(exchange, environment, session.mode == "sandbox")
         return load_credentials(session.home, exchange)
     except AccountRefusedError:
         return None

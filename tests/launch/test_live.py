@@ -1,0 +1,194 @@
+"""Trading for real: everything that is missing is said in one sentence, before anything is sent; exit code 2."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from exchanges.credentials import key_variables
+from launch.children import child_environment
+from launch.command import run
+from launch.configuration import Configuration
+from launch.errors import CannotStartError
+from launch.live import as_the_exchanges_say, check_accounts, live_session, live_settings, real_mode, run_live
+from launch.paper import PaperOptions, check_simulated, run_paper
+from tests.exchanges.served import served
+
+OPTIONS = PaperOptions(None, None, None, None)
+BOTH = ("kraken", "bitstamp")
+KEYS = {name: f"key-{name}" for exchange in BOTH for name in key_variables(exchange, False).values()}
+ARMED = KEYS | {"ARBITRAGE_ARM_LIVE": "yes"}
+
+
+def told(modes: Mapping[str, Mapping[str, str]], **others: object) -> Configuration:
+    return Configuration.model_validate({"exchange": modes} | others)
+
+
+LIVE = told({name: {"mode": "live"} for name in BOTH})
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def say(_: str) -> None:
+    raise AssertionError("nothing is said before all is checked")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "environment", "sentence"),
+    [
+        (LIVE, {}, "live trading is not armed: set ARBITRAGE_ARM_LIVE=yes to trade on bitstamp"),
+        (LIVE, KEYS, "live trading is not armed"),
+        (LIVE, ARMED | {"ARBITRAGE_ARM_LIVE": "true"}, "live trading is not armed"),
+        (
+            LIVE,
+            ARMED | {"ARBITRAGE_KRAKEN_SECRET": ""},
+            "live trading on kraken needs ARBITRAGE_KRAKEN_SECRET in the environment",
+        ),
+        (
+            LIVE,
+            {"ARBITRAGE_ARM_LIVE": "yes"},
+            "live trading on bitstamp needs ARBITRAGE_BITSTAMP_KEY and ARBITRAGE_BITSTAMP_SECRET in the environment",
+        ),
+        (
+            told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "http://127.0.0.1:8100"}}),
+            ARMED,
+            "live bitstamp: the address http://127.0.0.1:8100/bitstamp/api is not encrypted",
+        ),
+        (
+            told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "https://localhost:8100/"}}),
+            ARMED,
+            "live bitstamp: the address https://localhost:8100/bitstamp/api is on loopback",
+        ),
+        (
+            told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "http://gateway.example"}}),
+            ARMED,
+            "is not encrypted",
+        ),
+        (
+            told({"kraken": {"mode": "live"}}, exchanges=BOTH),
+            ARMED,
+            "one session trades in one mode, but kraken is live, bitstamp is simulated",
+        ),
+        (told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "sandbox"}}), ARMED, "bitstamp is sandbox"),
+        (
+            told({name: {"mode": "sandbox"} for name in BOTH}),
+            ARMED,
+            "kraken has no sandbox, only binance and coinbaseexchange have",
+        ),
+        (told({}), ARMED, "no exchange is real"),
+        (told({}, exchanges=BOTH), ARMED, "no exchange is real"),
+        (told({"kraken": {"mode": "live"}}), ARMED, "at least two"),
+        (told({"kraken": {"mode": "live"}, "mtgox": {"mode": "live"}}), ARMED, "unknown exchange 'mtgox'"),
+        (
+            told({name: {"mode": "live"} for name in (*BOTH, "bitflyer")}, exchanges=BOTH),
+            ARMED,
+            r"\[exchange.bitflyer\] is configured, but `exchanges` does not name bitflyer",
+        ),
+        (LIVE.model_copy(update={"kafka": "10.0.0.1:9092"}), ARMED, "`kafka` is set"),
+        (
+            told({name: {"mode": "sandbox"} for name in ("binance", "coinbaseexchange")}),
+            ARMED,
+            "sandbox trading on coinbaseexchange needs ARBITRAGE_SANDBOX_COINBASEEXCHANGE_KEY and "
+            "ARBITRAGE_SANDBOX_COINBASEEXCHANGE_SECRET and ARBITRAGE_SANDBOX_COINBASEEXCHANGE_PASSWORD",
+        ),
+    ],
+)
+async def test_real_trading_is_refused_in_one_sentence(
+    configuration: Configuration, environment: dict[str, str], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CannotStartError, match=sentence) as refused:
+        await run_live(tmp_path, OPTIONS, configuration, environment, say)
+    assert refused.value.exit_code == 2
+    assert "\n" not in str(refused.value)
+    assert "key-" not in str(refused.value)
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", ["live", "sandbox"])
+async def test_paper_never_trades_for_real(mode: str, tmp_path: Path) -> None:
+    for configuration in (told({"kraken": {"mode": mode}}), told({"kraken": {"mode": mode}}, exchanges=BOTH)):
+        with pytest.raises(CannotStartError, match=f'mode = "{mode}" is not paper trading'):
+            await run_paper(tmp_path, OPTIONS, configuration, say)
+    with pytest.raises(CannotStartError, match="url is for real exchanges"):
+        check_simulated(told({"kraken": {"url": "https://gateway.example"}}))
+    check_simulated(told({"kraken": {"mode": "simulated"}}))
+
+
+def test_the_command_ends_with_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("ARBITRAGE_ARM_LIVE", raising=False)
+    path = tmp_path / "arbitrage.toml"
+    path.write_text('[exchange.kraken]\nmode = "live"\n[exchange.bitstamp]\nmode = "live"\n')
+    assert run(["live", "--config", str(path)]) == 2
+    assert run(["paper", "--config", str(path)]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "ARBITRAGE_ARM_LIVE=yes" in first
+    assert "`arbitrage live`" in second
+
+
+@pytest.mark.parametrize("text", ['mode = "real"', 'mode = "live"\nkey = "x"', 'url = "ftp://x"', 'url = "x"'])
+def test_a_broken_section_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text(f"[exchange.kraken]\n{text}\n")
+    assert run(["live", "--config", str(path)]) == 2
+    assert "exchange.kraken." in capsys.readouterr().err
+
+
+def test_a_right_configuration_is_ready_for_its_first_request(tmp_path: Path) -> None:
+    session = live_session(tmp_path, OPTIONS, LIVE)
+    check_accounts(session, ARMED)
+    assert (session.mode, session.home, session.database) == ("live", tmp_path / "live", "arbitrage_live")
+    assert session.exchanges_url is None
+    assert {market.exchange for market in session.traded} == set(BOTH)
+    assert b"key-" not in session.to_json()
+
+
+def test_a_sandbox_with_keys_of_its_own(tmp_path: Path) -> None:
+    names = ("binance", "coinbaseexchange")
+    configuration = told({name: {"mode": "sandbox"} for name in names})
+    keys = {name: "c2VjcmV0" for exchange in names for name in key_variables(exchange, True).values()}
+    session = live_session(tmp_path, OPTIONS, configuration)
+    check_accounts(session, keys | {"ARBITRAGE_ARM_LIVE": "yes"})
+    assert real_mode(configuration) == session.mode == "sandbox"
+
+
+def test_nothing_is_traded_until_somebody_switches_it_on() -> None:
+    fees = {name: Decimal("0.001") for name in BOTH}
+    assert live_settings(LIVE, fees).trading_enabled is False
+    assert live_settings(told({}, settings={"trading_enabled": True}), fees).trading_enabled is True
+
+
+async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> None:
+    """The same calls as on a real exchange, on simulated ones: a session in paper mode stands in for a live one."""
+    async with served(tmp_path, only=BOTH) as outside:
+        session = live_session(tmp_path, OPTIONS, LIVE)
+        stand_in = replace(session, mode="paper", exchanges_url=outside.url, home=tmp_path)
+        coarse = tuple(replace(market, tick_size=Decimal(1)) for market in session.markets)
+        asked, fees = await as_the_exchanges_say(replace(stand_in, markets=coarse), {})
+    assert [market for market in asked.markets if not market.is_fx] == list(session.traded)
+    assert fees == {"bitstamp": Decimal("0.0012"), "kraken": Decimal("0.001")}
+
+
+async def test_an_exchange_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    async with served(tmp_path, only=BOTH) as outside:
+        url = outside.url
+    session = replace(live_session(tmp_path, OPTIONS, LIVE), mode="paper", exchanges_url=url, home=tmp_path)
+    with pytest.raises(CannotStartError, match="bitstamp did not answer") as refused:
+        await as_the_exchanges_say(session, {})
+    assert "\n" not in str(refused.value)
+
+
+def test_a_part_gets_the_keys_of_its_own_exchange_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ARMED.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("ARBITRAGE_KAFKA", "x:1")
+    assert not ARMED.keys() & child_environment().keys()
+    own = {*key_variables("kraken", False).values(), "ARBITRAGE_ARM_LIVE"}
+    assert ARMED.keys() & child_environment("kraken").keys() == own
+    assert child_environment()["ARBITRAGE_KAFKA"] == "x:1"
