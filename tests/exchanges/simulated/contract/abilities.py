@@ -57,14 +57,6 @@ TICKER: dict[str, dict[str, str]] = {"binance": {"name": "ticker"}}
 TOO_SMALL: dict[str, type[ccxt.BaseError]] = {"bitflyer": ccxt.ExchangeError, "binance": ccxt.BadRequest}
 """What ccxt makes of an order that is too small, where that is no InvalidOrder."""
 
-UNBUILT: dict[str, tuple[str, ...]] = {
-    "coinbaseexchange": (),
-    "bitstamp": (),
-    "bitflyer": (),
-    "kraken": (),
-}
-"""What the simulated exchanges do not answer yet; whoever builds it takes the line out. `--runxfail` shows why."""
-
 
 def on(*exchanges: str) -> pytest.MarkDecorator:
     """Run a test that takes a `bench` on each of these exchanges."""

@@ -5,14 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.exchanges.simulated.contract.abilities import UNBUILT
 from tests.exchanges.simulated.contract.bench import Bench, opened
 
 
 @pytest.fixture
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
-    test = f"{request.path.name}::{request.node.originalname}"
-    if test in UNBUILT.get(request.param, ()):
-        request.applymarker(pytest.mark.xfail(reason=f"{request.param} does not answer that yet"))
     async with opened(request.param, tmp_path) as ready:
         yield ready
