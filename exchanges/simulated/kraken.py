@@ -13,10 +13,12 @@ from exchanges.simulated.kraken_account import KrakenAccount
 from exchanges.simulated.kraken_day import KrakenDay
 from exchanges.simulated.kraken_orders import KrakenOrders
 from exchanges.simulated.kraken_public import KrakenPairs, KrakenPublic
+from exchanges.simulated.kraken_refusals import worded
 from exchanges.simulated.kraken_rows import transaction_name
 from exchanges.simulated.kraken_stream import KrakenStream
 from exchanges.simulated.kraken_tokens import KrakenTokens
-from exchanges.simulated.records import Reason, RequestRefusedError
+from exchanges.simulated.kraken_trading import KrakenTrading
+from exchanges.simulated.records import RequestRefusedError
 from exchanges.simulated.signatures import SignedRequest, check_kraken
 from exchanges.simulated.subscribers import Subscribers
 
@@ -29,28 +31,6 @@ NAMES = Names(
     client_ids_reusable=True,
 )
 
-_ERRORS: dict[Reason, str] = {
-    "unknown_key": "EAPI:Invalid key",
-    "signature": "EAPI:Invalid signature",
-    "nonce": "EAPI:Invalid nonce",
-    "insufficient_funds": "EOrder:Insufficient funds",
-    "amount_too_small": "EOrder:Order minimum not met",
-    "amount_invalid": "EGeneral:Invalid arguments:volume",
-    "price_invalid": "EGeneral:Invalid arguments:price",
-    "too_precise": "EOrder:Invalid price:{detail}",
-    "client_id_invalid": "EGeneral:Invalid arguments:cl_ord_id",
-    "client_id_used": "EOrder:Invalid order:cl_ord_id already in use",
-    "unknown_order": "EOrder:Unknown order",
-    "order_ended": "EOrder:Unknown order",
-    "order_rejected": "EOrder:{detail}",
-    "unknown_market": "EQuery:Unknown asset pair",
-    "invalid_request": "EGeneral:Invalid arguments:{detail}",
-    "rate_limited": "EAPI:Rate limit exceeded",
-    "banned": "EGeneral:Temporary lockout",
-    "maintenance": "EService:Unavailable",
-    "unavailable": "EService:Busy",
-}
-
 
 class KrakenGateway:
     def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
@@ -62,8 +42,10 @@ class KrakenGateway:
         tokens = KrakenTokens(exchange.clock)
         pairs = KrakenPairs(exchange.listings.values())
         self._public = KrakenPublic(exchange, pairs, self._days).calls()
-        self._private = KrakenAccount(exchange, pairs, tokens).calls() | KrakenOrders(exchange, pairs).calls()
-        self._stream = KrakenStream(exchange, self.subscribers, self._days, tokens)
+        orders = KrakenOrders(exchange, pairs).calls()
+        self._private = KrakenAccount(exchange, pairs, tokens).calls() | orders
+        trading = KrakenTrading(exchange, orders)
+        self._stream = KrakenStream(exchange, self.subscribers, self._days, tokens, trading)
 
     def application(self) -> web.Application:
         application = guarded(NAME, lambda path: path.startswith("/0/private/"), self._check, self.refusal)
@@ -87,8 +69,7 @@ class KrakenGateway:
 
     def refusal(self, error: RequestRefusedError) -> web.Response:
         """Kraken answers 200 whatever it says."""
-        text = _ERRORS.get(error.reason, "EGeneral:Invalid arguments")
-        return json_reply({"error": [text.format(detail=error.detail).rstrip(":")]})
+        return json_reply({"error": [worded(error)]})
 
     def _check(self, request: SignedRequest) -> None:
         self._last_nonce = check_kraken(request, self._credentials, self._last_nonce)

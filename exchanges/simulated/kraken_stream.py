@@ -1,4 +1,4 @@
-"""Kraken's WebSocket v2 conversation: subscribe and unsubscribe, ping, status and heartbeats."""
+"""Kraken's WebSocket v2 conversation: subscribe and unsubscribe, orders, ping, status and heartbeats."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,9 @@ from exchanges.simulated.kraken_day import KrakenDay
 from exchanges.simulated.kraken_executions import KrakenExecutions
 from exchanges.simulated.kraken_markets import MARKET_CHANNELS, KrakenMarkets
 from exchanges.simulated.kraken_readers import PrivateChannel
+from exchanges.simulated.kraken_refusals import worded
 from exchanges.simulated.kraken_tokens import KrakenTokens
+from exchanges.simulated.kraken_trading import KrakenTrading
 from exchanges.simulated.records import RequestRefusedError
 from exchanges.simulated.subscribers import Connection, Subscribers
 
@@ -26,10 +28,12 @@ class KrakenStream:
         subscribers: Subscribers,
         days: Mapping[str, KrakenDay],
         tokens: KrakenTokens,
+        trading: KrakenTrading,
     ) -> None:
         self._exchange = exchange
         self._subscribers = subscribers
         self._tokens = tokens
+        self._trading = trading
         self._markets = KrakenMarkets(exchange, subscribers, days)
         self._private: dict[str, PrivateChannel] = {
             "executions": KrakenExecutions(exchange),
@@ -59,6 +63,8 @@ class KrakenStream:
                 self._answer(connection, fields, {"method": "pong"})
             elif method in ("subscribe", "unsubscribe"):
                 self._subscribe(connection, fields, parameters_of(fields), is_start=method == "subscribe")
+            elif isinstance(method, str) and self._trading.knows(method):
+                self._trade(connection, fields, parameters_of(fields), method)
             else:
                 raise RequestRefusedError("invalid_request", "Unsupported method")
         except RequestRefusedError as error:
@@ -107,14 +113,22 @@ class KrakenStream:
         else:
             channel.readers.leave(connection)
 
+    def _trade(self, connection: Connection, fields: dict[str, Any], parameters: dict[str, Any], method: str) -> None:
+        self._tokens.check(parameters.get("token"))
+        try:
+            results = self._trading.results(method, parameters)
+        except RequestRefusedError as error:
+            raise RequestRefusedError(error.reason, worded(error)) from error
+        for result in results:
+            self._acknowledge(connection, fields, result)
+
     def _acknowledge(self, connection: Connection, fields: dict[str, Any], result: dict[str, object]) -> None:
         self._answer(connection, fields, {"method": fields["method"], "result": result, "success": True})
 
     def _refuse(
         self, connection: Connection, fields: dict[str, Any], error: RequestRefusedError, symbol: object = None
     ) -> None:
-        text = "ESession:Invalid session" if error.reason == "unknown_key" else error.detail
-        answer: dict[str, object] = {"error": text, "method": fields.get("method"), "success": False}
+        answer: dict[str, object] = {"error": error.detail, "method": fields.get("method"), "success": False}
         if symbol is not None:
             answer["symbol"] = symbol
         self._answer(connection, fields, answer)

@@ -25,4 +25,4 @@ class KrakenTokens:
     def check(self, token: object) -> None:
         """Raises RequestRefusedError."""
         if not isinstance(token, str) or self._expiry.get(token, 0) <= self._clock.now():
-            raise RequestRefusedError("unknown_key", "token")
+            raise RequestRefusedError("unknown_key", "ESession:Invalid session")

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import ccxt
 import pytest
 
 from exchanges.client import make_exchange
@@ -225,3 +226,50 @@ async def test_nonsense_ends_no_conversation(listener: Listener) -> None:
     message = await answered(listener, "ping")
     assert message["method"] == "pong"
     assert sum(row.get("success") is False for row in listener.heard) == len(NONSENSE)
+
+
+async def test_orders_over_the_socket_are_those_of_rest(listener: Listener, client: Any) -> None:
+    """ccxt's own calls, and what they are told where an order is not taken."""
+    customer = exchange_of(listener).customer
+    bid, _ = listener.outside.best(listing_of(listener).market, "buy")
+    names = []
+    for number in range(3):
+        order = await client.create_order_ws(
+            SYMBOL, "limit", "buy", 0.01, float(bid) - 500, {"clientOrderId": f"mine-{number}"}
+        )
+        names.append(order["id"])
+    assert [order.client_order_id for order in customer.open_orders()] == ["mine-0", "mine-1", "mine-2"]
+    await client.cancel_order_ws(names[0])
+    with pytest.raises(ccxt.OrderNotFound):
+        await client.cancel_order_ws(names[0])
+    assert (await client.cancel_all_orders_ws())["result"]["count"] == 2
+    assert customer.open_orders() == []
+    _, shown = listener.outside.best(listing_of(listener).market, "sell")
+    placed = await client.create_order_ws(
+        SYMBOL, "limit", "buy", float(shown + 1), float(bid) + 50, {"timeInForce": "IOC"}
+    )
+    assert customer.order(placed["id"]).filled >= shown
+    assert customer.open_orders() == []
+    for amount, text in ((900, "EOrder:Insufficient funds"), (0.00001, "EOrder:Order minimum not met")):
+        with pytest.raises(ccxt.ExchangeError, match=text):
+            await client.create_order_ws(SYMBOL, "limit", "buy", amount, float(bid))
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, "EOrder:Insufficient funds"),
+        ({"symbol": "XBT/USD"}, "EQuery:Unknown asset pair"),
+        ({"deadline": "soon"}, "EGeneral:Invalid arguments:deadline"),
+        ({"token": "nobody's"}, "ESession:Invalid session"),
+        ({"post_only": True, "limit_price": 10**6}, "EOrder:Post only order"),
+    ],
+)
+async def test_orders_that_the_socket_does_not_take(
+    listener: Listener, client: Any, fields: Message, text: str
+) -> None:
+    token = (await client.privatePostGetWebSocketsToken())["result"]["token"]
+    order = {"symbol": SYMBOL, "side": "buy", "order_type": "limit", "order_qty": 1_000, "limit_price": 30_000}
+    message = await answered(listener, "add_order", **{**order, "token": token, **fields})
+    assert (message["success"], message["error"], message["method"]) == (False, text, "add_order")
+    assert exchange_of(listener).customer.orders == {}
