@@ -1,5 +1,6 @@
 """`arbitrage exchanges`: somebody else's ccxt trades on it with what the file says, and mistakes get one sentence."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,7 +15,10 @@ import aiohttp
 import ccxt.async_support
 import pytest
 
+from exchanges.markets import paper_markets
 from exchanges.simulated.server import EXCHANGES
+from launch.home import ready_file
+from market.session import Session
 
 DEADLINE = 60
 SYMBOLS = {
@@ -110,6 +114,32 @@ async def test_only_those_that_are_named_with_their_faults(tmp_path: Path) -> No
         async with session.get(f"{url}/admin/faults", headers={"Authorization": f"Bearer {token}"}) as answer:
             [fault] = (await answer.json())["faults"]
             assert (fault["exchange"], fault["kind"]) == ("kraken", "http_5xx")
+
+
+async def test_a_session_has_its_own_exchanges_and_no_others(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    markets = tuple(market for market in paper_markets() if market.exchange in ("kraken", "bitstamp"))
+    session = Session("s", "paper", tmp_path, "k:1", "mongodb://m", "d", markets, "USD", exchanges_url=url)
+    (tmp_path / "run.json").write_bytes(session.to_json())
+    process = await started(tmp_path, "--session")
+    try:
+        async with timeout(DEADLINE):
+            while not ready_file(tmp_path, "exchanges").exists():
+                await asyncio.wait([asyncio.ensure_future(process.wait())], timeout=0.05)
+                assert process.returncode is None
+        async with aiohttp.ClientSession() as client:
+            for name, status in (("kraken/0/public/Time", 200), ("binance/api/v3/time", 404)):
+                async with client.get(f"{url}/{name}") as answer:
+                    assert answer.status == status, name
+        assert {path.stem for path in (tmp_path / "exchanges").iterdir()} == {"kraken", "bitstamp"}
+        process.send_signal(signal.SIGTERM)
+        async with timeout(10):
+            assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
 
 
 @pytest.mark.parametrize(
