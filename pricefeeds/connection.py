@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
+from exchanges.secrecy import discreet_logger
 from pricefeeds.errors import FeedDroppedError, FeedStaleError
 
 OPEN_SECONDS = 5.0
@@ -41,10 +42,12 @@ class Connection:
     async def ping(self, seconds: float) -> None:
         """Returns with the pong. Raises FeedStaleError where none comes in time."""
         try:
-            async with asyncio.timeout(seconds):
-                await (await self._socket.ping())
-        except TimeoutError:
-            raise FeedStaleError(f"no pong within {seconds:g} s") from None
+            pong = asyncio.ensure_future(await self._socket.ping())
+            # unlike a time-out, `wait` sees a pong that came while this process itself stood still
+            done, _ = await asyncio.wait({pong}, timeout=seconds)
+            if not done:
+                raise FeedStaleError(f"no pong within {seconds:g} s")
+            await pong
         except (WebSocketException, OSError) as error:
             raise FeedDroppedError(f"the stream ended: {error}") from error
 
@@ -64,6 +67,8 @@ async def connected(url: str) -> AsyncIterator[Connection]:
             open_timeout=OPEN_SECONDS,
             close_timeout=CLOSE_SECONDS,
             proxy=proxy,
+            # a signed subscription has the key in it
+            logger=discreet_logger("pricefeeds.frames"),
         )
     except (WebSocketException, OSError, TimeoutError) as error:
         raise FeedDroppedError(f"cannot connect to {url}: {error}") from error

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exchanges.client import ExchangeConfig, make_exchange
-from exchanges.credentials import Credentials
+from exchanges.client import ExchangeConfig, live_config, make_exchange
+from exchanges.credentials import Credentials, key_variables
 from exchanges.desk import AnswerNotUnderstoodError
 from exchanges.signing import measure_clock
 from market.clock import MICROSECONDS, wall_now
@@ -45,6 +45,28 @@ def test_signed_requests_say_their_time_and_nothing_else_does(exchange: str, ahe
     assert client.nonce() / (1 if client.nonce() < 1e11 else 1_000) == pytest.approx(now + ahead_ms / 1_000, abs=30)
     assert client.milliseconds() / 1_000 == pytest.approx(now, abs=30)
     assert client.seconds() == pytest.approx(now, abs=30)
+
+
+LIVE_ORDERS = {
+    "coinbaseexchange": ("orders", "https://api.exchange.coinbase.com/orders", "CB-ACCESS-KEY"),
+    "bitstamp": ("buy/{pair}/", "https://www.bitstamp.net/api/v2/buy/btceur/", "X-Auth"),
+    "bitflyer": ("sendchildorder", "https://api.bitflyer.com/v1/me/sendchildorder", "ACCESS-KEY"),
+    "kraken": ("AddOrder", "https://api.kraken.com/0/private/AddOrder", "API-Key"),
+    "binance": ("order", "https://api.binance.com/api/v3/order", "X-MBX-APIKEY"),
+}
+
+
+@pytest.mark.parametrize("exchange", LIVE_ORDERS)
+def test_what_a_live_client_would_send_first(exchange: str) -> None:
+    """Nothing was ever sent to a real exchange from here; this is the request as it would leave."""
+    path, url, key_header = LIVE_ORDERS[exchange]
+    armed = {"ARBITRAGE_ARM_LIVE": "yes"} | dict.fromkeys(key_variables(exchange, False).values(), "c2VjcmV0")
+    client = make_exchange(live_config(exchange, armed), armed)
+    request = client.sign(path, ["private"], "POST", {"pair": "btceur", "price": "60000.1", "amount": "0.00000001"})
+    assert (request["method"], request["url"].partition("?")[0]) == ("POST", url)
+    assert "c2VjcmV0" in request["headers"][key_header]
+    assert "0.00000001" in request["body"]
+    assert "60000.1" in request["body"]
 
 
 @asynccontextmanager

@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from exchanges.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.simulated.faults import Fault
 from exchanges.trading import CcxtAccount, open_account
 from market.markets import Market
 from market.money import Amount, Price
@@ -153,4 +155,27 @@ async def test_orders_placed_at_once_all_come_back(outside: Served) -> None:
         assert all(report.is_final for report in reports)
         assert len({report.exchange_order_id for report in reports}) == 8
     finally:
+        await account.close()
+
+
+@pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
+@pytest.mark.parametrize("skew_seconds", [-7_200, 7_200])
+async def test_a_clock_that_is_off_does_not_stop_trading(outside: Served, market: Market, skew_seconds: float) -> None:
+    """Off from the start, orders go through; where it jumps later, one is refused and the next goes through."""
+    trusted, account = (open_account(outside.config(market.exchange), [market]) for _ in range(2))
+    price, amount = outside.best(market, "buy")
+    order = order_on(market, "buy", max(amount, market.minimum_amount), price)
+    try:
+        before = await trusted.balances()
+        fault = Fault(market.exchange, "clock_skew", seconds=600, skew_seconds=skew_seconds)
+        outside.faults.switch_on(fault)
+        assert (await account.place(order)).is_final
+        if market.exchange != "kraken":
+            with pytest.raises(OrderRefusedError):
+                await trusted.place(replace(order, client_order_id=str(uuid4())))
+        assert (await trusted.place(replace(order, client_order_id=str(uuid4())))).is_final
+        outside.faults.clear()
+        assert await account.balances() == before
+    finally:
+        await trusted.close()
         await account.close()
