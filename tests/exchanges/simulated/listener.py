@@ -11,6 +11,19 @@ import pytest
 from tests.exchanges.served import Served, served
 
 _DEADLINE = 20
+NO_REQUESTS = (
+    "",
+    "{",
+    "[]",
+    "null",
+    '{"method": []}',
+    '{"method": "subscribe"}',
+    '{"method": "subscribe", "params": []}',
+    '{"method": "subscribe", "params": {"channel": []}}',
+    '{"method": "subscribe", "params": {"channel": {"a": 1}, "symbol": [[]]}}',
+    '{"method": "unsubscribe", "params": {"channel": null}}',
+)
+"""Texts that no exchange with a `method` and `params` in its requests can do anything with."""
 Message = dict[str, Any]
 
 
@@ -29,7 +42,7 @@ class Listener:
     async def next(self, *kinds: str | None) -> Message:
         """The next message of one of these kinds; None is one without."""
         while True:
-            message = await self._received()
+            message = await self.received()
             self.heard.append(message)
             if message.get(self._kind) in kinds:
                 return message
@@ -39,7 +52,8 @@ class Listener:
         await self.socket.send_json(question)
         return await self.next(*kinds)
 
-    async def _received(self) -> Message:
+    async def received(self) -> Message:
+        """The next message of any kind."""
         for _ in range(_DEADLINE * 100):
             try:
                 message: Message = await self.socket.receive_json(timeout=0.01)

@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
 
 from exchanges.credentials import load_credentials
@@ -17,47 +15,34 @@ from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.records import OrderRequest
 from market.clock import wall_now
 from market.money import decimal_of
-from tests.exchanges.served import Served, served
+from tests.exchanges.simulated.listener import Listener, Message, listening
 from tests.exchanges.simulated.wire_recordings import answer, has_shape, recorded
 
-DEADLINE = 20
-Message = dict[str, Any]
 Levels = dict[Decimal, Decimal]
 
 
-class Ear:
-    """One socket; the world steps whenever nothing is on its way."""
-
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, outside: Served) -> None:
-        self.socket = socket
-        self.outside = outside
+class Ear(Listener):
+    """Binance's messages are of no one field: answers have an id, events an `e`, wrapped ones their stream."""
 
     @property
     def exchange(self) -> SimulatedExchange:
         return self.outside.world.gateways["binance"].exchange
 
-    async def asked(self, question: object) -> Message:
-        """The answer to a question, with what else is said before it left out."""
+    async def answer_to(self, question: object) -> Message:
+        """With what else is said before it left out."""
         await self.socket.send_json(question)
-        return await self.next("id")
+        return await self.having("id")
 
-    async def next(self, field: str, value: object = None) -> Message:
+    async def having(self, field: str, value: object = None) -> Message:
         """The next message that has a field, of that value where one is given."""
-        for _ in range(DEADLINE * 100):
-            try:
-                message: Message = await self.socket.receive_json(timeout=0.01)
-            except TimeoutError:
-                self.outside.round()
-                continue
+        while True:
+            message = await self.received()
             if field in message and value in (None, message[field]):
                 return message
-        pytest.fail("that was never said")
 
     async def depth(self) -> Message:
-        async with (
-            aiohttp.ClientSession() as session,
-            session.get(f"{self.outside.url}/binance/api/v3/depth?symbol=BTCUSDT&limit=1000") as response,
-        ):
+        address = f"{self.outside.url}/binance/api/v3/depth?symbol=BTCUSDT&limit=1000"
+        async with self.session.get(address) as response:
             snapshot: Message = await response.json()
             return snapshot
 
@@ -71,18 +56,14 @@ class Ear:
 
 
 @asynccontextmanager
-async def listening(home: Path, path: str = "/ws") -> AsyncIterator[Ear]:
-    async with (
-        served(home) as outside,
-        aiohttp.ClientSession() as session,
-        session.ws_connect(f"{outside.url}/binance{path}") as socket,
-    ):
-        yield Ear(socket, outside)
+async def hearing(home: Path, path: str = "/ws") -> AsyncIterator[Ear]:
+    async with listening(home, "binance", "e", path) as listener:
+        yield Ear(listener.session, listener.socket, listener.outside, "e")
 
 
 @pytest.fixture
 async def ear(tmp_path: Path) -> AsyncIterator[Ear]:
-    async with listening(tmp_path) as ear:
+    async with hearing(tmp_path) as ear:
         yield ear
 
 
@@ -117,33 +98,33 @@ async def ear(tmp_path: Path) -> AsyncIterator[Ear]:
     ids=lambda value: str(value)[:40],
 )
 async def test_answers(ear: Ear, question: Message, said: Message) -> None:
-    assert await ear.asked(question) == said
+    assert await ear.answer_to(question) == said
 
 
 async def test_what_is_no_json_is_said_so(ear: Ear) -> None:
     await ear.socket.send_str("{")
-    assert (await ear.next("error"))["error"]["code"] == 3
+    assert (await ear.having("error"))["error"]["code"] == 3
 
 
 async def test_what_was_subscribed_is_listed_until_it_is_not(ear: Ear) -> None:
     streams = ["btcusdt@depth@100ms", "btcusdt@trade"]
-    await ear.asked({"method": "SUBSCRIBE", "params": streams, "id": 1})
-    assert (await ear.asked({"method": "LIST_SUBSCRIPTIONS", "id": 2}))["result"] == streams
-    await ear.asked({"method": "UNSUBSCRIBE", "params": streams[:1], "id": 3})
-    assert (await ear.asked({"method": "LIST_SUBSCRIPTIONS", "id": 4}))["result"] == streams[1:]
+    await ear.answer_to({"method": "SUBSCRIBE", "params": streams, "id": 1})
+    assert (await ear.answer_to({"method": "LIST_SUBSCRIPTIONS", "id": 2}))["result"] == streams
+    await ear.answer_to({"method": "UNSUBSCRIBE", "params": streams[:1], "id": 3})
+    assert (await ear.answer_to({"method": "LIST_SUBSCRIPTIONS", "id": 4}))["result"] == streams[1:]
 
 
 @pytest.mark.parametrize("stream", ["depth@100ms", "depth"])
 async def test_update_ids_leave_no_gap_and_the_book_is_rebuilt(ear: Ear, stream: str) -> None:
     """As the exchange's own docs tell one to: buffer, fetch, drop what is old, then U is always the last u + 1."""
-    await ear.asked({"method": "SUBSCRIBE", "params": [f"btcusdt@{stream}"], "id": 1})
-    first = await ear.next("e", "depthUpdate")
+    await ear.answer_to({"method": "SUBSCRIBE", "params": [f"btcusdt@{stream}"], "id": 1})
+    first = await ear.having("e", "depthUpdate")
     snapshot = await ear.depth()
     last = snapshot["lastUpdateId"]
     assert first["u"] <= last
     bids, asks = ({decimal_of(price): decimal_of(size) for price, size in snapshot[side]} for side in ("bids", "asks"))
     for count in range(12):
-        update = await ear.next("e", "depthUpdate")
+        update = await ear.having("e", "depthUpdate")
         assert update["U"] <= last + 1 <= update["u"] if count == 0 else update["U"] == last + 1
         assert update["u"] >= update["U"]
         last = update["u"]
@@ -156,16 +137,16 @@ async def test_update_ids_leave_no_gap_and_the_book_is_rebuilt(ear: Ear, stream:
 
 async def test_what_a_customer_changes_before_a_step_is_no_gap(ear: Ear) -> None:
     """The snapshot has it already, and the next update has it again."""
-    await ear.asked({"method": "SUBSCRIBE", "params": ["btcusdt@depth@100ms"], "id": 1})
-    await ear.next("e", "depthUpdate")
+    await ear.answer_to({"method": "SUBSCRIBE", "params": ["btcusdt@depth@100ms"], "id": 1})
+    await ear.having("e", "depthUpdate")
     price = Decimal(40_000)
     request = OrderRequest("BTC/USDT", "buy", Decimal("0.5"), price, immediate=False)
     ear.exchange.place(request)
     snapshot = await ear.depth()
     assert ["40000.00000000", "0.50000000"] in snapshot["bids"]
-    update = await ear.next("e", "depthUpdate")
+    update = await ear.having("e", "depthUpdate")
     while ["40000.00000000", "0.50000000"] not in update["b"]:
-        update = await ear.next("e", "depthUpdate")
+        update = await ear.having("e", "depthUpdate")
     assert update["u"] > snapshot["lastUpdateId"]
 
 
@@ -183,25 +164,25 @@ async def test_messages_have_the_shape_of_recorded_ones(tmp_path: Path) -> None:
     kinds = {"depthUpdate": "depth@100ms", "aggTrade": "aggTrade"}
     real = {row["data"]["e"]: row for row in recorded("BINANCE.ws.1.0") if row.get("data", {}).get("e") in kinds}
     streams = "/".join(f"btcusdt@{stream}" for stream in kinds.values())
-    async with listening(tmp_path, f"/stream?streams={streams}") as ear:
+    async with hearing(tmp_path, f"/stream?streams={streams}") as ear:
         for event, message in real.items():
-            said = await ear.next("stream", f"btcusdt@{kinds[event]}")
+            said = await ear.having("stream", f"btcusdt@{kinds[event]}")
             assert has_shape(said, message)
     assert set(real) == set(kinds)
 
 
 async def test_tickers_have_the_shape_of_recorded_ones(tmp_path: Path) -> None:
     recording = answer("xchange-stream-binance/testTickerEvent.json")
-    async with listening(tmp_path, "/stream?streams=btcusdt@ticker") as ear:
-        said = await ear.next("stream", "btcusdt@ticker")
+    async with hearing(tmp_path, "/stream?streams=btcusdt@ticker") as ear:
+        said = await ear.having("stream", "btcusdt@ticker")
         while said["data"]["n"] == 0:
-            said = await ear.next("stream", "btcusdt@ticker")
+            said = await ear.having("stream", "btcusdt@ticker")
     assert has_shape(said, recording)
 
 
 async def test_an_address_may_name_the_stream(tmp_path: Path) -> None:
-    async with listening(tmp_path, "/ws/btcusdt@bookTicker") as ear:
-        said = [await ear.next("B") for _ in range(5)]
+    async with hearing(tmp_path, "/ws/btcusdt@bookTicker") as ear:
+        said = [await ear.having("B") for _ in range(5)]
     assert {tuple(row) for row in said} == {("u", "s", "b", "B", "a", "A")}
     ids = [row["u"] for row in said]
     assert ids == sorted(set(ids))
@@ -209,13 +190,13 @@ async def test_an_address_may_name_the_stream(tmp_path: Path) -> None:
 
 
 async def test_the_mini_ticker_has_no_best_prices(ear: Ear) -> None:
-    await ear.asked({"method": "SUBSCRIBE", "params": ["btcusdt@miniTicker"], "id": 1})
-    assert set(await ear.next("e", "24hrMiniTicker")) == {"e", "E", "s", "c", "o", "h", "l", "v", "q"}
+    await ear.answer_to({"method": "SUBSCRIBE", "params": ["btcusdt@miniTicker"], "id": 1})
+    assert set(await ear.having("e", "24hrMiniTicker")) == {"e", "E", "s", "c", "o", "h", "l", "v", "q"}
 
 
 async def test_trades_say_who_made(ear: Ear) -> None:
-    await ear.asked({"method": "SUBSCRIBE", "params": ["btcusdt@trade", "btcusdt@aggTrade"], "id": 1})
-    said = [await ear.next("e", "trade") for _ in range(3)]
+    await ear.answer_to({"method": "SUBSCRIBE", "params": ["btcusdt@trade", "btcusdt@aggTrade"], "id": 1})
+    said = [await ear.having("e", "trade") for _ in range(3)]
     tape = {trade.number: trade for trade in ear.exchange.tape.newest("BTC/USDT", 1_000)}
     for row in said:
         trade = tape[row["t"]]
@@ -234,12 +215,12 @@ def signed(ear: Ear, secret: str | None = None, **fields: object) -> Message:
 
 @pytest.fixture
 async def caller(tmp_path: Path) -> AsyncIterator[Ear]:
-    async with listening(tmp_path, "/ws-api/v3") as caller:
+    async with hearing(tmp_path, "/ws-api/v3") as caller:
         yield caller
 
 
 async def test_the_accounts_stream_tells_each_step_and_what_it_leaves(caller: Ear) -> None:
-    said = await caller.asked(signed(caller))
+    said = await caller.answer_to(signed(caller))
     assert (said["status"], said["result"]) == (200, {"subscriptionId": 0})
     exchange = caller.exchange
     listing, book = exchange.listings["BTC/USDT"], exchange.books["BTC/USDT"]
@@ -247,7 +228,7 @@ async def test_the_accounts_stream_tells_each_step_and_what_it_leaves(caller: Ea
     amount = listing.amount(first_lots + 1_000)
     request = OrderRequest("BTC/USDT", "buy", amount, listing.price(second), immediate=False, client_order_id="mine")
     order = exchange.place(request)
-    events = [(await caller.next("subscriptionId", 0))["event"] for _ in range(6)]
+    events = [(await caller.having("subscriptionId", 0))["event"] for _ in range(6)]
     reports = [event for event in events if event["e"] == "executionReport"]
     assert [(row["x"], row["X"]) for row in reports] == [
         ("NEW", "NEW"),
@@ -267,13 +248,13 @@ async def test_the_accounts_stream_tells_each_step_and_what_it_leaves(caller: Ea
 
 
 async def test_the_end_of_an_order_says_who_ended_it(caller: Ear) -> None:
-    await caller.asked(signed(caller))
+    await caller.answer_to(signed(caller))
     price = Decimal(40_000)
     for immediate, state in ((True, "EXPIRED"), (False, "CANCELED")):
         order = caller.exchange.place(OrderRequest("BTC/USDT", "buy", Decimal("0.01"), price, immediate=immediate))
         if not immediate:
             caller.exchange.cancel(order.order_id)
-        events = [(await caller.next("subscriptionId", 0))["event"] for _ in range(4)]
+        events = [(await caller.having("subscriptionId", 0))["event"] for _ in range(4)]
         reports = [(row["x"], row["X"]) for row in events if row["e"] == "executionReport"]
         assert reports == [("NEW", "NEW"), (state, state)]
 
@@ -285,15 +266,15 @@ async def test_nobody_else_hears_of_the_account(caller: Ear) -> None:
         (signed(caller, timestamp=1), 400, -1021),
         ({"id": 1, "method": "order.place"}, 400, -32601),
     ):
-        said = await caller.asked(question)
+        said = await caller.answer_to(question)
         assert (said["status"], said["error"]["code"]) == (status, code)
     caller.exchange.place(OrderRequest("BTC/USDT", "buy", Decimal("0.01"), Decimal(40_000), immediate=True))
-    assert "subscriptionId" not in await caller.asked({"id": 2, "method": "ping"})
-    assert "serverTime" in (await caller.asked({"id": 3, "method": "time"}))["result"]
+    assert "subscriptionId" not in await caller.answer_to({"id": 2, "method": "ping"})
+    assert "serverTime" in (await caller.answer_to({"id": 3, "method": "time"}))["result"]
 
 
 async def test_one_subscription_a_connection(caller: Ear) -> None:
-    await caller.asked(signed(caller))
-    assert (await caller.asked(signed(caller)))["error"]["code"] == -2035
-    await caller.asked({"id": 1, "method": "userDataStream.unsubscribe"})
-    assert (await caller.asked(signed(caller)))["status"] == 200
+    await caller.answer_to(signed(caller))
+    assert (await caller.answer_to(signed(caller)))["error"]["code"] == -2035
+    await caller.answer_to({"id": 1, "method": "userDataStream.unsubscribe"})
+    assert (await caller.answer_to(signed(caller)))["status"] == 200

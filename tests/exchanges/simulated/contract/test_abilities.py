@@ -1,18 +1,10 @@
 """What the suite expects ccxt to have is what ccxt has, and no address is left that leads to a real exchange."""
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from exchanges.addresses import every_address
 from tests.exchanges.simulated.contract.abilities import ABILITIES, TRIED, everywhere
 from tests.exchanges.simulated.contract.bench import Bench
-
-
-def leaves(tree: object) -> Iterator[str]:
-    if isinstance(tree, str):
-        yield tree
-    elif isinstance(tree, dict):
-        for branch in tree.values():
-            yield from leaves(branch)
 
 
 @everywhere
@@ -24,7 +16,7 @@ async def test_ccxt_has_what_the_suite_expects_and_no_more(bench: Bench) -> None
 @everywhere
 async def test_every_address_is_the_simulated_ones(bench: Bench) -> None:
     base = urlsplit(bench.outside.url)
-    for address in leaves(bench.client.urls["api"]):
+    for address in every_address(bench.client.urls["api"]):
         parts = urlsplit(address)
         assert parts.netloc == base.netloc
         assert parts.path.startswith(f"/{bench.market.exchange}")
