@@ -16,7 +16,7 @@ from exchanges.credentials import load_credentials
 from exchanges.simulated.exchange import SimulatedExchange
 from market.clock import wall_now
 from market.money import decimal_of
-from tests.exchanges.simulated.listener import Listener, Message, listening
+from tests.exchanges.simulated.listener import NO_REQUESTS, Listener, Message, listening
 from tests.exchanges.simulated.wire_recordings import has_shape, recorded
 
 EVENTS = "child_order_events"
@@ -167,16 +167,7 @@ async def test_the_account_hears_what_becomes_of_its_orders(listener: Listener) 
 
 
 NONSENSE = (
-    "",
-    "{",
-    "[]",
-    "null",
-    '{"method": []}',
-    '{"method": "subscribe"}',
-    '{"method": "subscribe", "params": []}',
-    '{"method": "subscribe", "params": {"channel": []}}',
-    '{"method": "subscribe", "params": {"channel": {"a": 1}, "symbol": [[]]}}',
-    '{"method": "unsubscribe", "params": {"channel": null}}',
+    *NO_REQUESTS,
     '{"method": "auth", "params": {"api_key": [], "timestamp": "x", "nonce": {}, "signature": 1}}',
     '{"method": "auth", "params": {"api_key": [], "timestamp": 1e400, "nonce": {}, "signature": 1}}',
 )

@@ -13,7 +13,7 @@ from exchanges.client import make_exchange
 from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.listings import Listing
 from market.money import decimal_of
-from tests.exchanges.simulated.listener import Listener, Message, listening
+from tests.exchanges.simulated.listener import NO_REQUESTS, Listener, Message, listening
 
 SYMBOL = "BTC/USD"
 
@@ -204,16 +204,7 @@ async def test_who_wants_no_status_hears_of_beginnings_and_ends_only(listener: L
 
 
 NONSENSE = (
-    "",
-    "{",
-    "[]",
-    "null",
-    '{"method": []}',
-    '{"method": "subscribe"}',
-    '{"method": "subscribe", "params": []}',
-    '{"method": "subscribe", "params": {"channel": []}}',
-    '{"method": "subscribe", "params": {"channel": {"a": 1}, "symbol": [[]]}}',
-    '{"method": "unsubscribe", "params": {"channel": null}}',
+    *NO_REQUESTS,
     '{"method": "subscribe", "params": {"channel": "book", "symbol": [{}], "depth": []}}',
     '{"method": "subscribe", "params": {"channel": "ticker", "symbol": [1], "event_trigger": {}}}',
     '{"method": "subscribe", "params": {"channel": "executions", "token": []}, "req_id": {}}',
