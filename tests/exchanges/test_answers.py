@@ -20,11 +20,11 @@ from exchanges.errors import (
 )
 from exchanges.trading import CcxtAccount, open_account
 from market.clock import wall_now
-from market.money import text_of
+from market.money import floor_to_step, text_of
 from tests.exchanges.served import TRADED, order_on
 
 MARKETS = {market.exchange: market for market in TRADED}
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 KEYS = Credentials("the-public-key", "c2VjcmV0LXdvcmRz", "the-password")
 TIMES = ("/time", "/ticker", "/v1/getticker")
 
@@ -41,7 +41,7 @@ class Answering:
 
     async def answer(self, request: web.Request) -> web.Response:
         if any(name in request.path for name in TIMES):
-            return web.json_response({"epoch": wall_now() / 1_000_000})
+            return web.json_response({"epoch": wall_now() / 1_000_000, "serverTime": wall_now() // 1_000})
         self.asked.append(f"{request.method} {request.path}")
         self.bodies.append((await request.text()).replace(": ", ":"))
         return web.Response(status=self.status, text=self.body, content_type=self.kind)
@@ -151,6 +151,22 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ("kraken", 200, '{"error":["EService:Unavailable"]}', OutcomeUnknownError),
     ("kraken", 200, '{"error":["EService:Busy"]}', OutcomeUnknownError),
     ("kraken", 200, '{"error":["EGeneral:Internal error"]}', OutcomeUnknownError),
+    (
+        "binance",
+        400,
+        '{"code":-2010,"msg":"Account has insufficient balance for requested action."}',
+        OrderRefusedError,
+    ),
+    ("binance", 400, '{"code":-2010,"msg":"Duplicate order sent."}', OutcomeUnknownError),
+    ("binance", 400, '{"code":-1013,"msg":"Filter failure: NOTIONAL"}', OrderRefusedError),
+    ("binance", 400, '{"code":-1021,"msg":"Timestamp is outside of the recvWindow."}', OrderRefusedError),
+    ("binance", 400, '{"code":-1022,"msg":"Signature for this request is not valid."}', AccountRefusedError),
+    ("binance", 401, '{"code":-2015,"msg":"Invalid API-key, IP, or permissions for action."}', AccountRefusedError),
+    ("binance", 429, '{"code":-1003,"msg":"Too many requests."}', OrderRefusedError),
+    ("binance", 418, '{"code":-1003,"msg":"Way too many requests; IP banned."}', OrderRefusedError),
+    ("binance", 500, '{"code":-1000,"msg":"An unknown error occurred."}', OutcomeUnknownError),
+    ("binance", 503, '{"code":-1006,"msg":"execution status unknown."}', OutcomeUnknownError),
+    ("binance", 503, '{"code":-1007,"msg":"Send status unknown; execution status unknown."}', OutcomeUnknownError),
 ]
 
 
@@ -175,6 +191,7 @@ async def test_what_repeats_the_keys_does_not_get_them_repeated(exchange: str) -
         "bitstamp": '{"status":"error","reason":"no %s"}',
         "bitflyer": '{"status":-1,"error_message":"no %s"}',
         "kraken": '{"error":["EGeneral:no %s"]}',
+        "binance": '{"code":-1100,"msg":"no %s"}',
     }
     answering = Answering(400, bodies[exchange] % KEYS.api_key)
     async with account_at(exchange, answering) as account:
@@ -189,11 +206,11 @@ async def test_what_repeats_the_keys_does_not_get_them_repeated(exchange: str) -
 async def test_amounts_and_prices_are_sent_to_the_digit(exchange: str, amount: str) -> None:
     """bitFlyer takes numbers, of which JSON shows the shortest text; the others take text."""
     market, answering = MARKETS[exchange], Answering(500, "")
-    price = 1_234_567 * market.tick_size
+    price, whole_lots = 1_234_567 * market.tick_size, floor_to_step(Decimal(amount), market.lot_step)
     async with account_at(exchange, answering) as account:
         with pytest.raises(OutcomeUnknownError):
-            await account.place(order_on(market, "sell", Decimal(amount), price))
-    quotes = "" if exchange == "bitflyer" else '"'
-    texts = {amount, text_of(price)}
-    assert texts <= set(re.findall(r"[\w.-]+", answering.bodies[0]))
-    assert exchange not in ("bitflyer", "coinbaseexchange") or f":{quotes}{amount}{quotes}" in answering.bodies[0]
+            await account.place(order_on(market, "sell", whole_lots, price))
+    [body] = answering.bodies
+    assert {text_of(whole_lots), text_of(price)} <= set(re.findall(r"[\w.-]+", body))
+    quotes = {"bitflyer": "", "coinbaseexchange": '"'}.get(exchange)
+    assert quotes is None or f":{quotes}{text_of(whole_lots)}{quotes}" in body

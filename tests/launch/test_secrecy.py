@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import json
 import logging
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ from uuid import uuid4
 import pytest
 
 from exchanges.client import session_config
-from exchanges.credentials import credentials_path
 from exchanges.errors import ExchangeError
 from exchanges.rules import exchange_rules
 from exchanges.simulated.faults import Fault
@@ -24,9 +22,8 @@ from market.clock import SystemClock
 from market.session import Session
 from pricefeeds.recorder import recording
 from tests.exchanges.served import TRADED, Served, order_on, served
+from tests.launch.left_behind import found_in, keys_in
 from tests.pricefeeds.watched import watching
-
-OWN_FILES = ("exchange_accounts.json", "exchange_admin_token")
 
 
 @contextmanager
@@ -107,22 +104,6 @@ async def watch(outside: Served, session: Session) -> None:
     finally:
         stepping.cancel()
         await asyncio.wait({stepping})
-
-
-def keys_in(home: Path) -> set[str]:
-    accounts = json.loads(credentials_path(home).read_text())
-    return {value for keys in accounts.values() for name, value in keys.items() if value and name != "uid"}
-
-
-def found_in(folder: Path, keys: set[str]) -> list[str]:
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in OWN_FILES]
-    assert files
-    return [f"{path.name}: {key[:4]}…" for path in files for key in keys if key.encode() in contents(path)]
-
-
-def contents(path: Path) -> bytes:
-    data = path.read_bytes()
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
 async def test_a_session_leaves_no_key_behind(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,12 @@
 """The whole system, once: started by the user's command, trading for a minute, its books checked."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.launch.left_behind import found_in, keys_in
 from tests.whole.running import new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole
@@ -21,7 +23,7 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         assert code == 0, paper.said
         assert ours_running(home) == []
     document: dict[str, Any] = json.loads(out.read_text())
-    return document
+    return document | {"home": home}
 
 
 def test_quotes_flow_from_every_exchange(summary: dict[str, Any]) -> None:
@@ -50,3 +52,10 @@ def test_every_stage_was_measured(summary: dict[str, Any]) -> None:
     for stage in ("opportunity", "reserved", "sent", "filled", "shown"):
         assert set(summary["latency_ms"][stage]) == {"p50", "p95", "p99"}
     assert summary["seconds_to_first_opportunity"] > 0
+
+
+def test_no_key_of_an_exchange_account_is_left_in_the_files_of_the_run(summary: dict[str, Any]) -> None:
+    home: Path = summary["home"]
+    keys = keys_in(home)
+    assert len(keys) >= 8
+    assert found_in(home, keys) == []

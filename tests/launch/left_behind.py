@@ -1,0 +1,26 @@
+"""Where keys of exchange accounts stand in the files of a run."""
+
+import gzip
+import json
+from pathlib import Path
+
+from exchanges.credentials import credentials_path
+
+OWN_FILES = ("exchange_accounts.json", "exchange_admin_token")
+"""Kept for the owner alone, and the only ones that may hold them."""
+
+
+def keys_in(home: Path) -> set[str]:
+    accounts = json.loads(credentials_path(home).read_text())
+    return {value for keys in accounts.values() for name, value in keys.items() if value and name != "uid"}
+
+
+def found_in(folder: Path, keys: set[str]) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in OWN_FILES]
+    assert files
+    return [f"{path.name}: {key[:4]}…" for path in files for key in keys if key.encode() in contents(path)]
+
+
+def contents(path: Path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
