@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 import psutil
 
-from exchanges.markets import paper_markets
+from exchanges.markets import simulated_markets
 from market.clock import SystemClock, wall_now
 from market.markets import Market
 from pricefeeds.connection import Connection, connected
@@ -34,6 +34,7 @@ Follow = Callable[[asyncio.Barrier], Coroutine[object, object, None]]
 """Reads a stream for ever; passes the barrier once it has begun."""
 
 START_SECONDS = 30.0
+GOAL = 300
 CHANGES: dict[str, Callable[[dict[str, Any]], int]] = {
     "coinbaseexchange": lambda frame: len(frame.get("changes", ())),
     "bitstamp": lambda frame: _sides(frame["data"]) if frame["event"] == "data" else 0,
@@ -67,24 +68,27 @@ def main() -> None:
         frames = [[list(frame) for frame in one.frames] for one in heard]
         (home / "frames.json").write_bytes(orjson.dumps(frames))
         peer_share = asyncio.run(_bare(home / "frames.json", len(heard), seconds))
-    _show(heard, seconds)
+    rate = _shown_rate(heard, seconds)
     print(f"simulated exchanges  {share:6.1%} of a core  (CPU {share * seconds:.2f} s in {seconds:.0f} s)")
     print(f"bare aiohttp server  {peer_share:6.1%} of a core  sending the same frames: 1 : {share / peer_share:.1f}")
+    print(f"at {GOAL} changes/s per exchange, were all of it in proportion: {share * GOAL / rate:.1%} of a core")
     print("load average", *(f"{load:.2f}" for load in os.getloadavg()), f"on {os.cpu_count()} cores")
 
 
-def _show(heard: list[Heard], seconds: float) -> None:
+def _shown_rate(heard: list[Heard], seconds: float) -> float:
+    """Print each exchange's pace; changes a second, the mean of the exchanges."""
     frames, changes = Counter[str](), Counter[str]()
     for one in heard:
         frames[one.market.exchange] += len(one.frames)
         changes[one.market.exchange] += one.changes
     for exchange in frames:
         print(f"{exchange:18}{changes[exchange] / seconds:8.0f} changes/s{frames[exchange] / seconds:8.1f} messages/s")
+    return changes.total() / len(frames) / seconds
 
 
 async def _simulated(home: Path, seconds: float) -> tuple[list[Heard], float]:
     (port,) = free_ports(1)
-    heard = [Heard(market) for market in paper_markets()]
+    heard = [Heard(market) for market in simulated_markets()]
     with _running("exchanges.simulated.server", "--home", str(home), "--port", str(port)) as server:
         share = await _share(server, [partial(_follow_book, port, one) for one in heard], seconds)
     return heard, share
