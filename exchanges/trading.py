@@ -36,7 +36,8 @@ _DESKS: dict[str, Callable[[Any], OrderDesk]] = {
 # Between two looks at an order that was just taken; an IOC order is mostly done at the first.
 _LOOKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 
-# Of the exchange's rate limit: orders are rare and must not wait, reads are many and can.
+# Of the exchange's rate limit: orders are rare and must not wait, reads are many and can. Kraken counts no orders here.
+_ORDERS_SHARES = {"kraken": Fraction(1, 100)}
 _ORDERS_SHARE = Fraction(1, 4)
 
 Answer = TypeVar("Answer")
@@ -142,8 +143,8 @@ def open_account(
     make_desk = _DESKS.get(config.exchange)
     if make_desk is None:
         raise AccountRefusedError(f"orders on {config.exchange} are not supported, only on {', '.join(_DESKS)}")
-    entry = make_exchange(config, environment, _ORDERS_SHARE)
-    reads = make_exchange(config, environment, 1 - _ORDERS_SHARE)
+    share = _ORDERS_SHARES.get(config.exchange, _ORDERS_SHARE)
+    entry, reads = (make_exchange(config, environment, part) for part in (share, 1 - share))
     return CcxtAccount(Line(entry, make_desk(entry)), Line(reads, make_desk(reads)), markets, config.credentials)
 
 

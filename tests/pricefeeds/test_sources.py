@@ -1,0 +1,70 @@
+"""Where a feeder listens: at the simulated exchange, at the real one, at its sandbox, or at a gateway; and its keys."""
+
+from pathlib import Path
+
+import pytest
+
+from exchanges.credentials import key_variables
+from exchanges.markets import simulated_markets
+from market.clock import SystemClock
+from market.session import Mode, Session
+from pricefeeds.errors import FeedRefusedError
+from pricefeeds.sources import source_of
+from pricefeeds.wire.exchanges import wire_of
+
+ROOT = "http://127.0.0.1:8100/"
+GATEWAY = {"kraken": "https://gateway.example/", "binance": "https://gateway.example"}
+
+
+def session_of(mode: Mode, root: str | None, gateways: dict[str, str] | None = None) -> Session:
+    return Session(
+        session_id="one",
+        mode=mode,
+        home=Path("/nowhere"),
+        kafka="127.0.0.1:1",
+        mongodb="mongodb://127.0.0.1:1",
+        database="arbitrage",
+        markets=simulated_markets(),
+        settlement_currency="USD",
+        exchanges_url=root,
+        gateways=gateways or {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("session", "exchange", "stream"),
+    [
+        (session_of("paper", ROOT), "kraken", "ws://127.0.0.1:8100/kraken/ws/v2"),
+        (session_of("live", None), "kraken", "wss://ws.kraken.com/v2"),
+        (session_of("live", None), "coinbaseexchange", "wss://ws-feed.exchange.coinbase.com"),
+        (session_of("live", None, GATEWAY), "kraken", "wss://gateway.example/kraken/ws/v2"),
+        (session_of("live", None, GATEWAY), "bitflyer", "wss://ws.lightstream.bitflyer.com/json-rpc"),
+        (session_of("sandbox", None), "binance", "wss://stream.testnet.binance.vision/ws"),
+        (session_of("sandbox", None, GATEWAY), "binance", "wss://gateway.example/binance/ws"),
+        (session_of("sandbox", None), "coinbaseexchange", "wss://ws-feed-public.sandbox.exchange.coinbase.com"),
+        # it only brings FX into such a session
+        (session_of("sandbox", None), "kraken", "wss://ws.kraken.com/v2"),
+    ],
+)
+async def test_where_it_listens(session: Session, exchange: str, stream: str) -> None:
+    async with source_of(session, exchange, SystemClock(), 1.0) as source:
+        assert source.stream_address == stream
+        assert source.credentials is None
+
+
+@pytest.mark.parametrize(("mode", "is_sandbox"), [("live", False), ("sandbox", True)])
+async def test_real_keys_come_from_the_environment(mode: Mode, is_sandbox: bool) -> None:
+    """Coinbase signs the subscription of its books."""
+    keys = dict.fromkeys(key_variables("coinbaseexchange", is_sandbox).values(), "c2VjcmV0")
+    session, market = session_of(mode, None), simulated_markets()[0]
+    async with source_of(session, "coinbaseexchange", SystemClock(), 1.0, keys) as source:
+        assert source.conversation(market).open(SystemClock().now())
+    other = dict.fromkeys(key_variables("coinbaseexchange", not is_sandbox).values(), "c2VjcmV0")
+    async with source_of(session, "coinbaseexchange", SystemClock(), 1.0, other) as source:
+        with pytest.raises(FeedRefusedError):
+            source.conversation(market).open(SystemClock().now())
+
+
+def test_an_exchange_that_nobody_reads() -> None:
+    with pytest.raises(FeedRefusedError, match="no stream of mtgox"):
+        wire_of("mtgox")
