@@ -50,7 +50,7 @@ class BitflyerDesk:
         """Raises OutcomeUnknownError where two orders fit: then only a person can tell."""
         query = {"product_code": _product_code(market), "count": _PAGE}
         rows = rows_of(await self._client.privateGetGetchildorders(query))
-        found = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order)]
+        found = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order, self._since(order))]
         if len(found) > 1:
             raise OutcomeUnknownError(
                 f"{len(found)} orders on bitflyer fit {order.client_order_id}: {', '.join(found)}"
@@ -61,13 +61,18 @@ class BitflyerDesk:
         rows = rows_of(await self._client.privateGetGetbalance())
         return {text_in(row, "currency_code"): number_in(row, "amount") for row in rows}
 
+    def _since(self, order: LimitOrder) -> int:
+        """The intent by bitFlyer's own clock, which dates its orders; where that is off, it is known to a second."""
+        ahead = int(self._client.exchange_ahead_ms) * 1_000
+        return order.intended_at + ahead - MICROSECONDS if ahead else order.intended_at
 
-def _fits(row: Mapping[str, Any], order: LimitOrder) -> bool:
+
+def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
     placed_text = text_in(row, "child_order_date")
     # Dates come in milliseconds, or whole seconds where those are zero.
     grain = 1_000 if "." in placed_text else MICROSECONDS
     return (
-        micros_of(placed_text) >= order.intended_at // grain * grain
+        micros_of(placed_text) >= since // grain * grain
         and text_in(row, "side").lower() == order.side
         and number_in(row, "price") == order.price
         and number_in(row, "size") == order.amount

@@ -78,5 +78,7 @@ def micros_of(text: str) -> int:
 
 def report_of(exchange_order_id: str, has_ended: bool, filled: Decimal, fills: Sequence[Fill]) -> OrderReport:
     """Final only when all fills that the exchange counts are there too; they may show up later than the order's end."""
-    complete = total(fill.amount for fill in fills) == filled
-    return OrderReport(exchange_order_id, has_ended and complete, Amount(filled), tuple(fills))
+    # an exchange may list a fill twice
+    once = tuple({fill.fill_id: fill for fill in fills}.values())
+    complete = total(fill.amount for fill in once) == filled
+    return OrderReport(exchange_order_id, has_ended and complete, Amount(filled), once)
