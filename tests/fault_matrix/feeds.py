@@ -1,0 +1,118 @@
+"""One feed under a fault, through the watch loop of the feeders: what it published, and what was true meanwhile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.feeds import FeedState, FeedStatus
+from market.quotes import FeedMark
+from pricefeeds.patience import Patience
+from pricefeeds.recording import NoteKind
+from pricefeeds.symbolfeed import Row
+from tests.fault_matrix.orders import order_under
+from tests.fault_matrix.trials import FeedTrial, OrderShows, OrderTrial, Withdrawal
+from tests.fault_matrix.truth import oldest_belief
+from tests.fault_matrix.world import MARKETS, World
+from tests.pricefeeds.watched import Watched, watching
+
+PATIENCE = Patience(stale_after=1.0, first_book=2.0, compare_every=1.0, rest_lag=0.33, first_retry=0.05)
+"""A third of a session's own."""
+_QUOTES = 5
+"""So many in a row, and it is well."""
+_COUNTERS = (
+    "gaps",
+    "checksums",
+    "malformed",
+    "resyncs",
+    "reconnects",
+    "rest_mismatches",
+    "rest_failures",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSeen:
+    """`oldest`, `stalled` in microseconds: how old the oldest quote was that was believed, and how long this machine
+    stood still at most."""
+
+    withdrawn: Withdrawal
+    status: FeedStatus | None
+    """The first that was not live."""
+    counted: frozenset[str]
+    rows: tuple[Row, ...]
+    oldest: int
+    stalled: int
+    withdrawn_after: int | None
+    """Microseconds from the switching on of the fault."""
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What the recorder of a session would keep."""
+
+    arrivals: set[int] = field(default_factory=set)
+    """When frames and snapshots came."""
+    losses: list[tuple[int, FeedStatus]] = field(default_factory=list)
+
+    def note(self, symbol: str, kind: NoteKind, now: int, data: str | bytes = b"") -> None:
+        if kind in ("frame", "snapshot"):
+            self.arrivals.add(now)
+        elif kind == "lost":
+            self.losses.append((now, data))  # type: ignore[arg-type]  # a status, by the recorder's contract
+
+    def note_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
+        pass
+
+
+async def feed_under(world: World, exchange: str, trial: FeedTrial) -> FeedSeen:
+    """A feed that is well, then the fault for its time, then a feed that is well again."""
+    notes = _Notes()
+    async with watching(world.session, exchange, MARKETS[exchange].symbol, PATIENCE, notes) as watched:
+        await watched.until_quotes(_QUOTES)
+        await watched.until(lambda: watched.state.rest_checks > 0)
+        started_at, before, published = wall_now(), watched.state, len(watched.rows)
+        await _suffer(world, exchange, trial, watched)
+        world.clear(exchange)
+        await watched.until_quotes(_QUOTES)
+        await watched.until(lambda: watched.is_in_force)
+        now, rows = wall_now(), watched.rows[published:]
+        withdrawals = [row for row in rows if isinstance(row, FeedMark) and row.kind == "withdrawn"]
+        first = withdrawals[0].received_time if withdrawals else None
+        status = next((status for at, status in notes.losses if at >= started_at), None)
+        return FeedSeen(
+            withdrawn=_withdrawal(first, status, notes),
+            status="resyncing" if first is not None and status is None else status,
+            counted=_grown(before, watched.state),
+            rows=tuple(watched.rows),
+            oldest=oldest_belief(watched.rows, world.truths[exchange].books(), now),
+            stalled=world.longest_stall(started_at),
+            withdrawn_after=None if first is None else first - started_at,
+        )
+
+
+async def _suffer(world: World, exchange: str, trial: FeedTrial, watched: Watched) -> None:
+    options = trial.options_of.get(exchange, trial.options)
+    count = options.get("count", 0)
+    assert isinstance(count, int)
+    wanted, ends_at = world.strikes(exchange, trial.kind) + count, wall_now() + int(trial.seconds * MICROSECONDS)
+    if trial.orders:
+        await order_under(world, exchange, OrderTrial(trial.name, trial.kind, options, OrderShows("unknown", "none")))
+        return
+    world.fault(exchange, trial.kind, options)
+    if trial.cuts:
+        await SystemClock().sleep(trial.seconds / 2)
+        world.cut_streams(exchange)
+    await watched.until(lambda: wall_now() >= ends_at and world.strikes(exchange, trial.kind) >= wanted)
+
+
+def _withdrawal(first: int | None, status: FeedStatus | None, notes: _Notes) -> Withdrawal:
+    if first is None:
+        return "never"
+    return "at once" if first in notes.arrivals or status == "down" else "within the limit"
+
+
+def _grown(before: FeedState, after: FeedState) -> frozenset[str]:
+    counted = {name for name in _COUNTERS if getattr(after, name) > getattr(before, name)}
+    return frozenset(
+        counted | {name for name, number in after.rejected.items() if number > before.rejected.get(name, 0)}
+    )

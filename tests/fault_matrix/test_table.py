@@ -1,0 +1,14 @@
+from pathlib import Path
+
+from exchanges.simulated.faults import FAULT_KINDS
+from tests.fault_matrix.table import covered, page
+
+PAGE = Path(__file__).parents[2] / "docs" / "fault-matrix.md"
+
+
+def test_the_page_is_what_the_tests_hold_us_to() -> None:
+    assert PAGE.read_text() == page(), "python -m tests.fault_matrix.table > docs/fault-matrix.md"
+
+
+def test_every_fault_has_a_line() -> None:
+    assert covered() == FAULT_KINDS

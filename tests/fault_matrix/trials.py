@@ -1,0 +1,216 @@
+"""The faults as the matrix switches them on, and what our feed and our order path are to show of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from exchanges.simulated.faults import FaultKind
+from market.feeds import FeedStatus
+
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+
+Options = Mapping[str, object]
+Withdrawal = Literal["never", "at once", "within the limit"]
+Placed = Literal["filled", "partly filled", "refused", "account refused", "unknown"]
+Found = Literal["filled", "partly filled", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedShows:
+    """What may happen to a feed: when its quote is withdrawn, which counters tell, and what it is at first then.
+
+    "at once": with the very message, or the end of the connection, that shows the fault, and nothing between them.
+    `counted` are counters or reasons of rejections, of which at least one grows.
+    """
+
+    withdrawn: tuple[Withdrawal, ...]
+    counted: tuple[str, ...] = ()
+    status: tuple[FeedStatus, ...] = ()
+
+    @property
+    def text(self) -> str:
+        when = " or ".join("stays live" if word == "never" else f"withdrawn {word}" for word in self.withdrawn)
+        parts = [when, " or ".join(self.counted).replace("_", " "), " or ".join(self.status)]
+        return "; ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderShows:
+    """What placing says, and what looking up finds of the order afterwards."""
+
+    placed: Placed
+    found: Found
+
+    @property
+    def text(self) -> str:
+        found = "no order" if self.found == "none" else f"found once, {self.found}"
+        return f"{self.placed}; {found}"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedTrial:
+    """A fault on the way of the prices. `cuts`: the stream is broken meanwhile, so that it must be opened anew."""
+
+    name: str
+    kind: FaultKind
+    options: Options
+    shows: FeedShows
+    differently: Mapping[str, FeedShows] = field(default_factory=dict)
+    """Exchange → what differs there."""
+    options_of: Mapping[str, Options] = field(default_factory=dict)
+    """Exchange → options instead."""
+    seconds: float = 0.3
+    """How long it is on at least."""
+    cuts: bool = False
+    orders: bool = False
+    """Whether an order is sent meanwhile."""
+    is_quick: bool = False
+
+    def expected(self, exchange: str) -> FeedShows:
+        return self.differently.get(exchange, self.shows)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTrial:
+    """A fault on the way of an order. `lasts`: it is still on when the order is looked up and another one is sent."""
+
+    name: str
+    kind: FaultKind
+    options: Options
+    shows: OrderShows
+    differently: Mapping[str, OrderShows] = field(default_factory=dict)
+    is_only_for_orders: bool = False
+    """Whether it strikes where orders go in, and no other request."""
+    lasts: bool = False
+    is_quick: bool = False
+
+    def expected(self, exchange: str) -> OrderShows:
+        return self.differently.get(exchange, self.shows)
+
+
+_LIVE = FeedShows(("never",))
+_ENDED = FeedShows(("at once",), ("reconnects",), ("down",))
+_UNREADABLE = FeedShows(("at once",), ("malformed",), ("resyncing",))
+_GAP = FeedShows(("at once",), ("gaps",), ("resyncing",))
+_CHECKSUM = FeedShows(("at once",), ("checksums",), ("resyncing",))
+_LATE = FeedShows(("at once",), ("late",), ("resyncing",))
+_UNSEEN = FeedShows(("never", "at once", "within the limit"), ("rest_mismatches", "crossed"), ("resyncing",))
+_SILENT = FeedShows(("within the limit",), ("resyncs",), ("stale", "resyncing"))
+_NUMBERED = {"kraken": {"count": 1}, "binance": {"count": 1}}
+
+FEED_TRIALS: tuple[FeedTrial, ...] = (
+    FeedTrial("latency", "latency", {"seconds": 30, "milliseconds": 700}, _LIVE, seconds=2),
+    FeedTrial("HTTP 429", "http_429", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("HTTP 418", "http_418", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("HTTP 5xx", "http_5xx", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("ban", "ban", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("maintenance", "maintenance", {"seconds": 2}, _ENDED, seconds=2, is_quick=True),
+    FeedTrial("garbage frame", "garbage_frame", {"count": 1}, _UNREADABLE, is_quick=True),
+    FeedTrial("truncated frame", "truncated_frame", {"count": 1}, _UNREADABLE),
+    FeedTrial(
+        "dropped message",
+        "dropped_message",
+        {"count": 5},
+        _UNSEEN,
+        {"kraken": _CHECKSUM, "binance": _GAP},
+        _NUMBERED,
+        seconds=1.5,
+        is_quick=True,
+    ),
+    FeedTrial("duplicated message", "duplicated_message", {"count": 5}, _LIVE, seconds=1.5),
+    FeedTrial(
+        "reordered message",
+        "reordered_message",
+        {"count": 3},
+        _GAP,
+        {"kraken": _CHECKSUM, "bitflyer": _UNSEEN},
+        _NUMBERED,
+        seconds=1.5,
+    ),
+    FeedTrial("silent stream", "silent_stream", {"count": 1}, _SILENT, seconds=1.5, is_quick=True),
+    FeedTrial(
+        "no pongs", "no_pongs", {"seconds": 30}, FeedShows(("within the limit",), ("resyncs",), ("stale",)), seconds=2.5
+    ),
+    FeedTrial(
+        "crossed book",
+        "crossed_book",
+        {"count": 1},
+        FeedShows(("at once",), ("crossed",), ("resyncing",)),
+        is_quick=True,
+    ),
+    FeedTrial(
+        "clock ahead, then right",
+        "clock_skew",
+        {"seconds": 2, "skew_seconds": 300},
+        _LATE,
+        {
+            "coinbaseexchange": _GAP,
+            "bitstamp": FeedShows(("at once",), ("late",), ("resyncing",)),
+            "bitflyer": _LIVE,
+        },
+        seconds=3.5,
+    ),
+    FeedTrial(
+        "clock behind, then right",
+        "clock_skew",
+        {"seconds": 2, "skew_seconds": -300},
+        _LATE,
+        {"coinbaseexchange": _GAP, "bitflyer": _LIVE},
+        seconds=3.5,
+    ),
+    FeedTrial("disconnect during an order", "disconnect_during_order", {"count": 1}, _ENDED, orders=True),
+)
+
+_FILLED = OrderShows("filled", "filled")
+_REFUSED = OrderShows("refused", "none")
+_SHUT_OUT = OrderShows("account refused", "none")
+_LOST = OrderShows("unknown", "filled")
+_NEVER_CAME = OrderShows("unknown", "none")
+
+ORDER_TRIALS: tuple[OrderTrial, ...] = (
+    OrderTrial("latency", "latency", {"seconds": 30, "milliseconds": 300}, _FILLED, lasts=True),
+    OrderTrial(
+        "latency beyond the time-out", "latency", {"count": 1, "milliseconds": 6_000}, _LOST, is_only_for_orders=True
+    ),
+    OrderTrial("HTTP 429", "http_429", {"seconds": 30}, _REFUSED),
+    OrderTrial("HTTP 418", "http_418", {"seconds": 30}, _REFUSED, {"bitstamp": _SHUT_OUT}),
+    OrderTrial("HTTP 5xx", "http_5xx", {"seconds": 30}, _NEVER_CAME, is_quick=True),
+    OrderTrial("HTTP 502 of a proxy", "http_5xx", {"seconds": 30, "status": 502}, _NEVER_CAME),
+    OrderTrial("ban", "ban", {"seconds": 30}, _REFUSED, {"bitstamp": _SHUT_OUT}),
+    OrderTrial("maintenance", "maintenance", {"seconds": 30}, _NEVER_CAME, {"bitstamp": _REFUSED, "binance": _REFUSED}),
+    OrderTrial("garbage frame", "garbage_frame", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial("truncated frame", "truncated_frame", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial("dropped message", "dropped_message", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial("duplicated message", "duplicated_message", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial("reordered message", "reordered_message", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial("silent stream", "silent_stream", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial("no pongs", "no_pongs", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial("crossed book", "crossed_book", {"seconds": 30}, _FILLED, lasts=True),
+    OrderTrial(
+        "clock ahead", "clock_skew", {"seconds": 30, "skew_seconds": 300}, _REFUSED, {"kraken": _FILLED}, lasts=True
+    ),
+    OrderTrial(
+        "clock behind", "clock_skew", {"seconds": 30, "skew_seconds": -300}, _REFUSED, {"kraken": _FILLED}, lasts=True
+    ),
+    OrderTrial(
+        "acknowledgement lost, cut off", "lost_acknowledgement", {"count": 1, "manner": "dropped"}, _LOST, is_quick=True
+    ),
+    OrderTrial("acknowledgement lost, no answer", "lost_acknowledgement", {"count": 1, "manner": "timeout"}, _LOST),
+    OrderTrial("duplicate fill report", "duplicate_fill_report", {"seconds": 30}, _FILLED, lasts=True, is_quick=True),
+    OrderTrial("rejected order", "rejected_order", {"count": 1}, _REFUSED, is_quick=True),
+    OrderTrial(
+        "partial fill, then nothing",
+        "partial_fill_then_nothing",
+        {"seconds": 30},
+        OrderShows("partly filled", "partly filled"),
+        is_quick=True,
+    ),
+    OrderTrial("disconnect, order taken", "disconnect_during_order", {"count": 1, "taken": True}, _LOST, is_quick=True),
+    OrderTrial(
+        "disconnect, order not taken",
+        "disconnect_during_order",
+        {"count": 1, "taken": False},
+        _NEVER_CAME,
+        is_quick=True,
+    ),
+)

@@ -1,0 +1,130 @@
+"""All simulated exchanges, moving, in the test's own process: what was true when, and how often orders were sent."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from exchanges.client import ExchangeConfig, simulated_config
+from exchanges.markets import simulated_markets
+from exchanges.simulated.exchange import SimulatedExchange
+from exchanges.simulated.faults import Fault, FaultKind
+from exchanges.simulated.server import STEP_SECONDS, SimulatedExchanges
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.markets import Market
+from market.session import Session
+from tests.exchanges.simulated.wire_clients import WIRE_CLIENTS
+from tests.fault_matrix.truth import Truth
+
+MARKETS: dict[str, Market] = {market.exchange: market for market in reversed(simulated_markets()) if not market.is_fx}
+ORDER_PATHS = {wire.exchange: wire.order("1", "1", "IOC").path.partition("?")[0] for wire in WIRE_CLIENTS}
+"""Where each exchange takes orders."""
+_STALL_LOOK_SECONDS = 0.01
+
+
+@dataclass(slots=True)
+class World:
+    """Exchanges that move by themselves; all of it runs in one event loop, whose own stalls are measured."""
+
+    exchanges: SimulatedExchanges
+    session: Session
+    truths: dict[str, Truth]
+    order_requests: Counter[str]
+    """Exchange → requests for an order that came to its door, whatever became of them."""
+    stalls: list[tuple[int, int]] = field(default_factory=list)
+    """When this machine stood still, and for how many microseconds."""
+
+    def exchange(self, name: str) -> SimulatedExchange:
+        return self.exchanges.gateways[name].exchange
+
+    def config(self, name: str) -> ExchangeConfig:
+        return simulated_config(name, self.session.exchanges_url or "", self.session.home)
+
+    def fault(self, exchange: str, kind: FaultKind, options: Mapping[str, object]) -> None:
+        self.exchanges.faults.switch_on(Fault(exchange, kind, **options))  # type: ignore[arg-type]  # checked there
+
+    def strikes(self, exchange: str, kind: FaultKind) -> int:
+        return self.exchanges.faults.strikes().get(exchange, {}).get(kind, 0)
+
+    def clear(self, exchange: str) -> None:
+        self.exchanges.faults.clear(exchange)
+
+    def cut_streams(self, exchange: str) -> None:
+        self.exchanges.gateways[exchange].subscribers.cut()
+
+    def journalled_orders(self, exchange: str) -> set[tuple[str, str | None]]:
+        """Order id and client order id of all that stand in the exchange's own file."""
+        path = self.session.home / "exchanges" / f"{exchange}.jsonl"
+        entries = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        return {(order["order_id"], order["client_order_id"]) for entry in entries for order in entry["orders"]}
+
+    def longest_stall(self, since: int) -> int:
+        return max((length for at, length in self.stalls if at >= since), default=0)
+
+    async def run(self) -> None:
+        """Move on for ever, each exchange at its own pace, and keep what was true."""
+        names, due = list(self.exchanges.gateways), wall_now()
+        period = int(STEP_SECONDS * MICROSECONDS / len(names))
+        while True:
+            for name in names:
+                self.exchanges.step()
+                self.truths[name].keep(wall_now())
+                due = max(due + period, wall_now() - period)
+                await SystemClock().sleep(max(0, due - wall_now()) / MICROSECONDS)
+
+    async def measure_stalls(self) -> None:
+        while True:
+            asked = wall_now()
+            await SystemClock().sleep(_STALL_LOOK_SECONDS)
+            late = wall_now() - asked - int(_STALL_LOOK_SECONDS * MICROSECONDS)
+            self.stalls.append((asked, late))
+
+
+@asynccontextmanager
+async def moving_world(home: Path) -> AsyncIterator[World]:
+    exchanges = SimulatedExchanges.open(home, 7, SystemClock())
+    order_requests: Counter[str] = Counter()
+    application = exchanges.application()
+    application.middlewares.append(_counting(order_requests))
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    session = Session(
+        session_id="matrix",
+        mode="paper",
+        home=home,
+        kafka="",
+        mongodb="",
+        database="",
+        markets=tuple(MARKETS.values()),
+        settlement_currency="USD",
+        exchanges_url=f"http://127.0.0.1:{runner.addresses[0][1]}",
+    )
+    truths = {name: Truth(exchanges.gateways[name].exchange, market.symbol) for name, market in MARKETS.items()}
+    world = World(exchanges, session, truths, order_requests)
+    tasks = [asyncio.create_task(world.run()), asyncio.create_task(world.measure_stalls())]
+    try:
+        yield world
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await exchanges.close()
+        await runner.cleanup()
+
+
+def _counting(order_requests: Counter[str]) -> Middleware:
+    @web.middleware
+    async def count(request: web.Request, handler: Handler) -> web.StreamResponse:
+        for exchange, path in ORDER_PATHS.items():
+            if request.method == "POST" and request.path == f"/{exchange}{path}":
+                order_requests[exchange] += 1
+        return await handler(request)
+
+    return count
