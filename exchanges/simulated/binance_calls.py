@@ -37,7 +37,7 @@ class BinanceCalls:
         try:
             fields = json_fields(text)
             request_id = fields.get("id")
-            result = self._answer(connection, str(fields.get("method")), fields.get("params") or {})
+            result = self._answer(connection, str(fields.get("method")), _parameters(fields))
         except RequestRefusedError as error:
             status, code, words = words_of(error)
             connection.send({"id": request_id, "status": status, "error": {"code": code, "msg": words}})
@@ -127,6 +127,14 @@ class BinanceCalls:
         balances = self._balances()
         rows = [{"a": name, "f": balances[name][0], "l": balances[name][1]} for name in names]
         return {"e": "outboundAccountPosition", "E": now, "u": now, "B": rows}
+
+
+def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises RequestRefusedError."""
+    parameters = fields.get("params") or {}
+    if not isinstance(parameters, dict):
+        raise RequestRefusedError("invalid_request", "params")
+    return parameters
 
 
 def _fill_fields(fill: CustomerFill | None) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """One REST endpoint of Binance: which parameters it reads, what it weighs, what answers it."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,6 +13,7 @@ from market.clock import MICROSECONDS
 Fields = Mapping[str, str]
 SIGNED_FIELDS = frozenset(("timestamp", "recvWindow", "signature"))
 _LONGEST_LIST = 1_000
+_COUNT = re.compile(r"[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Endpoint:
 
     def weigh(self, fields: Fields) -> int:
         limit = fields.get("limit", "")
-        weights = [weight for above, weight in self.heavier if limit.isdigit() and int(limit) > above]
+        weights = [weight for above, weight in self.heavier if _COUNT.fullmatch(limit) and int(limit) > above]
         return max([self.weight, *weights])
 
     def check(self, fields: Fields, is_signed: bool) -> None:
@@ -71,7 +73,7 @@ def integer_field(fields: Fields, name: str, default: int) -> int:
     text = fields.get(name)
     if text is None:
         return default
-    if not text.isdigit():
+    if not _COUNT.fullmatch(text):
         raise MisusedError(-1100, f"Illegal characters found in parameter '{name}'; legal range is '^[0-9]{{1,20}}$'.")
     return int(text)
 

@@ -1,5 +1,6 @@
 """What the wire adapters of all simulated exchanges share: the port, request parsing, the guard, times as text."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,6 +54,11 @@ class Gateway(Protocol):
         ...
 
 
+_NUMBER = re.compile(r"[-+]?[0-9]{0,20}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?")
+# Decimal takes more: digits of any alphabet, underscores, exponents that fill the memory once they are written out
+_MOST = 10**15
+"""Of what is counted: rows, seconds, ids."""
+
 Check = Callable[[SignedRequest], None]
 Refusal = Callable[[RequestRefusedError], web.Response]
 REFUSAL: web.AppKey[Refusal] = web.AppKey("refusal")
@@ -64,10 +70,12 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal:
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        path = request.raw_path.removeprefix(f"/{name}")
         try:
-            if is_private(path):
-                check(SignedRequest(request.method, str(request.url), path, request.headers, await request.text()))
+            body = await _body_of(request)
+            # the router goes by what the path means; a signature is made over the letters that were sent
+            if is_private(request.path.removeprefix(f"/{name}")):
+                path = request.raw_path.removeprefix(f"/{name}")
+                check(SignedRequest(request.method, _url_of(request), path, request.headers, body))
             return await handler(request)
         except RequestRefusedError as error:
             return refusal(error)
@@ -75,6 +83,22 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal:
     application = web.Application(middlewares=[guard])
     application[REFUSAL] = refusal
     return application
+
+
+async def _body_of(request: web.Request) -> str:
+    """Raises RequestRefusedError where it is no text."""
+    try:
+        return await request.text() if request.body_exists else ""
+    except (UnicodeDecodeError, LookupError) as error:
+        raise RequestRefusedError("invalid_request", "body") from error
+
+
+def _url_of(request: web.Request) -> str:
+    """Raises RequestRefusedError where the Host header names none."""
+    try:
+        return str(request.url)
+    except ValueError as error:
+        raise RequestRefusedError("invalid_request", "Host") from error
 
 
 def listing_named(listings: Mapping[str, Listing], market_id: str) -> Listing:
@@ -122,8 +146,11 @@ def text_field(fields: Mapping[str, Any], name: str) -> str:
 
 def decimal_field(fields: Mapping[str, Any], name: str, reason: Reason) -> Decimal:
     """Raises RequestRefusedError for `reason`."""
+    text = text_field(fields, name)
+    if not _NUMBER.fullmatch(text):
+        raise RequestRefusedError(reason, name)
     try:
-        return decimal_of(text_field(fields, name))
+        return decimal_of(text)
     except ValueError as error:
         raise RequestRefusedError(reason, name) from error
 
@@ -138,8 +165,9 @@ def side_field(fields: Mapping[str, Any], name: str) -> Side:
 
 
 def count_field(fields: Mapping[str, Any], name: str, default: int) -> int:
+    """From 0 to _MOST. Raises RequestRefusedError."""
     try:
-        return max(0, int(fields.get(name) or default))
+        return min(_MOST, max(0, int(fields.get(name) or default)))
     except (TypeError, ValueError) as error:
         raise RequestRefusedError("invalid_request", name) from error
 

@@ -55,7 +55,7 @@ class CoinbaseExchangeSignature:
             raise RequestRefusedError("unknown_key")
         _check_time(self.timestamp, MICROSECONDS, now, _COINBASEEXCHANGE_SKEW)
         secret = base64.b64decode(credentials.secret)
-        expected = base64.b64encode(hmac.digest(secret, f"{self.timestamp}{signed}".encode(), hashlib.sha256))
+        expected = base64.b64encode(hmac.digest(secret, _sent(f"{self.timestamp}{signed}"), hashlib.sha256))
         _compare(expected, self.signature)
         if self.passphrase != credentials.password:
             raise RequestRefusedError("passphrase")
@@ -77,8 +77,8 @@ class BitstampNonces:
         # ccxt cuts "https://" off what it signs; over http the scheme stays in.
         hosts = (request.url, request.url.split("://", 1)[1])
         texts = [f"{headers['X-Auth']}{request.method}{url}{tail}" for url in hosts]
-        expected = [hmac.digest(credentials.secret.encode(), text.encode(), hashlib.sha256).hex() for text in texts]
-        signature = headers.get("X-Auth-Signature", "").encode()
+        expected = [hmac.digest(credentials.secret.encode(), _sent(text), hashlib.sha256).hex() for text in texts]
+        signature = _sent(headers.get("X-Auth-Signature", ""))
         if not any(hmac.compare_digest(one.encode(), signature) for one in expected):
             raise RequestRefusedError("signature")
         self._use(nonce, now)
@@ -99,7 +99,7 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
     timestamp = headers.get("ACCESS-TIMESTAMP", "")
     # Seconds and milliseconds are both taken.
     _check_time(timestamp, MICROSECONDS if len(timestamp) <= 11 else 1_000, now, BITFLYER_SKEW)
-    signed = f"{timestamp}{request.method}{request.path}{request.body}".encode()
+    signed = _sent(f"{timestamp}{request.method}{request.path}{request.body}")
     expected = hmac.digest(credentials.secret.encode(), signed, hashlib.sha256).hex()
     _compare(expected.encode(), headers.get("ACCESS-SIGN", ""))
 
@@ -111,7 +111,7 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
     nonce = dict(parse_qsl(request.body)).get("nonce", "")
     digest = hashlib.sha256(f"{nonce}{request.body}".encode()).digest()
     secret = base64.b64decode(credentials.secret)
-    expected = base64.b64encode(hmac.digest(secret, request.path.encode() + digest, hashlib.sha512))
+    expected = base64.b64encode(hmac.digest(secret, _sent(request.path) + digest, hashlib.sha512))
     _compare(expected, request.headers.get("API-Sign", ""))
     if not _is_count(nonce) or int(nonce) <= last_nonce:
         raise RequestRefusedError("nonce")
@@ -124,8 +124,13 @@ def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: in
 
 
 def _compare(expected: bytes, signature: str) -> None:
-    if not hmac.compare_digest(expected, signature.encode()):
+    if not hmac.compare_digest(expected, _sent(signature)):
         raise RequestRefusedError("signature")
+
+
+def _sent(text: str) -> bytes:
+    """The bytes that were read as `text`, whether they are UTF-8 or not."""
+    return text.encode(errors="surrogateescape")
 
 
 def check_binance(request: SignedRequest, credentials: Credentials, now: int) -> None:
@@ -150,7 +155,7 @@ def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, crede
         raise RequestRefusedError("clock", "ahead")
     if late > int(window):
         raise RequestRefusedError("clock")
-    expected = hmac.digest(credentials.secret.encode(), signed.encode(), hashlib.sha256).hex()
+    expected = hmac.digest(credentials.secret.encode(), _sent(signed), hashlib.sha256).hex()
     _compare(expected.encode(), fields.get("signature", ""))
 
 
