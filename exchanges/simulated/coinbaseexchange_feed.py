@@ -48,7 +48,7 @@ class ProductFeed:
         return {"type": "l2update", "product_id": self.listing.market_id, "changes": rows, "time": now}
 
     def advance(self, steps: int) -> None:
-        self._number_trades()
+        self._number_trades(self._newest())
         self.sequence += steps
 
     def match(self, trade: PublicTrade, kind: str = "match") -> Message:
@@ -95,7 +95,7 @@ class ProductFeed:
         }
 
     def heartbeat(self) -> Message:
-        self._number_trades()
+        self._number_trades(self._newest())
         now = iso_text(self._exchange.clock.now())
         return {"type": "heartbeat", "last_trade_id": self._last_number, **self._stamp(self.sequence), "time": now}
 
@@ -108,11 +108,12 @@ class ProductFeed:
         return self._done(event.order)
 
     def opened(self, order: CustomerOrder) -> Message:
-        message = self._of_order("open", order, order.placed_at)
+        message = self._of_order("open", order, order.placed_at, self._newest())
         return {**message, "price": fixed_text(order.price or order.amount, 8), "remaining_size": _size(order)}
 
     def _received(self, order: CustomerOrder) -> Message:
-        message = self._of_order("received", order, order.placed_at)
+        # orders and trades are numbered alike: what it met came after it
+        message = self._of_order("received", order, order.placed_at, order.number)
         message["order_type"] = "market" if order.price is None else "limit"
         message["size"] = fixed_text(order.amount, 8)
         if order.price is not None:
@@ -122,7 +123,9 @@ class ProductFeed:
         return message
 
     def _done(self, order: CustomerOrder) -> Message:
-        message = self._of_order("done", order, order.ended_at or order.placed_at)
+        fills = self._exchange.customer.fills_of(order.order_id)
+        last = fills[-1].number if order.state == "done" else self._newest()
+        message = self._of_order("done", order, order.ended_at or order.placed_at, last)
         message["reason"] = "filled" if order.state == "done" else "canceled"
         if order.price is not None:
             # a market order was never in the book, so nothing is said of what remains of it
@@ -136,8 +139,9 @@ class ProductFeed:
         mine = {f"{role}_user_id": USER_ID, f"{role}_profile_id": PROFILE_ID, f"{role}_fee_rate": format(rate, "f")}
         return {**self.match(trade), "user_id": USER_ID, "profile_id": PROFILE_ID, **mine}
 
-    def _of_order(self, kind: str, order: CustomerOrder, time: int) -> Message:
-        self._number_trades()
+    def _of_order(self, kind: str, order: CustomerOrder, time: int, last_trade: int) -> Message:
+        """`last_trade`: the number of the last trade before it."""
+        self._number_trades(last_trade)
         self.sequence += 1
         return {
             "type": kind,
@@ -153,14 +157,19 @@ class ProductFeed:
         return {"product_id": self.listing.market_id, "sequence": sequence}
 
     def _sequence_of(self, number: int) -> int:
-        self._number_trades()
+        self._number_trades(number)
         return self._sequences[number]
 
-    def _number_trades(self) -> None:
-        """In the order in which they happened, whoever asks first: the account hears of a fill before the public."""
+    def _newest(self) -> int:
+        """The number of the newest trade."""
+        newest = self._exchange.tape.newest(self.listing.market.symbol, 1)
+        return newest[0].number if newest else 0
+
+    def _number_trades(self, last: int) -> None:
+        """Up to `last`, in the order in which they happened: the account hears of a fill before the public does."""
         newest = self._exchange.tape.newest(self.listing.market.symbol, KEPT)
         fresh = list(takewhile(lambda trade: trade.number > self._last_number, newest))
-        for trade in reversed(fresh):
+        for trade in reversed([trade for trade in fresh if trade.number <= last]):
             self.sequence += 1
             self._sequences[trade.number] = self.sequence
             self._last_number = trade.number

@@ -62,6 +62,8 @@ async def test_a_fill_is_the_trade_that_everybody_sees(listener: Listener, clien
     placed = await client.privatePostOrders({"product_id": PRODUCT, "side": "buy", "size": "0.7", "type": "market"})
     rows = await own(listener, "done", placed["id"])
     assert [rows[0]["type"], rows[-1]["type"], rows[-1]["reason"]] == ["received", "done", "filled"]
+    sequences = [row["sequence"] for row in rows]
+    assert sequences == sorted(set(sequences))
     fills = {row["trade_id"]: row for row in await client.privateGetFills({"order_id": placed["id"]})}
     for match in rows[1:-1]:
         # the side is the maker's, and the account took
