@@ -70,6 +70,9 @@ class FaultGuard:
         # the way there and the way back are equally long
         half = self._latency(path) / 2
         if half:
+            if request.can_read_body:
+                # what was sent is on its way, even where the sender does not wait for the answer
+                await request.read()
             await self.clock.sleep(half)
         for kind in HTTP_FAULTS:
             active = self.faults.strike(kind, channel=path)
