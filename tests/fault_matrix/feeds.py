@@ -99,6 +99,12 @@ async def _suffer(world: World, exchange: str, trial: FeedTrial, watched: Watche
         await order_under(world, exchange, OrderTrial(trial.name, trial.kind, options, OrderShows("unknown", "none")))
         return
     world.fault(exchange, trial.kind, options)
+    if trial.stills:
+        rows = len(watched.rows)
+        await world.stand_still()
+        world.clear(exchange)
+        await watched.until(lambda: "withdrawn" in watched.kinds[rows:])
+        await world.move()
     if trial.cuts:
         await SystemClock().sleep(trial.seconds / 2)
         world.cut_streams(exchange)

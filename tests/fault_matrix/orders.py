@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from exchanges.trading import CcxtAccount, open_account
-from market.clock import SystemClock
+from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.markets import Market
 from market.money import floor_to_step
 from market.orders import Fill, LimitOrder, OrderReport
@@ -16,6 +16,8 @@ from tests.fault_matrix.trials import Found, OrderShows, OrderTrial, Placed
 from tests.fault_matrix.world import MARKETS, ORDER_PATHS, World
 
 DEADLINE_SECONDS = 20.0
+UNKNOWN_SECONDS = 5.0
+"""How long bots look for an order before it counts as never sent."""
 _LOOK_SECONDS = 0.05
 _REACH = Decimal("1.05")
 """An order's limit over the best ask: what moves meanwhile does not keep it from filling."""
@@ -51,8 +53,10 @@ class _Customer:
             return "unknown", order
         return ("filled" if report.is_final and report.filled == order.amount else "partly filled"), order
 
-    async def find(self, order: LimitOrder) -> OrderReport | None:
-        """Final; asked again for as long as the exchange does not answer or the order may still fill."""
+    async def find(self, order: LimitOrder, seconds: float = 0) -> OrderReport | None:
+        """Final; asked again for as long as the exchange does not answer or the order may still fill, and for `seconds`
+        while there is none."""
+        gives_up_at = wall_now() + int(seconds * MICROSECONDS)
         async with asyncio.timeout(DEADLINE_SECONDS):
             while True:
                 try:
@@ -60,7 +64,7 @@ class _Customer:
                 except ExchangeUnavailableError:
                     await SystemClock().sleep(_LOOK_SECONDS)
                     continue
-                if found is None or found.is_final:
+                if found.is_final if found is not None else wall_now() >= gives_up_at:
                     return found
                 await SystemClock().sleep(_LOOK_SECONDS)
 
@@ -85,7 +89,7 @@ async def order_under(world: World, exchange: str, trial: OrderTrial) -> OrderSe
         placed, order = await customer.send()
         if not trial.lasts:
             world.clear(exchange)
-        found = await customer.find(order)
+        found = await customer.find(order, UNKNOWN_SECONDS if trial.waits else 0)
         journalled, requests = len(world.journalled_orders(exchange)), world.order_requests[exchange]
         again, another = await customer.send()
         fills = _fills_of(found) + _fills_of(await customer.find(another))

@@ -29,9 +29,11 @@ class FeedShows:
 
     @property
     def text(self) -> str:
-        when = " or ".join("stays live" if word == "never" else f"withdrawn {word}" for word in self.withdrawn)
-        parts = [when, " or ".join(self.counted).replace("_", " "), " or ".join(self.status)]
-        return "; ".join(part for part in parts if part)
+        if self.withdrawn == ("never",):
+            return "stays live"
+        counted = " or ".join(f"`{name}`" for name in self.counted)
+        before = ", if the next messages do not mend it before" if "never" in self.withdrawn else ""
+        return f"withdrawn {self.withdrawn[-1]} ({counted}){before}; {' or '.join(self.status)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class FeedTrial:
     cuts: bool = False
     orders: bool = False
     """Whether an order is sent meanwhile."""
+    stills: bool = False
+    """Whether the market stands still after it, so that no later message can tell of it."""
     is_quick: bool = False
 
     def expected(self, exchange: str) -> FeedShows:
@@ -82,6 +86,8 @@ class OrderTrial:
     is_only_for_orders: bool = False
     """Whether it strikes where orders go in, and no other request."""
     lasts: bool = False
+    waits: bool = False
+    """Whether an order that is not found is looked up again until it would count as never sent."""
     is_quick: bool = False
 
     def expected(self, exchange: str) -> OrderShows:
@@ -100,10 +106,10 @@ _NUMBERED = {"kraken": {"count": 1}, "binance": {"count": 1}}
 
 FEED_TRIALS: tuple[FeedTrial, ...] = (
     FeedTrial("latency", "latency", {"seconds": 30, "milliseconds": 700}, _LIVE, seconds=2),
-    FeedTrial("HTTP 429", "http_429", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
-    FeedTrial("HTTP 418", "http_418", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
-    FeedTrial("HTTP 5xx", "http_5xx", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
-    FeedTrial("ban", "ban", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("HTTP 429, and the stream breaks", "http_429", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("HTTP 418, and the stream breaks", "http_418", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("HTTP 5xx, and the stream breaks", "http_5xx", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
+    FeedTrial("ban, and the stream breaks", "ban", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
     FeedTrial("maintenance", "maintenance", {"seconds": 2}, _ENDED, seconds=2, is_quick=True),
     FeedTrial("garbage frame", "garbage_frame", {"count": 1}, _UNREADABLE, is_quick=True),
     FeedTrial("truncated frame", "truncated_frame", {"count": 1}, _UNREADABLE),
@@ -115,6 +121,14 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         {"kraken": _CHECKSUM, "binance": _GAP},
         _NUMBERED,
         seconds=1.5,
+        is_quick=True,
+    ),
+    FeedTrial(
+        "dropped message, then a still market",
+        "dropped_message",
+        {"seconds": 30},
+        FeedShows(("within the limit",), ("resyncs",), ("stale", "resyncing")),
+        stills=True,
         is_quick=True,
     ),
     FeedTrial("duplicated message", "duplicated_message", {"count": 5}, _LIVE, seconds=1.5),
@@ -172,6 +186,16 @@ ORDER_TRIALS: tuple[OrderTrial, ...] = (
     OrderTrial(
         "latency beyond the time-out", "latency", {"count": 1, "milliseconds": 6_000}, _LOST, is_only_for_orders=True
     ),
+    OrderTrial(
+        "latency far beyond the time-out",
+        "latency",
+        {"count": 1, "milliseconds": 12_000},
+        # taken after we gave up, unless a later request has used up its nonce
+        _LOST,
+        {"kraken": _NEVER_CAME},
+        is_only_for_orders=True,
+        waits=True,
+    ),
     OrderTrial("HTTP 429", "http_429", {"seconds": 30}, _REFUSED),
     OrderTrial("HTTP 418", "http_418", {"seconds": 30}, _REFUSED, {"bitstamp": _SHUT_OUT}),
     OrderTrial("HTTP 5xx", "http_5xx", {"seconds": 30}, _NEVER_CAME, is_quick=True),
@@ -190,7 +214,13 @@ ORDER_TRIALS: tuple[OrderTrial, ...] = (
         "clock ahead", "clock_skew", {"seconds": 30, "skew_seconds": 300}, _REFUSED, {"kraken": _FILLED}, lasts=True
     ),
     OrderTrial(
-        "clock behind", "clock_skew", {"seconds": 30, "skew_seconds": -300}, _REFUSED, {"kraken": _FILLED}, lasts=True
+        "clock behind",
+        "clock_skew",
+        {"seconds": 30, "skew_seconds": -300},
+        _REFUSED,
+        {"kraken": _FILLED},
+        lasts=True,
+        is_quick=True,
     ),
     OrderTrial(
         "acknowledgement lost, cut off", "lost_acknowledgement", {"count": 1, "manner": "dropped"}, _LOST, is_quick=True

@@ -10,8 +10,8 @@ from market.quotes import FeedMark, Level, Quote
 from pricefeeds.comparison import COMPARED_LEVELS
 from pricefeeds.symbolfeed import Row
 
-Side_ = tuple[tuple[Decimal, Decimal], ...]
-Book = tuple[Side_, Side_]
+_Levels = tuple[tuple[Decimal, Decimal], ...]
+Book = tuple[_Levels, _Levels]
 _SIDES: tuple[Side, Side] = ("buy", "sell")
 
 
@@ -98,5 +98,5 @@ def _best(quote: Quote) -> Book:
     return _levels(quote.bids), _levels(quote.asks)
 
 
-def _levels(levels: Sequence[Level]) -> Side_:
+def _levels(levels: Sequence[Level]) -> _Levels:
     return tuple((level.price, level.amount) for level in levels[:COMPARED_LEVELS])

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 import orjson
@@ -20,11 +21,14 @@ from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.markets import Market
 from market.session import Session
 from tests.exchanges.simulated.wire_clients import WIRE_CLIENTS
+from tests.fault_matrix.trials import EXCHANGES
 from tests.fault_matrix.truth import Truth
 
 MARKETS: dict[str, Market] = {market.exchange: market for market in reversed(simulated_markets()) if not market.is_fx}
 ORDER_PATHS = {wire.exchange: wire.order("1", "1", "IOC").path.partition("?")[0] for wire in WIRE_CLIENTS}
 """Where each exchange takes orders."""
+LAST_ROUNDS = 3
+"""So that even Binance, which gathers changes, tells something."""
 _STALL_LOOK_SECONDS = 0.01
 
 
@@ -39,6 +43,13 @@ class World:
     """Exchange → requests for an order that came to its door, whatever became of them."""
     stalls: list[tuple[int, int]] = field(default_factory=list)
     """When this machine stood still, and for how many microseconds."""
+
+    moves: asyncio.Event = field(default_factory=asyncio.Event)
+    _turns: Iterator[str] = field(init=False)
+    _meeting: asyncio.Barrier = field(default_factory=lambda: asyncio.Barrier(len(EXCHANGES)))
+
+    def __post_init__(self) -> None:
+        self._turns = cycle(self.exchanges.gateways)
 
     def exchange(self, name: str) -> SimulatedExchange:
         return self.exchanges.gateways[name].exchange
@@ -69,14 +80,31 @@ class World:
 
     async def run(self) -> None:
         """Move on for ever, each exchange at its own pace, and keep what was true."""
-        names, due = list(self.exchanges.gateways), wall_now()
-        period = int(STEP_SECONDS * MICROSECONDS / len(names))
+        due, period = wall_now(), int(STEP_SECONDS * MICROSECONDS / len(EXCHANGES))
         while True:
-            for name in names:
-                self.exchanges.step()
-                self.truths[name].keep(wall_now())
-                due = max(due + period, wall_now() - period)
-                await SystemClock().sleep(max(0, due - wall_now()) / MICROSECONDS)
+            await self.moves.wait()
+            self._step()
+            due = max(due + period, wall_now() - period)
+            await SystemClock().sleep(max(0, due - wall_now()) / MICROSECONDS)
+
+    async def stand_still(self) -> None:
+        """Once it is called for every exchange, each makes a few last steps, and all stop."""
+        await self._meeting.wait()
+        if self.moves.is_set():
+            self.moves.clear()
+            for _ in range(LAST_ROUNDS * len(EXCHANGES)):
+                self._step()
+
+    async def move(self) -> None:
+        """Once it is called for every exchange, all go on."""
+        await self._meeting.wait()
+        self.moves.set()
+
+    def _step(self) -> None:
+        """The next exchange's turn."""
+        name = next(self._turns)
+        self.exchanges.step()
+        self.truths[name].keep(wall_now())
 
     async def measure_stalls(self) -> None:
         while True:
@@ -108,6 +136,7 @@ async def moving_world(home: Path) -> AsyncIterator[World]:
     )
     truths = {name: Truth(exchanges.gateways[name].exchange, market.symbol) for name, market in MARKETS.items()}
     world = World(exchanges, session, truths, order_requests)
+    world.moves.set()
     tasks = [asyncio.create_task(world.run()), asyncio.create_task(world.measure_stalls())]
     try:
         yield world
