@@ -51,7 +51,7 @@ def _guard(token: str) -> Middleware:
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        given = request.headers.get("Authorization", "").encode()
+        given = request.headers.get("Authorization", "").encode(errors="surrogateescape")
         if not hmac.compare_digest(expected, given):
             refusal = json_reply({"error": "This needs the header Authorization: Bearer <exchange_admin_token>."}, 401)
             refusal.headers["WWW-Authenticate"] = "Bearer"

@@ -71,6 +71,9 @@ class Connection:
         try:
             self._queue.put_nowait(frame)
         except asyncio.QueueFull:
+            if self._goodbye is None:
+                # who reads nothing at all does not even let the goodbye through
+                asyncio.get_running_loop().call_later(_GOODBYE_SECONDS, self.cut)
             self._goodbye = _TOO_SLOW
 
 

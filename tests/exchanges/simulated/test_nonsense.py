@@ -197,6 +197,13 @@ async def test_a_host_that_is_none_is_survived(visitor: Visitor, host: bytes) ->
     assert (await raw_answer(visitor, method, path, *headers, host=host))[0] < 500
 
 
+async def test_a_token_that_is_no_text_opens_nothing(tmp_path: Path) -> None:
+    async with visiting(tmp_path, WIRE_CLIENTS[0]) as visitor:
+        header = b"Authorization: Bearer \xff"
+        status, answer = await raw_answer(visitor, "GET", "/admin/faults", header, is_whole=True)
+        assert (status, "Authorization: Bearer" in answer) == (401, True)
+
+
 async def raw_answer(
     visitor: Visitor,
     method: str,
