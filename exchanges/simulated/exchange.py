@@ -162,10 +162,12 @@ class SimulatedExchange:
                 self.customer.book(fill)
                 self._numbers = max(self._numbers, fill.number)
         for order in self.customer.open_orders():
-            if order.immediate:
+            book = self.books[order.symbol]
+            if not order.immediate:
+                book.submit(self._resting(order), rests=True)
+            if not book.rests(order.order_id):
+                # one that hung when the exchange stopped may meet the account's own
                 self._end(order)
-            else:
-                self.books[order.symbol].submit(self._resting(order), rests=True)
 
     def _resting(self, order: CustomerOrder) -> BookOrder:
         listing = self.listings[order.symbol]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import pytest
@@ -149,6 +149,18 @@ def test_a_journal_gives_back_balances_orders_and_fills(name: str, rows: list[tu
     known = set(again.customer.orders)
     fresh = _placed(again, "sell", "0.01")
     assert fresh is None or fresh.order_id not in known
+
+
+def test_a_restart_ends_what_hung_across_an_order_of_the_same_account() -> None:
+    journal = ListJournal()
+    exchange = exchange_of("kraken", journal)
+    selling = exchange.place(OrderRequest("BTC/USD", "sell", Decimal("0.1"), Decimal(60_000), False))
+    hung = replace(selling, order_id="hung", side="buy", price=Decimal(61_000), number=selling.number + 1)
+    journal.write(Entry(orders=(hung,)))
+    again = exchange_of("kraken", journal)
+    assert [order.order_id for order in again.customer.open_orders()] == [selling.order_id]
+    assert again.customer.held()["USD"] == 0
+    assert not again.customer.fills
 
 
 def _placed(exchange: SimulatedExchange, side: Side, amount: str) -> CustomerOrder | None:
