@@ -16,7 +16,15 @@ from exchanges.simulated.binance_endpoints import (
     symbol_field,
 )
 from exchanges.simulated.binance_refusals import MisusedError
-from exchanges.simulated.binance_rows import cancelled_row, fill_row, order_row, placed_row
+from exchanges.simulated.binance_rows import (
+    LARGEST_AMOUNT,
+    LARGEST_NOTIONAL,
+    LARGEST_PRICE,
+    cancelled_row,
+    fill_row,
+    order_row,
+    placed_row,
+)
 from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.gateway import decimal_field, text_field
 from exchanges.simulated.listings import Listing
@@ -116,13 +124,12 @@ class BinanceOrders:
     def _check_filters(self, listing: Listing, request: OrderRequest) -> None:
         """In the order in which exchangeInfo lists them. Raises RequestRefusedError."""
         market, price = listing.market, request.price
-        if price is not None and (price <= 0 or price % market.tick_size):
+        if price is not None and (not 0 < price <= LARGEST_PRICE or price % market.tick_size):
             raise RequestRefusedError("amount_too_small", "PRICE_FILTER")
-        if request.amount < market.minimum_amount or request.amount % market.lot_step:
+        if not market.minimum_amount <= request.amount <= LARGEST_AMOUNT or request.amount % market.lot_step:
             raise RequestRefusedError("amount_too_small", "LOT_SIZE")
-        if price is None:
-            price = listing.price(self._opposite_best(listing, request.side) or 0)
-        if price * request.amount < market.minimum_notional:
+        worth = request.amount * (price or listing.price(self._opposite_best(listing, request.side) or 0))
+        if worth < market.minimum_notional or (price is not None and worth > LARGEST_NOTIONAL):
             raise RequestRefusedError("amount_too_small", "NOTIONAL")
 
     def _would_take(self, listing: Listing, request: OrderRequest) -> bool:

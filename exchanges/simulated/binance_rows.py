@@ -10,6 +10,10 @@ from exchanges.simulated.records import CustomerFill, CustomerOrder, PublicTrade
 from market.money import ZERO
 
 Row = dict[str, object]
+LARGEST_PRICE = Decimal(1_000_000)
+LARGEST_AMOUNT = Decimal(9_000)
+LARGEST_NOTIONAL = Decimal(9_000_000)
+"""Of limit orders alone."""
 SELF_TRADE = "EXPIRE_TAKER"
 """What meets an order of the same account is cancelled, and what stands stays."""
 
@@ -47,16 +51,20 @@ def market_row(listing: Listing) -> Row:
 
 def _filters(listing: Listing) -> list[Row]:
     market = listing.market
-    sizes = {"minQty": eight(market.minimum_amount), "maxQty": "9000.00000000", "stepSize": eight(market.lot_step)}
+    sizes = {
+        "minQty": eight(market.minimum_amount),
+        "maxQty": eight(LARGEST_AMOUNT),
+        "stepSize": eight(market.lot_step),
+    }
     tick = eight(market.tick_size)
     return [
-        {"filterType": "PRICE_FILTER", "minPrice": tick, "maxPrice": "1000000.00000000", "tickSize": tick},
+        {"filterType": "PRICE_FILTER", "minPrice": tick, "maxPrice": eight(LARGEST_PRICE), "tickSize": tick},
         {"filterType": "LOT_SIZE", **sizes},
         {
             "filterType": "NOTIONAL",
             "minNotional": eight(market.minimum_notional),
             "applyMinToMarket": True,
-            "maxNotional": "9000000.00000000",
+            "maxNotional": eight(LARGEST_NOTIONAL),
             "applyMaxToMarket": False,
             "avgPriceMins": 5,
         },

@@ -74,11 +74,14 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
 
 
 REFUSED: list[tuple[dict[str, str | None], int, str, type[ccxt.BaseError]]] = [
-    ({"quantity": "500"}, -2010, "Account has insufficient balance for requested action.", ccxt.InsufficientFunds),
+    ({"quantity": "100"}, -2010, "Account has insufficient balance for requested action.", ccxt.InsufficientFunds),
     ({"quantity": "0.00005"}, -1013, "Filter failure: NOTIONAL", ccxt.BadRequest),
     ({"quantity": "0.000001"}, -1013, "Filter failure: LOT_SIZE", ccxt.InvalidOrder),
     ({"quantity": "0.0100001"}, -1013, "Filter failure: LOT_SIZE", ccxt.InvalidOrder),
     ({"price": "50000.005"}, -1013, "Filter failure: PRICE_FILTER", ccxt.InvalidOrder),
+    ({"price": "1000000.01"}, -1013, "Filter failure: PRICE_FILTER", ccxt.InvalidOrder),
+    ({"quantity": "9000.00001"}, -1013, "Filter failure: LOT_SIZE", ccxt.InvalidOrder),
+    ({"quantity": "180.1", "price": "50000"}, -1013, "Filter failure: NOTIONAL", ccxt.BadRequest),
     ({"price": "50000.123456789"}, -1111, "Parameter 'price' has too much precision.", ccxt.BadRequest),
     (
         {"quantity": "-1"},
