@@ -2,19 +2,25 @@
 
 import asyncio
 import random
+from dataclasses import dataclass
 
 from market.backoff import jittered
 from market.clock import MICROSECONDS, Clock, SystemClock
 from pricefeeds.books import BookTop
-from pricefeeds.comparison import agrees, is_same
+from pricefeeds.comparison import Doubt, doubts, is_same
 from pricefeeds.errors import BookMismatchError, FeedDroppedError
 from pricefeeds.listener import Listener
 from pricefeeds.patience import Patience
 from pricefeeds.rest import RestAnswer
 from pricefeeds.sources import Source
 
-MISSES = 2
-"""Comparisons in a row that must fail before the stream is given up: one may have met a moment in between."""
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one comparison found; `since` in microseconds UTC is where what was shown begins."""
+
+    since: int
+    doubts: frozenset[Doubt]
 
 
 class BookChecks:
@@ -48,34 +54,31 @@ class BookChecks:
             self._doubted.clear()
 
     async def compare(self) -> None:
-        """For ever, from time to time. Raises BookMismatchError where two comparisons in a row fail."""
-        misses, pause = 0, self._interval()
+        """For ever, from time to time. Raises BookMismatchError where two looks in a row find the same difference."""
         while True:
-            await SystemClock().sleep(jittered(pause, self._chance))
-            is_right = await self._compared()
-            if is_right is None:
+            await SystemClock().sleep(jittered(self._interval(), self._chance))
+            first = await self._look()
+            if first is None or not first.doubts:
                 continue
-            misses = 0 if is_right else misses + 1
-            if misses == MISSES:
+            await SystemClock().sleep(self._patience.compare_again)
+            second = await self._look(first.since)
+            if second is not None and first.doubts & second.doubts:
+                self._listener.feed.count("rest_mismatches")
                 raise BookMismatchError("the book by REST is not the stream's")
-            pause = self._patience.compare_again if misses else self._interval()
 
-    async def _compared(self) -> bool | None:
-        """None where there is nothing to compare."""
+    async def _look(self, since: int | None = None) -> _Look | None:
+        """At REST and at all that the stream showed about then, or `since`. None where there is nothing to compare."""
         if self._listener.shown.newest() is None:
             return None
         found = await self._asked()
         if found is None:
             return None
         answer, top = found
-        stream_lag, rest_lag = self._patience.stream_lag, self._patience.rest_lag
-        await SystemClock().sleep(stream_lag)
-        since = answer.sent - int(rest_lag * MICROSECONDS)
-        until = answer.received + int(stream_lag * MICROSECONDS)
-        is_right = agrees(top, self._listener.shown.between(since, until))
-        if not is_right:
-            self._listener.feed.count("rest_mismatches")
-        return is_right
+        await SystemClock().sleep(self._patience.stream_lag)
+        if since is None:
+            since = answer.sent - int(self._patience.rest_lag * MICROSECONDS)
+        until = answer.received + int(self._patience.stream_lag * MICROSECONDS)
+        return _Look(since, doubts(top, self._listener.shown.between(since, until)))
 
     async def _asked(self) -> tuple[RestAnswer, BookTop] | None:
         feed = self._listener.feed

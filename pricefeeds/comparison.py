@@ -2,13 +2,23 @@
 
 from collections import deque
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import chain
+from typing import NamedTuple
 
 from market.quotes import Level
 from pricefeeds.books import BookTop
 
 COMPARED_LEVELS = 5
 """Of each side. Fewer than a book has, so that a level which just left the ten best is none that is missing."""
+
+
+class Doubt(NamedTuple):
+    """A level that stands in the stream's book and not in REST's; without an amount: a price that only REST has."""
+
+    side: str
+    price: Decimal
+    amount: Decimal | None
 
 
 class ShownBooks:
@@ -40,16 +50,17 @@ class ShownBooks:
         return stood
 
 
-def agrees(rest: BookTop, shown: Sequence[BookTop]) -> bool:
-    """Whether a book by REST may be a moment of what the stream showed meanwhile.
+def doubts(rest: BookTop, shown: Sequence[BookTop]) -> frozenset[Doubt]:
+    """What speaks against a book by REST being a moment of what the stream showed meanwhile.
 
-    On each side no price by REST that the stream never showed, and no level that the stream showed all the time and
-    REST does not show just so. A busy exchange sends changes in batches, so that an amount in between, and a book as a
-    whole, may never have been shown although nothing is wrong.
+    A level that the stream showed all the time and REST does not show just so, and a price by REST that the stream
+    never showed. One look proves nothing: a busy exchange sends changes in batches, so that a price, an amount and a
+    whole book in between are never shown although nothing is wrong. A doubt that a second look confirms, over all that
+    was shown since the first, is a difference.
     """
-    if not (shown and rest.bids and rest.asks):
-        return False
-    return _side_agrees(rest.bids, [top.bids for top in shown]) and _side_agrees(rest.asks, [top.asks for top in shown])
+    return _side_doubts("bid", rest.bids, [top.bids for top in shown]) | _side_doubts(
+        "ask", rest.asks, [top.asks for top in shown]
+    )
 
 
 def is_same(rest: BookTop, shown: BookTop | None) -> bool:
@@ -62,7 +73,9 @@ def is_same(rest: BookTop, shown: BookTop | None) -> bool:
     )
 
 
-def _side_agrees(rest: Sequence[Level], shown: Sequence[Sequence[Level]]) -> bool:
+def _side_doubts(side: str, rest: Sequence[Level], shown: Sequence[Sequence[Level]]) -> frozenset[Doubt]:
     ever = {level.price for level in chain.from_iterable(shown)}
-    always = set.intersection(*(set(side[:COMPARED_LEVELS]) for side in shown))
-    return ever.issuperset(level.price for level in rest[:COMPARED_LEVELS]) and always.issubset(rest)
+    always = set.intersection(*(set(levels[:COMPARED_LEVELS]) for levels in shown)) if shown else set()
+    missing = [Doubt(side, level.price, None) for level in rest[:COMPARED_LEVELS] if level.price not in ever]
+    standing = [Doubt(side, *level) for level in always.difference(rest)]
+    return frozenset(missing + standing)

@@ -28,13 +28,13 @@ class Patience:
 
     @property
     def compare_often(self) -> float:
-        """Between two comparisons where the stream does not show that something was lost: two that fail, with all that
-        is waited for in between, fit into `stale_after`."""
+        """Between two comparisons where the stream does not show that something was lost: one with both its looks, and
+        all that is waited for in between, fits into `stale_after`."""
         return min(self.compare_every, self.stale_after / 3)
 
     @property
     def compare_again(self) -> float:
-        """After a comparison that failed: the second in a row ends the connection."""
+        """Between the two looks of a comparison."""
         return self.stale_after / 20
 
     @property
@@ -54,7 +54,9 @@ class Patience:
 
     @property
     def limits(self) -> Limits:
-        """A look lies between the moment at which a feed becomes stale and the one at which that is noticed."""
-        stale_after = int((self.stale_after - self.look_seconds) * MICROSECONDS)
-        kept = self.rest_lag + self.rest_seconds + 2 * self.stream_lag
+        """A look, and on a busy machine another, lies between the moment at which a feed becomes stale and the one at
+        which that is noticed."""
+        stale_after = int((self.stale_after - 2 * self.look_seconds) * MICROSECONDS)
+        looks = 2 * (self.rest_seconds + self.stream_lag) + self.compare_again
+        kept = self.rest_lag + looks + self.stream_lag
         return Limits(stale_after, int(self.first_book * MICROSECONDS), int(kept * MICROSECONDS))

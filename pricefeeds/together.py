@@ -5,16 +5,18 @@ from collections.abc import Coroutine
 
 
 async def together(*parts: Coroutine[object, object, None]) -> None:
-    """Until all have ended; raises what the first to fail raised, once the others are cancelled and gone."""
+    """Until all have ended; raises what the first to fail raised, once the others are cancelled and gone.
+
+    Unlike a TaskGroup, a part that fails in the moment in which the whole is cancelled does not undo that: whoever
+    outlives failures, as a watch does, would never end.
+    """
+    tasks = [asyncio.create_task(part) for part in parts]
     try:
-        async with asyncio.TaskGroup() as group:
-            for part in parts:
-                group.create_task(part)
-    except ExceptionGroup as failures:
-        raise _first_of(failures) from None
-
-
-def _first_of(failures: ExceptionGroup[Exception]) -> Exception:
-    """What fails behind the first fails because of it."""
-    first = failures.exceptions[0]
-    return _first_of(first) if isinstance(first, ExceptionGroup) else first
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if task in done and (failure := task.exception()) is not None:
+            raise failure

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from exchanges.markets import paper_markets
+from exchanges.markets import simulated_markets
 from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.server import SimulatedExchanges
 from market.clock import SystemClock
@@ -72,7 +72,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         kafka="",
         mongodb="",
         database="",
-        markets=paper_markets(),
+        markets=simulated_markets(),
         settlement_currency="USD",
         exchanges_url=f"http://127.0.0.1:{port}",
     )

@@ -2,7 +2,7 @@ import pytest
 
 from market.quotes import Level
 from pricefeeds.books import BookTop
-from pricefeeds.comparison import ShownBooks, agrees, is_same
+from pricefeeds.comparison import ShownBooks, doubts, is_same
 from tests.pricefeeds.samples import book, level
 
 
@@ -17,43 +17,51 @@ def top(bids: tuple[Level, ...], asks: tuple[Level, ...]) -> BookTop:
 BIDS, ASKS = side(*range(100, 91, -1)), side(*range(101, 110))
 WHOLE = top(BIDS, ASKS)
 
-OTHER_AMOUNTS = top((level("100", "7"), *BIDS[1:]), ASKS)
-EMPTIER = top((level("100", "3"), *BIDS[1:]), ASKS)
+OTHER_AMOUNT = top((level("100", "7"), *BIDS[1:]), ASKS)
+CHANGED = top((level("100", "3"), *BIDS[1:]), ASKS)
+GONE = top((BIDS[0], *BIDS[2:]), ASKS)
 
-# name: (by REST, shown by the stream, whether they agree)
-COMPARISONS: dict[str, tuple[BookTop, list[BookTop], bool]] = {
-    "the same": (WHOLE, [WHOLE], True),
-    "another amount all the time": (OTHER_AMOUNTS, [WHOLE], False),
-    "another amount of a level that changed meanwhile": (OTHER_AMOUNTS, [WHOLE, EMPTIER], True),
-    "nothing shown": (WHOLE, [], False),
-    "no bids by REST": (top((), ASKS), [WHOLE], False),
-    "no asks by REST": (top(BIDS, ()), [WHOLE], False),
-    "a level that the stream lacks": (WHOLE, [top(side(100, 99, 97, 96, 95), ASKS)], False),
-    "a level that should be gone": (top(side(100, 98, 97, 96, 95, 94), ASKS), [WHOLE], False),
-    "a level that should be gone, of asks": (top(BIDS, side(102, 103, 104, 105, 106)), [WHOLE], False),
-    "a level that was gone for a moment": (
-        top(side(100, 98, 97, 96, 95, 94), ASKS),
-        [WHOLE, top(side(100, 98, 97, 96, 95), ASKS)],
-        True,
-    ),
-    "a level that was there for a moment": (
-        WHOLE,
-        [top(side(100, 98, 97, 96, 95), ASKS), WHOLE, top(side(100, 98, 97, 96, 95), ASKS)],
-        True,
+# name: (by REST, shown by the stream, doubts as side, price and amount)
+COMPARISONS: dict[str, tuple[BookTop, list[BookTop], set[tuple[str, int, int | None]]]] = {
+    "the same": (WHOLE, [WHOLE], set()),
+    "another amount all the time": (OTHER_AMOUNT, [WHOLE], {("bid", 100, 1)}),
+    "another amount of a level that changed meanwhile": (OTHER_AMOUNT, [WHOLE, CHANGED], set()),
+    "a level that the stream lacks": (WHOLE, [GONE], {("bid", 99, None)}),
+    "a level that should be gone": (GONE, [WHOLE], {("bid", 99, 1)}),
+    "a level that was gone for a moment": (GONE, [WHOLE, GONE, WHOLE], set()),
+    "a level that was there for a moment": (WHOLE, [GONE, WHOLE, GONE], set()),
+    "asks": (
+        top(BIDS, side(102, 103, 104, 105, 106)), [top(BIDS, side(101, 103, 104, 105, 106))],
+        {("ask", 101, 1), ("ask", 102, None)},
     ),
     "a moment between two books": (
-        top(side(101, 100, 99, 98, 97), side(102, 103, 104, 105)),
+        top(side(101, 100, 99, 98, 97), side(102, 103, 104, 105, 106)),
         [top(side(100, 99, 98, 97, 96), side(101, 102, 103, 104, 105)),
          top(side(101, 100, 99, 98, 97), side(102, 103, 104, 105, 106))],
-        True,
+        set(),
     ),
-    "beyond the compared levels": (top(side(100, 99, 98, 97, 96, 1), ASKS), [WHOLE], True),
+    "beyond the compared levels": (top((*BIDS[:5], *side(2, 1)), ASKS), [WHOLE], set()),
+    "no bids by REST": (top((), ASKS), [WHOLE], {("bid", price, 1) for price in range(96, 101)}),
+    "nothing shown": (book("1", "2"), [], {("bid", 1, None), ("ask", 2, None)}),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("rest", "shown", "expected"), COMPARISONS.values(), ids=COMPARISONS.keys())
-def test_a_book_by_rest_is_a_moment_of_the_stream(rest: BookTop, shown: list[BookTop], expected: bool) -> None:
-    assert agrees(rest, shown) is expected
+def test_what_speaks_against_a_book_by_rest(
+    rest: BookTop, shown: list[BookTop], expected: set[tuple[str, int, int | None]]
+) -> None:
+    found = doubts(rest, shown)
+    assert {(side, int(price), None if amount is None else int(amount)) for side, price, amount in found} == expected
+
+
+def test_a_price_in_between_is_no_doubt_at_the_second_look() -> None:
+    """As where changes come in batches: REST meets a price that is gone again when the batch is sent."""
+    before, after = book("100", "110"), book("102", "110")
+    first = doubts(book("101", "110"), [before, after])
+    second = doubts(book("103", "110"), [before, after, book("104", "110")])
+    assert first
+    assert second
+    assert not first & second
 
 
 SAME: dict[str, tuple[BookTop, BookTop | None, bool]] = {

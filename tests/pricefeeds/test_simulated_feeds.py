@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from exchanges.markets import paper_markets
+from exchanges.markets import simulated_markets
 from tests.pricefeeds.conftest import World
 from tests.pricefeeds.watched import watching
 
-SYMBOLS = [(market.exchange, market.symbol) for market in paper_markets()]
+SYMBOLS = [(market.exchange, market.symbol) for market in simulated_markets()]
 
 
 @asynccontextmanager

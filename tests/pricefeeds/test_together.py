@@ -2,7 +2,12 @@ import asyncio
 
 import pytest
 
+from market.clock import SystemClock
 from pricefeeds.together import together
+
+
+async def _wait() -> None:
+    await asyncio.Event().wait()
 
 
 async def _fail(error: Exception) -> None:
@@ -31,3 +36,27 @@ async def test_all_that_end_are_waited_for() -> None:
 
     await together(note(1), note(2))
     assert sorted(done) == [1, 2]
+
+
+async def test_a_failure_in_the_moment_of_being_cancelled_does_not_undo_that() -> None:
+    release = asyncio.Event()
+
+    async def fail_when_released() -> None:
+        await release.wait()
+        raise KeyError("in the same moment")
+
+    async def outlive() -> None:
+        while True:
+            try:
+                await together(fail_when_released(), _wait())
+            except KeyError:
+                continue
+
+    task = asyncio.create_task(outlive())
+    for _ in range(5):
+        await SystemClock().sleep(0)
+    release.set()
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=5)
+    assert done == {task}
+    assert task.cancelled()
