@@ -80,7 +80,7 @@ def rejection_of(
     """
     if not quote.bids or not quote.asks:
         return "empty"
-    if not all(_is_possible(level, quote.kind) for level in (*quote.bids, *quote.asks)):
+    if not _are_possible(quote.bids, quote.kind) or not _are_possible(quote.asks, quote.kind):
         return "out_of_bounds"
     if quote.bid >= quote.ask:
         return "crossed"
@@ -92,6 +92,8 @@ def rejection_of(
     return None
 
 
-def _is_possible(level: Level, kind: QuoteKind) -> bool:
-    amount_is_possible = level.amount >= 0 if kind == "fx" else level.amount > 0
-    return level.price > 0 and amount_is_possible
+def _are_possible(levels: tuple[Level, ...], kind: QuoteKind) -> bool:
+    for price, amount in levels:
+        if price <= 0 or amount < 0 or (amount == 0 and kind != "fx"):
+            return False
+    return True

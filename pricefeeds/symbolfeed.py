@@ -128,11 +128,11 @@ class SymbolFeed:
             self.clock_is_doubtful |= reason == "late"
             return [RejectedQuote(quote, reason), *self.lose("resyncing", now)]
         self.last_accepted, self._last_mid = now, _middle(quote)
-        self._change(status="live", now=now, last_received=now)
-        if self._quote is not None and (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks):
+        is_new = self._quote is None or (self._quote.bids, self._quote.asks) != (quote.bids, quote.asks)
+        self._change(status="live", now=now, last_received=now, new_quotes=int(is_new))
+        if not is_new:
             return []
         self._quote, self._sequence = quote, quote.sequence
-        self.state = replace(self.state, quotes=self.state.quotes + 1)
         return [quote]
 
     def _hear_time(self, exchange_time: int, now: int) -> None:
@@ -198,11 +198,16 @@ class SymbolFeed:
             sequence=self._sequence,
         )
 
-    def _change(self, status: FeedStatus, now: int, last_received: int | None = None) -> None:
-        changed_at = self.state.changed_at if status == self.state.status else now
-        received = self.state.last_received if last_received is None else last_received
-        offset = self._offset.value
-        self.state = replace(self.state, status=status, changed_at=changed_at, last_received=received, offset_us=offset)
+    def _change(self, status: FeedStatus, now: int, last_received: int | None = None, new_quotes: int = 0) -> None:
+        state = self.state
+        self.state = replace(
+            state,
+            status=status,
+            changed_at=state.changed_at if status == state.status else now,
+            last_received=state.last_received if last_received is None else last_received,
+            quotes=state.quotes + new_quotes,
+            offset_us=self._offset.value,
+        )
 
     def _count_rejection(self, reason: str) -> None:
         counted = {**self.state.rejected, reason: self.state.rejected.get(reason, 0) + 1}
