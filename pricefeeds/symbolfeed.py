@@ -48,7 +48,14 @@ class SymbolFeed:
         self.market = market
         self.clock_is_doubtful = False
         """Whether the exchange's clock should be asked: a book came late, or from the future."""
-        self.state = FeedState(market.exchange, market.region, market.symbol, "down", changed_at=now, last_received=0)
+        self._counted = FeedState(
+            market.exchange, market.region, market.symbol, "down", changed_at=now, last_received=0
+        )
+        """Its rare counters; what changes with each book stands beside it, and `state` brings both together."""
+        self._status: FeedStatus = "down"
+        self._changed_at = now
+        self._last_received = 0
+        self._quotes = 0
         self.last_accepted = 0
         self._late_after = late_after
         self._offset = ClockOffset()
@@ -62,6 +69,18 @@ class SymbolFeed:
         self._last_mid: Decimal | None = None
         """Of the last accepted book, whether it was withdrawn since or not."""
         self._leap: _Leap | None = None
+
+    @property
+    def state(self) -> FeedState:
+        """As it stands now."""
+        return replace(
+            self._counted,
+            status=self._status,
+            changed_at=self._changed_at,
+            last_received=self._last_received,
+            quotes=self._quotes,
+            offset_us=self._offset.value,
+        )
 
     def begin(self, now: int) -> None:
         """A new connection was opened. Its first book was asked for, so that it is not older than that."""
@@ -103,7 +122,6 @@ class SymbolFeed:
         """The exchange's clock was asked and is so far ahead of ours."""
         self._offset.measure(offset, now)
         self.clock_is_doubtful = False
-        self.state = replace(self.state, offset_us=offset)
 
     def alive(self, now: int) -> list[Row]:
         """The row that renews the age of the quote in the log, while there is one."""
@@ -111,14 +129,14 @@ class SymbolFeed:
 
     def lose(self, status: FeedStatus, now: int) -> list[Row]:
         """The feed is no longer to be believed: withdraws the quote in the log, once."""
-        self._change(status=status, now=now)
+        self._change(status, now)
         if self._quote is None:
             return []
         self._quote = None
         return [self._mark("withdrawn", now)]
 
     def count(self, counter: FeedCounter) -> None:
-        self.state = self.state.counted(counter)
+        self._counted = self._counted.counted(counter)
 
     def _judge(self, top: BookTop, now: int, held_at: int | None) -> list[Row]:
         quote = self._quote_of(top, now)
@@ -129,10 +147,12 @@ class SymbolFeed:
             return [RejectedQuote(quote, reason), *self.lose("resyncing", now)]
         self.last_accepted, self._last_mid = now, _middle(quote)
         is_new = self._quote is None or (self._quote.bids, self._quote.asks) != (quote.bids, quote.asks)
-        self._change(status="live", now=now, last_received=now, new_quotes=int(is_new))
+        self._change("live", now)
+        self._last_received = now
         if not is_new:
             return []
         self._quote, self._sequence = quote, quote.sequence
+        self._quotes += 1
         return [quote]
 
     def _hear_time(self, exchange_time: int, now: int) -> None:
@@ -149,7 +169,7 @@ class SymbolFeed:
         return bool(times) and now - max(times) > self._late_after
 
     def _rejection_of(self, quote: Quote) -> str | None:
-        received = self.state.last_received
+        received = self._last_received
         reason = rejection_of(quote, received, self._last_mid)
         if reason == "out_of_bounds" and rejection_of(quote, received) is None:
             # possible by itself, so that only the mid leaps
@@ -163,7 +183,7 @@ class SymbolFeed:
 
     def _leap_with(self, quote: Quote) -> _Leap:
         leap = self._leap
-        if leap is None or rejection_of(quote, self.state.last_received, leap.first_mid) is not None:
+        if leap is None or rejection_of(quote, self._last_received, leap.first_mid) is not None:
             return _Leap(_middle(quote), quote.received_time, books=1)
         return replace(leap, books=leap.books + 1)
 
@@ -198,20 +218,13 @@ class SymbolFeed:
             sequence=self._sequence,
         )
 
-    def _change(self, status: FeedStatus, now: int, last_received: int | None = None, new_quotes: int = 0) -> None:
-        state = self.state
-        self.state = replace(
-            state,
-            status=status,
-            changed_at=state.changed_at if status == state.status else now,
-            last_received=state.last_received if last_received is None else last_received,
-            quotes=state.quotes + new_quotes,
-            offset_us=self._offset.value,
-        )
+    def _change(self, status: FeedStatus, now: int) -> None:
+        if status != self._status:
+            self._status, self._changed_at = status, now
 
     def _count_rejection(self, reason: str) -> None:
-        counted = {**self.state.rejected, reason: self.state.rejected.get(reason, 0) + 1}
-        self.state = replace(self.state, rejected=counted)
+        rejected = self._counted.rejected
+        self._counted = replace(self._counted, rejected={**rejected, reason: rejected.get(reason, 0) + 1})
 
 
 def _middle(quote: Quote) -> Decimal:
