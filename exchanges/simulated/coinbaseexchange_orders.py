@@ -199,6 +199,8 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
             raise RequestRefusedError("invalid_request", f"{name} is not simulated, so it")
         if name not in _FIELDS:
             raise RequestRefusedError("invalid_request", name)
+    if not isinstance(fields.get("post_only", False), bool):
+        raise RequestRefusedError("invalid_request", "post_only")
     if fields.get("stp", "cn") != "cn":
         raise RequestRefusedError("invalid_request", "stp other than cn is not simulated, so it")
 

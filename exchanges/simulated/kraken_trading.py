@@ -46,7 +46,11 @@ class KrakenTrading:
         if listing is None:
             raise RequestRefusedError("unknown_market")
         fields = {rest: parameters[name] for name, rest in _AS_IN_REST.items() if name in parameters}
-        if parameters.get("post_only") is True:
+        if not isinstance(parameters.get("post_only", False), bool):
+            raise RequestRefusedError("invalid_request", "post_only")
+        if not isinstance(parameters.get("cl_ord_id", ""), str):
+            raise RequestRefusedError("client_id_invalid")
+        if parameters.get("post_only"):
             fields["oflags"] = "post"
         row: Any = self._rest["AddOrder"]({**fields, "pair": listing.market_id})
         result: Result = {"order_id": row["txid"][0]}

@@ -75,6 +75,7 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
         ({"type": "stop"}, "type is missing or invalid", ccxt.ExchangeError),
         ({"time_in_force": "FOREVER"}, "time_in_force is missing or invalid", ccxt.ExchangeError),
         ({"time_in_force": "IOC", "post_only": True}, "time_in_force is missing or invalid", ccxt.ExchangeError),
+        ({"post_only": "false"}, "post_only is missing or invalid", ccxt.ExchangeError),
         ({"ioc_order": "True"}, "ioc_order is missing or invalid", ccxt.ExchangeError),
         ({"stop": "loss"}, "stop is not simulated, so it is missing or invalid", ccxt.ExchangeError),
     ],

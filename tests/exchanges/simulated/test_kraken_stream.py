@@ -249,6 +249,8 @@ async def test_orders_over_the_socket_are_those_of_rest(listener: Listener, clie
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
+        ({"post_only": "true"}, "EGeneral:Invalid arguments:post_only"),
+        ({"cl_ord_id": None}, "EGeneral:Invalid arguments:cl_ord_id"),
         ({}, "EOrder:Insufficient funds"),
         ({"symbol": "XBT/USD"}, "EQuery:Unknown asset pair"),
         ({"deadline": "soon"}, "EGeneral:Invalid arguments:deadline"),
