@@ -1,6 +1,6 @@
 """Kraken's WebSocket v2 frame by frame: public channels, the account's own, and what it says no to."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from exchanges.client import make_exchange
 from exchanges.simulated.exchange import SimulatedExchange
 from exchanges.simulated.listings import Listing
+from exchanges.simulated.records import CustomerFill
 from market.money import decimal_of
 from tests.exchanges.simulated.listener import NO_REQUESTS, Listener, Message, listening
 
@@ -166,6 +167,14 @@ async def test_the_account_hears_of_its_orders_and_of_every_entry(listener: List
     assert (new["exec_type"], new["order_id"], "symbol" in new) == ("new", placed["id"], False)
     fills = exchange.customer.fills_of(placed["id"])
     assert len(fills) >= 2
+    _are_the_fills(trades, fills)
+    assert (decimal_of(filled["cum_qty"]), filled["order_status"]) == (shown * 2, "filled")
+    counted = [row["sequence"] for row in listener.heard if row.get("channel") == "executions"]
+    assert counted == list(range(1, len(counted) + 1))
+    await _entries_follow(listener, opening, len(fills))
+
+
+def _are_the_fills(trades: Sequence[Message], fills: Sequence[CustomerFill]) -> None:
     for row, fill in zip(trades, fills, strict=True):
         assert (row["exec_type"], row["order_status"]) == ("trade", "partially_filled")
         assert (row["exec_id"], row["trade_id"], row["liquidity_ind"]) == (fill.fill_id, fill.number, "t")
@@ -176,10 +185,6 @@ async def test_the_account_hears_of_its_orders_and_of_every_entry(listener: List
         ]
         [fee] = row["fees"]
         assert (fee["asset"], decimal_of(fee["qty"])) == (fill.fee_currency, fill.fee)
-    assert (decimal_of(filled["cum_qty"]), filled["order_status"]) == (shown * 2, "filled")
-    counted = [row["sequence"] for row in listener.heard if row.get("channel") == "executions"]
-    assert counted == list(range(1, len(counted) + 1))
-    await _entries_follow(listener, opening, len(fills))
 
 
 async def _entries_follow(listener: Listener, opening: dict[str, Decimal], fills: int) -> None:
