@@ -148,7 +148,7 @@ async def test_orders_that_cannot_be_are_refused(bench: Bench) -> None:
     # bitFlyer's refusals are plain ExchangeErrors in ccxt
     is_named = bench.market.exchange != "bitflyer"
     with pytest.raises(ccxt.InsufficientFunds if is_named else ccxt.ExchangeError):
-        await bench.post("buy", Decimal(500), bench.out_of_reach("buy"))
+        await bench.post("buy", Decimal(100), bench.out_of_reach("buy"))
     with pytest.raises(TOO_SMALL.get(bench.market.exchange, ccxt.InvalidOrder)):
         await bench.post("buy", _too_little(bench, price), price)
     assert bench.exchange.customer.orders == {}
