@@ -11,6 +11,9 @@ from pricefeeds.books import BookTop
 
 COMPARED_LEVELS = 5
 """Of each side. Fewer than a book has, so that a level which just left the ten best is none that is missing."""
+STANDING_LEVELS = 8
+"""Of each side, among which a level must be all the time to be one that stands: in a moving market few stay among the
+very best for long enough to be doubted twice."""
 
 
 class Doubt(NamedTuple):
@@ -75,7 +78,7 @@ def is_same(rest: BookTop, shown: BookTop | None) -> bool:
 
 def _side_doubts(side: str, rest: Sequence[Level], shown: Sequence[Sequence[Level]]) -> frozenset[Doubt]:
     ever = {level.price for level in chain.from_iterable(shown)}
-    always = set.intersection(*(set(levels[:COMPARED_LEVELS]) for levels in shown)) if shown else set()
+    always = set.intersection(*(set(levels[:STANDING_LEVELS]) for levels in shown)) if shown else set()
     missing = [Doubt(side, level.price, None) for level in rest[:COMPARED_LEVELS] if level.price not in ever]
     standing = [Doubt(side, *level) for level in always.difference(rest)]
     return frozenset(missing + standing)

@@ -28,9 +28,9 @@ class Patience:
 
     @property
     def compare_often(self) -> float:
-        """Between two comparisons where the stream does not show that something was lost: one with both its looks, and
-        all that is waited for in between, fits into `stale_after`."""
-        return min(self.compare_every, self.stale_after / 3)
+        """Between two comparisons where the stream does not show that something was lost: seldom enough for the limits
+        of exchanges, and so often that a wrong book is doubted twice within `stale_after`."""
+        return min(self.compare_every, self.stale_after / 6)
 
     @property
     def compare_again(self) -> float:
@@ -39,8 +39,8 @@ class Patience:
 
     @property
     def stream_lag(self) -> float:
-        """How far the stream may be behind REST."""
-        return self.stale_after / 6
+        """How far the stream may be behind REST: some gather changes for a tenth of a second."""
+        return max(0.1, self.stale_after / 12)
 
     @property
     def rest_seconds(self) -> float:

@@ -40,8 +40,9 @@ COMPARISONS: dict[str, tuple[BookTop, list[BookTop], set[tuple[str, int, int | N
          top(side(101, 100, 99, 98, 97), side(102, 103, 104, 105, 106))],
         set(),
     ),
-    "beyond the compared levels": (top((*BIDS[:5], *side(2, 1)), ASKS), [WHOLE], set()),
-    "no bids by REST": (top((), ASKS), [WHOLE], {("bid", price, 1) for price in range(96, 101)}),
+    "beyond the compared levels": (top((*BIDS[:8], *side(2, 1)), ASKS), [WHOLE], set()),
+    "a level beyond the very best": (top((*BIDS[:7], *side(92, 91, 90)), ASKS), [WHOLE], {("bid", 93, 1)}),
+    "no bids by REST": (top((), ASKS), [WHOLE], {("bid", price, 1) for price in range(93, 101)}),
     "nothing shown": (book("1", "2"), [], {("bid", 1, None), ("ask", 2, None)}),
 }  # fmt: skip
 
