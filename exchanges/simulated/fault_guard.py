@@ -66,18 +66,29 @@ class FaultGuard:
         return guard
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        path = request.raw_path.removeprefix(f"/{self.faults.exchange}")
+        # routed paths are decoded: an encoded one is the same path
+        path = request.path.removeprefix(f"/{self.faults.exchange}")
         # the way there and the way back are equally long
         half = self._latency(path) / 2
         if half:
-            if request.can_read_body:
-                # what was sent is on its way, even where the sender does not wait for the answer
-                await request.read()
-            await self.clock.sleep(half)
+            await self._come_in(request, half)
         for kind in HTTP_FAULTS:
             active = self.faults.strike(kind, channel=path)
             if active is not None:
                 return self._refusal(request, active)
+        response = await self._handled(request, handler, path)
+        if half and not isinstance(response, web.WebSocketResponse):
+            await self.clock.sleep(half)
+        return response
+
+    async def _come_in(self, request: web.Request, seconds: float) -> None:
+        """What was sent is on its way, even where the sender does not wait for the answer."""
+        if request.can_read_body:
+            await request.read()
+        await self.clock.sleep(seconds)
+
+    async def _handled(self, request: web.Request, handler: Handler, path: str) -> web.StreamResponse:
+        """With what happens to an order of the request, and to its answer."""
         call = OrderCall()
         token = ORDER_CALL.set(call)
         try:
@@ -86,8 +97,6 @@ class FaultGuard:
             return self._disconnected(request)
         finally:
             ORDER_CALL.reset(token)
-        if half and not isinstance(response, web.WebSocketResponse):
-            await self.clock.sleep(half)
         if call.is_disconnected:
             return self._disconnected(request)
         if call.order is not None and await self._loses(call.order.symbol):
