@@ -13,6 +13,7 @@ from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.opportunities import Opportunity
 from market.session import Session
+from market.together import together
 from streams.errors import StreamError
 from streams.reader import TopicReader
 from streams.records import Record
@@ -74,8 +75,8 @@ class Meter:
             try:
                 await work()
                 delays = backoff()
-            except* (StreamError, OSError, websockets.WebSocketException) as group:
-                log.info("meter lost its source", extra={"error": str(group.exceptions[0])})
+            except (StreamError, OSError, websockets.WebSocketException) as error:
+                log.info("meter lost its source", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
@@ -83,11 +84,9 @@ class Meter:
         async with (
             TopicReader(self._session.kafka, (OPPORTUNITIES,), "latest") as prompt,
             TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_PATIENCE) as patient,
-            asyncio.TaskGroup() as tasks,
         ):
             self._reading.set()
-            tasks.create_task(self._count_all(prompt))
-            tasks.create_task(self._count_all(patient))
+            await together(self._count_all(prompt), self._count_all(patient))
 
     async def _count_all(self, reader: TopicReader) -> None:
         async for record in reader.records():

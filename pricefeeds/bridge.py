@@ -9,6 +9,7 @@ from market.backoff import backoff
 from market.clock import Clock, SystemClock
 from market.session import Session
 from market.settings import Settings
+from market.together import together
 from pricefeeds.starting import answered
 from store.errors import HistoryLostError, StoreUnavailableError
 from store.port import TradeStore
@@ -55,15 +56,12 @@ async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
 
 
 async def _run_tasks(bridge: "SettingsBridge", writer: TopicWriter, ready: Callable[[], None]) -> None:
-    try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(bridge.follow())
-            group.create_task(bridge.repeat())
-            await bridge.has_begun.wait()
-            await writer.flush()
-            ready()
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+    async def tell() -> None:
+        await bridge.has_begun.wait()
+        await writer.flush()
+        ready()
+
+    await together(bridge.follow(), bridge.repeat(), tell())
 
 
 class SettingsHistory:

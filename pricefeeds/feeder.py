@@ -9,6 +9,7 @@ from market.backoff import backoff
 from market.clock import SystemClock
 from market.feeds import FeedState
 from market.session import Session
+from market.together import together
 from pricefeeds.exchangeclock import ExchangeClock
 from pricefeeds.listener import Listener
 from pricefeeds.patience import Patience
@@ -17,7 +18,6 @@ from pricefeeds.recorder import Recorder, recording
 from pricefeeds.sources import Source, source_of
 from pricefeeds.starting import answered
 from pricefeeds.symbolfeed import Row, SymbolFeed
-from pricefeeds.together import together
 from pricefeeds.watching import SymbolWatch
 from store.errors import StoreUnavailableError
 from store.port import TradeStore

@@ -9,13 +9,13 @@ from typing import NoReturn
 from market.backoff import CHANCE, backoff
 from market.clock import Clock, SystemClock
 from market.feeds import FeedStatus
+from market.together import together
 from pricefeeds.checking import BookChecks
 from pricefeeds.connection import Connection, connected
 from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRefusedError
 from pricefeeds.listener import Listener, Wish
 from pricefeeds.patience import Patience
 from pricefeeds.sources import Source
-from pricefeeds.together import together
 from pricefeeds.wire.port import FetchSnapshot, Send
 
 log = logging.getLogger("pricefeeds")

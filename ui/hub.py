@@ -12,6 +12,7 @@ from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.opportunities import Opportunity
 from market.session import Session
 from market.settings import Settings
+from market.together import together
 from store.errors import HistoryLostError, StoreError
 from store.reading import TradeReader
 from streams.errors import StreamError
@@ -62,16 +63,13 @@ class Hub:
 
     async def run(self) -> None:
         """Until cancelled; a source that goes away is sought again."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep_following("kafka", self._follow_topics))
-            group.create_task(self._keep_following("mongodb", self._follow_trades))
-            group.create_task(
-                _keep_reading(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS)
-            )
-            group.create_task(
-                _keep_reading(self._read_totals, self._totals_changed, TOTALS_SECONDS, TOTALS_REFRESH_SECONDS)
-            )
-            group.create_task(self._pulse())
+        await together(
+            self._keep_following("kafka", self._follow_topics),
+            self._keep_following("mongodb", self._follow_trades),
+            _keep_reading(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
+            _keep_reading(self._read_totals, self._totals_changed, TOTALS_SECONDS, TOTALS_REFRESH_SECONDS),
+            self._pulse(),
+        )
 
     async def wait_until_live(self) -> None:
         """Until both sources were reached for the first time."""

@@ -12,6 +12,7 @@ import pytest
 from exchanges.credentials import credentials_path
 from market.clock import SystemClock
 from market.session import Session
+from market.together import together
 from pricefeeds.listener import Listener
 from pricefeeds.patience import Patience
 from pricefeeds.recorder import Recorder, recording, recordings_folder
@@ -19,7 +20,6 @@ from pricefeeds.recording import Note, parts_of, read_recording
 from pricefeeds.reenactment import reenact
 from pricefeeds.sources import source_of
 from pricefeeds.symbolfeed import Row, SymbolFeed
-from pricefeeds.together import together
 from pricefeeds.watching import SymbolWatch
 from tests.pricefeeds.conftest import World
 

@@ -10,13 +10,13 @@ from market.feeds import FeedState
 from market.markets import Market
 from market.quotes import FeedMark, Quote
 from market.session import Session
+from market.together import together
 from pricefeeds.exchangeclock import ExchangeClock
 from pricefeeds.listener import Listener
 from pricefeeds.patience import Patience
 from pricefeeds.recorder import NoRecorder, Recorder
 from pricefeeds.sources import Source, source_of
 from pricefeeds.symbolfeed import RejectedQuote, Row, SymbolFeed
-from pricefeeds.together import together
 from pricefeeds.watching import SymbolWatch
 
 DEADLINE_SECONDS = 20.0

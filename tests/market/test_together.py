@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from market.clock import SystemClock
-from pricefeeds.together import together
+from market.together import together
 
 
 async def _wait() -> None:
