@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage
 from market.opportunities import Opportunity
-from market.quarantine import belongs_to_history
+from market.quarantine import HISTORY_SECONDS, belongs_to_history
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from store.port import BalanceRow
@@ -38,9 +38,11 @@ class Knowledge:
     def see_window(self, window: SpreadWindow) -> None:
         """Keeps the newest 10 s window of each pair, and the 60 s windows of its last minutes."""
         pair = (window.base, window.buy_exchange, window.sell_exchange)
-        if belongs_to_history(window, window.end):
-            others = (one for one in self._history.get(pair, ()) if one.end != window.end)
-            self._history[pair] = (*(one for one in others if belongs_to_history(one, window.end)), window)
+        if window.length_seconds == HISTORY_SECONDS:
+            # a window that comes again after a restart of its source may be older than those known
+            others = [one for one in self._history.get(pair, ()) if one.end != window.end]
+            newest = max(window.end, *(one.end for one in others), 0)
+            self._history[pair] = tuple(one for one in (*others, window) if belongs_to_history(one, newest))
         known = self._windows.get(pair)
         if window.length_seconds == PERSISTENCE_SECONDS and (known is None or window.end > known.end):
             self._windows[pair] = window

@@ -94,3 +94,11 @@ def test_free_balances() -> None:
     knowledge = Knowledge(settings_of())
     knowledge.see_balances([BalanceRow("alpha", "USD", Decimal(3), Decimal(4))])
     assert knowledge.free == {("alpha", "USD"): Decimal(3)}
+
+
+def test_an_old_window_that_comes_again_takes_nothing_from_the_history() -> None:
+    knowledge = Knowledge(settings_of())
+    at = 3_600_000_000
+    for end in (at, at - 600_000_000):
+        knowledge.see_window(window(end, 0.1, seconds=60))
+    assert [window.end for window in knowledge.history_of(replace(MINE, event_time=at))] == [at]
