@@ -142,8 +142,9 @@ class Listener:
 
     def _say(self, rows: list[Row], now: int) -> None:
         if rows:
-            self._publish(rows)
+            # first, since publishing may fail: a recording without what its input led to could not be lived again
             self._recorder.note_rows(self._symbol, now, rows)
+            self._publish(rows)
 
 
 def _read(step: Callable[[int], list[Heard]], now: int) -> list[Heard]:

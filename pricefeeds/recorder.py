@@ -46,7 +46,7 @@ class Recorder(Protocol):
         """`now` in microseconds UTC: the very one that the conversation and the feed were called with."""
 
     def note_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
-        """Rows that were published, behind the note of what led to them."""
+        """Rows that are published next, behind the note of what led to them."""
 
 
 class NoRecorder:

@@ -131,3 +131,15 @@ def test_a_connection_that_is_closed_is_heard_no_more(heard: Heard) -> None:
     assert heard.listener.frame(BOOK, 3) == []
     assert heard.listener.snapshot(BOOK.encode(), 4) == []
     assert heard.rows == []
+
+
+def test_a_row_that_could_not_be_published_is_in_the_recording_all_the_same() -> None:
+    def fail(_: list[Row]) -> None:
+        raise BufferError("the log is away")
+
+    notes = Notes()
+    listener = Listener(SymbolFeed(MARKET, 7, 0), fail, notes, LIMITS)
+    listener.open(LittleConversation(MARKET, None), 1)
+    with pytest.raises(BufferError):
+        listener.frame(BOOK, 2)
+    assert notes.said[-2:] == [("frame", BOOK), ("row", "quote")]
