@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from market.clock import MICROSECONDS, Clock
+from market.clock import Clock, SystemClock
 from pricefeeds.errors import RestFailedError
 
 MAX_BODY_BYTES = 16 << 20
@@ -27,19 +27,27 @@ class RestAnswer:
 
 
 class RestReader:
-    """Every failure is a RestFailedError; after a "too many" nothing is asked until the exchange's time is up."""
+    """Every failure is a RestFailedError; after a "too many" nothing is asked until the exchange's time is up.
 
-    def __init__(self, session: aiohttp.ClientSession, address: str, clock: Clock, seconds: float) -> None:
+    The questions of all symbols go through one reader, which sends them at least `pace` seconds apart.
+    """
+
+    def __init__(
+        self, session: aiohttp.ClientSession, address: str, clock: Clock, seconds: float, pace: float = 0.0
+    ) -> None:
         self._session = session
         self._address = address
         self._clock = clock
         self._seconds = seconds
-        self._rests_until = 0
+        self._pace = pace
+        self._next_at = 0.0
+        self._rests_until = 0.0
 
     async def get(self, path: str) -> RestAnswer:
-        sent = self._clock.now()
-        if sent < self._rests_until:
+        await self._wait_for_turn()
+        if _now() < self._rests_until:
             raise RestFailedError(f"{self._address} asked for a pause")
+        sent = self._clock.now()
         try:
             async with asyncio.timeout(self._seconds), self._session.get(self._address + path) as response:
                 body = await self._body(response, path)
@@ -47,10 +55,19 @@ class RestReader:
             raise RestFailedError(f"{self._address}{path} did not answer: {error!r}") from error
         return RestAnswer(body, sent, self._clock.now())
 
+    async def _wait_for_turn(self) -> None:
+        """Raises RestFailedError where so many wait already that the answer would come too late to be of use."""
+        now = _now()
+        turn = max(now, self._next_at)
+        if turn - now > max(self._seconds, self._pace):
+            raise RestFailedError(f"{self._address} is asked too many questions at once")
+        self._next_at = turn + self._pace
+        if turn > now:
+            await SystemClock().sleep(turn - now)
+
     async def _body(self, response: aiohttp.ClientResponse, path: str) -> bytes:
         if response.status in TOO_MANY:
-            pause = _seconds_asked(response.headers.get("Retry-After", ""))
-            self._rests_until = self._clock.now() + int(pause * MICROSECONDS)
+            self._rests_until = _now() + _seconds_asked(response.headers.get("Retry-After", ""))
         if response.status != 200:
             raise RestFailedError(f"{self._address}{path} answered {response.status}")
         body = bytearray()
@@ -62,11 +79,17 @@ class RestReader:
 
 
 @asynccontextmanager
-async def rest_reader(address: str, clock: Clock, seconds: float) -> AsyncIterator[RestReader]:
-    """Questions below `address`, each answered within `seconds`; connections are kept and closed with the block."""
+async def rest_reader(address: str, clock: Clock, seconds: float, pace: float = 0.0) -> AsyncIterator[RestReader]:
+    """Questions below `address`, each answered within `seconds` and sent `pace` seconds after the one before;
+    connections are kept and closed with the block."""
     async with aiohttp.ClientSession() as session:
-        yield RestReader(session, address, clock, seconds)
+        yield RestReader(session, address, clock, seconds, pace)
 
 
 def _seconds_asked(text: str) -> float:
     return min(float(text), LONGEST_REST_SECONDS) if text.isdigit() else REST_SECONDS
+
+
+def _now() -> float:
+    """Seconds that no setting of a clock moves."""
+    return asyncio.get_running_loop().time()

@@ -39,7 +39,8 @@ async def source_of(
     """
     wire = wire_of(exchange)
     stream, rest = _addresses(session, wire)
-    async with rest_reader(rest, clock, rest_seconds) as reader:
+    pace = 0.0 if session.exchanges_url is not None else wire.live_rest_pace
+    async with rest_reader(rest, clock, rest_seconds, pace) as reader:
         yield Source(wire, stream, reader, _keys(session, exchange, environment or {}))
 
 

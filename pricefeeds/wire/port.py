@@ -74,3 +74,6 @@ class WireExchange:
     detects_loss: bool = False
     """Whether the next message shows that one was lost, by a sequence or a checksum. Where it does not, only the book
     by REST can."""
+    live_rest_pace: float = 0.2
+    """Seconds that a feeder leaves between two questions to the real exchange's REST, for all symbols together: less
+    than it allows, since orders and balances may count against the same limit."""

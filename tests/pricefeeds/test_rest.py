@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 
 import pytest
 from aiohttp import web
@@ -35,15 +36,20 @@ def answers() -> Answers:
 
 
 @pytest.fixture
-async def reader(answers: Answers) -> AsyncIterator[RestReader]:
+async def address(answers: Answers) -> AsyncIterator[str]:
     application = web.Application()
     application.router.add_get("/book", answers.answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    async with rest_reader(f"http://127.0.0.1:{runner.addresses[0][1]}", SystemClock(), SECONDS) as one:
-        yield one
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     await runner.cleanup()
+
+
+@pytest.fixture
+async def reader(address: str) -> AsyncIterator[RestReader]:
+    async with rest_reader(address, SystemClock(), SECONDS) as one:
+        yield one
 
 
 async def test_an_answer_says_when_it_was_asked_for(reader: RestReader) -> None:
@@ -99,3 +105,14 @@ async def test_a_server_that_is_not_there_is_a_failure() -> None:
     async with rest_reader("http://127.0.0.1:9", SystemClock(), SECONDS) as reader:
         with pytest.raises(RestFailedError):
             await reader.get("/book")
+
+
+async def test_questions_keep_the_pace_of_the_exchange(answers: Answers, address: str) -> None:
+    pace = SECONDS / 3
+    async with rest_reader(address, SystemClock(), SECONDS, pace) as reader:
+        asked = [asyncio.ensure_future(reader.get("/book")) for _ in range(6)]
+        await asyncio.wait(asked)
+    sent = [one.result().sent for one in asked if one.exception() is None]
+    assert 3 <= len(sent) < 6
+    assert all(later - earlier >= pace * MICROSECONDS * 0.9 for earlier, later in pairwise(sent))
+    assert "too many questions at once" in str(asked[-1].exception())
