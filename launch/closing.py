@@ -91,7 +91,7 @@ def summary_lines(summary: dict[str, object]) -> list[str]:
     lines = [f"{title:<26} {_short(summary[name])}" for name, title in SHOWN.items()]
     latencies = summary["latency_ms"]
     if isinstance(latencies, dict):
-        lines += [f"ms from tick to {stage:<11}{_short(row)}" for stage, row in latencies.items()]
+        lines += [f"ms from tick to {stage:<11} {_short(row)}" for stage, row in latencies.items()]
     return [*lines, balanced]
 
 

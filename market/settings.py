@@ -54,3 +54,20 @@ class Settings(BaseModel):
         if unknown:
             raise ValueError(f"enabled_exchanges names {', '.join(sorted(unknown))}, which has no taker fee")
         return self
+
+
+def with_new_exchanges(stored: Settings, first: Settings) -> Settings | None:
+    """`stored`, with the exchanges of `first` that it has never heard of: enabled, at their fees. None without any.
+
+    What people chose stays: an exchange that was switched off has a fee in `stored`, so it is not new.
+    """
+    new = tuple(name for name in first.enabled_exchanges if name not in stored.taker_fees)
+    if not new:
+        return None
+    fees = {name: first.taker_fees[name] for name in new}
+    return stored.model_copy(
+        update={
+            "enabled_exchanges": (*stored.enabled_exchanges, *new),
+            "taker_fees": {**stored.taker_fees, **fees},
+        }
+    )

@@ -1,7 +1,7 @@
 """Making a database ready for a session."""
 
 from market.session import Session
-from market.settings import Settings
+from market.settings import Settings, with_new_exchanges
 from store.client import check_reachable
 from store.trades import open_store
 
@@ -9,8 +9,11 @@ from store.trades import open_store
 async def prepare_database(session: Session, settings: Settings) -> Settings:
     """Collections, indexes, and `settings` as the first version unless there are any; those in force.
 
+    Exchanges of `settings` that the ones in force have never heard of join them.
     Raises StoreUnavailableError within 3 s where MongoDB is not reached, StoreError where its address is none.
     """
     await check_reachable(session.mongodb)
     async with await open_store(session) as store:
-        return await store.create_settings(settings)
+        stored = await store.create_settings(settings)
+        widened = with_new_exchanges(stored, settings)
+        return stored if widened is None else await store.change_settings(widened, stored.version, "start")

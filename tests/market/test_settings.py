@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from market.settings import Settings
+from market.settings import Settings, with_new_exchanges
 from tests.market.samples import settings_of
 
 
@@ -34,3 +34,21 @@ def test_settings_are_frozen_and_read_back() -> None:
     with pytest.raises(ValidationError):
         settings.version = 2
     assert Settings.model_validate_json(settings.model_dump_json()) == settings
+
+
+def test_an_exchange_that_nobody_has_heard_of_joins_with_its_fee() -> None:
+    first = settings_of(
+        enabled_exchanges=("alpha", "delta"), taker_fees={"alpha": Decimal("0.002"), "delta": Decimal("0.003")}
+    )
+    stored = settings_of(enabled_exchanges=("beta",), min_net_bps=7.0)
+    widened = with_new_exchanges(stored, first)
+    assert widened is not None
+    assert widened.enabled_exchanges == ("beta", "delta")
+    assert widened.taker_fees == {**stored.taker_fees, "delta": Decimal("0.003")}
+    assert widened.min_net_bps == 7.0
+
+
+def test_an_exchange_that_was_switched_off_stays_off() -> None:
+    stored = settings_of(enabled_exchanges=("beta",))
+    assert "alpha" in stored.taker_fees
+    assert with_new_exchanges(stored, settings_of(enabled_exchanges=("alpha", "beta"))) is None
