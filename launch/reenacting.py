@@ -17,6 +17,10 @@ def reenact_folder(folder: Path, say: Say) -> int:
     try:
         for exchange_folder in recorded_folders(folder):
             outcome = reenact(read_recording(exchange_folder))
+            if not outcome.notes:
+                raise LaunchError(
+                    f"{exchange_folder}: its files end before their first line, so nothing can be lived again."
+                )
             differs |= outcome.difference is not None
             for line in outcome_lines(outcome):
                 say(line)
@@ -30,7 +34,7 @@ def outcome_lines(outcome: Reenactment) -> list[str]:
     frames, answers = outcome.notes.get("frame", 0), outcome.notes.get("snapshot", 0)
     rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"
     lines = [
-        f"{outcome.exchange or 'nothing'}: {frames:,} messages and {answers:,} REST answers in {outcome.files} files, "
+        f"{outcome.exchange}: {frames:,} messages and {answers:,} REST answers in {outcome.files} files, "
         f"{outcome.refused_messages:,} of them refused; rows equal byte for byte: {rows}"
     ]
     lines += [f"  {name} was cut off and is read up to its last whole line" for name in outcome.cut]

@@ -56,6 +56,13 @@ def test_a_file_that_was_cut_off_is_named(tmp_path: Path, capsys: pytest.Capture
     assert f"{part.name} was cut off and is read up to its last whole line" in capsys.readouterr().out
 
 
+def test_a_recording_that_was_emptied_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for part in parts_of(recorded(tmp_path)):
+        part.write_bytes(b"")
+    assert run(["reenact", str(tmp_path)]) == 1
+    assert "nothing can be lived again" in capsys.readouterr().err
+
+
 def test_a_damaged_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (part,) = parts_of(recorded(tmp_path))
     part.write_bytes(b"nonsense")

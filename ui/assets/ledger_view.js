@@ -152,13 +152,13 @@ function feedRow(feed) {
     element("td", { class: `status ${feed.status}` }, feed.status),
     element("td", { class: "number" }, feed.age),
     element("td", { class: "number muted" }, `${count(feed.quotes)}${rejected ? ` · ${count(rejected)} rejected` : ""}`),
-    element("td", { class: "number muted" }, `${count(faultsOf(feed))} / ${count(feed.resyncs)}`),
+    element("td", { class: "number muted" }, `${count(faultsOf(feed))} / ${count(feed.reconnects)}`),
     element("td", { class: "number muted" }, feed.offset_us === null ? "–" : `${Math.round(feed.offset_us / 1000)} ms`),
   );
 }
 
 function faultsOf(feed) {
-  return feed.gaps + feed.checksums + feed.malformed + feed.rest_mismatches;
+  return feed.gaps + feed.checksums + feed.malformed + feed.rest_mismatches + feed.rest_failures;
 }
 
 function feedCounts(feed) {
