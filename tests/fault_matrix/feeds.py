@@ -15,8 +15,8 @@ from tests.fault_matrix.truth import oldest_belief
 from tests.fault_matrix.world import MARKETS, World
 from tests.pricefeeds.watched import Watched, watching
 
-PATIENCE = Patience(stale_after=1.0, first_book=2.0, compare_every=1.0, rest_lag=0.33, first_retry=0.05)
-"""A third of a session's own."""
+PATIENCE = Patience(stale_after=1.2, first_book=2.0, compare_every=1.2, rest_lag=0.4, first_retry=0.05)
+"""Four tenths of a session's own."""
 _QUOTES = 5
 """So many in a row, and it is well."""
 _COUNTERS = (

@@ -12,7 +12,8 @@ What the feeds and the order path do about each fault that an exchange can show.
 `tests/fault_matrix/` holds them to (`python -m tests.fault_matrix.table > docs/fault-matrix.md`): each line is run on
 all five simulated exchanges, by the watch loop of the feeders and by the account of the bots, over real sockets.
 
-The limit is `stale_after_ms`, 3 s where nothing else is set; the tests run with 1 s.
+The limit is `stale_after_ms`, 3 s where nothing else is set; the tests run with 1.2 s, measured on the
+feed's own clock.
 
 ## Prices
 

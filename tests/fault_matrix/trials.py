@@ -105,7 +105,7 @@ _SILENT = FeedShows(("within the limit",), ("resyncs",), ("stale", "resyncing"))
 _NUMBERED = {"kraken": {"count": 1}, "binance": {"count": 1}}
 
 FEED_TRIALS: tuple[FeedTrial, ...] = (
-    FeedTrial("latency", "latency", {"seconds": 30, "milliseconds": 700}, _LIVE, seconds=2),
+    FeedTrial("latency", "latency", {"seconds": 30, "milliseconds": 800}, _LIVE, seconds=2),
     FeedTrial("HTTP 429, and the stream breaks", "http_429", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
     FeedTrial("HTTP 418, and the stream breaks", "http_418", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
     FeedTrial("HTTP 5xx, and the stream breaks", "http_5xx", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
@@ -120,8 +120,15 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         _UNSEEN,
         {"kraken": _CHECKSUM, "binance": _GAP},
         _NUMBERED,
-        seconds=1.5,
+        seconds=2,
         is_quick=True,
+    ),
+    FeedTrial(
+        "twenty dropped messages",
+        "dropped_message",
+        {"count": 20},
+        FeedShows(("at once", "within the limit"), ("gaps", "checksums", "crossed", "resyncs"), ("stale", "resyncing")),
+        seconds=3,
     ),
     FeedTrial(
         "dropped message, then a still market",
@@ -131,7 +138,7 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         stills=True,
         is_quick=True,
     ),
-    FeedTrial("duplicated message", "duplicated_message", {"count": 5}, _LIVE, seconds=1.5),
+    FeedTrial("duplicated message", "duplicated_message", {"count": 5}, _LIVE, seconds=2),
     FeedTrial(
         "reordered message",
         "reordered_message",
@@ -139,9 +146,9 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         _GAP,
         {"kraken": _CHECKSUM, "bitflyer": _UNSEEN},
         _NUMBERED,
-        seconds=1.5,
+        seconds=2,
     ),
-    FeedTrial("silent stream", "silent_stream", {"count": 1}, _SILENT, seconds=1.5, is_quick=True),
+    FeedTrial("silent stream", "silent_stream", {"count": 1}, _SILENT, seconds=2, is_quick=True),
     FeedTrial(
         "no pongs", "no_pongs", {"seconds": 30}, FeedShows(("within the limit",), ("resyncs",), ("stale",)), seconds=2.5
     ),
