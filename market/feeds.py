@@ -8,6 +8,9 @@ FeedCounter = Literal[
     "gaps", "checksums", "malformed", "resyncs", "reconnects", "rest_checks", "rest_mismatches", "rest_failures"
 ]
 
+SAVED_WITHIN = 5_000_000
+"""Microseconds, and more than it takes a feeder to save a state and a reader to get it."""
+
 
 @dataclass(frozen=True, slots=True)
 class FeedState:
@@ -42,6 +45,13 @@ class FeedState:
     """Comparisons that found no answer."""
     offset_us: int | None = None
     """How far the exchange's clock is ahead of ours; None until it is known."""
+
+    def as_seen(self, now: int, stale_after_ms: int) -> "FeedState":
+        """What it says to a reader at `now`: a live feed receives, or is confirmed, within `stale_after_ms` and says so
+        a second later; where that is long over its process is gone and took nothing back."""
+        if self.status != "live" or now - self.last_received <= stale_after_ms * 1_000 + SAVED_WITHIN:
+            return self
+        return replace(self, status="down", changed_at=self.last_received)
 
     def counted(self, counter: FeedCounter) -> "FeedState":
         return replace(self, **{counter: getattr(self, counter) + 1})

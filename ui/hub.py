@@ -51,7 +51,8 @@ class Hub:
     def __init__(self, session: Session, reader: TradeReader) -> None:
         self._session = session
         self._reader = reader
-        self.board = Board(session, session.clock())
+        self._clock = session.clock()
+        self.board = Board(session, self._clock)
         self._clients: set[LiveClient] = set()
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()
@@ -215,7 +216,9 @@ class Hub:
             client.resynchronise()
 
     async def _read_books(self) -> None:
-        balances, feeds = await self._reader.balance_rows(), await self._reader.feed_states()
+        balances, states = await self._reader.balance_rows(), await self._reader.feed_states()
+        now = self._clock.now()
+        feeds = [state.as_seen(now, self._session.stale_after_ms) for state in states]
         self._note_ledger(replace(self.board.ledger, balances=tuple(balances), feeds=tuple(feeds)))
 
     async def _read_totals(self) -> None:

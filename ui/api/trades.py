@@ -90,5 +90,8 @@ async def pnl(request: Request) -> PnlRow:
 @router.get("/feeds")
 async def feeds(request: Request, exchange: Exchange = None) -> list[FeedRow]:
     """State of each price feed."""
-    states = await dashboard_of(request).reader.feed_states()
-    return [feed_row(state) for state in states if exchange in (None, state.exchange)]
+    dashboard = dashboard_of(request)
+    session, states = dashboard.session, await dashboard.reader.feed_states()
+    now = session.clock().now()
+    seen = [state.as_seen(now, session.stale_after_ms) for state in states if exchange in (None, state.exchange)]
+    return [feed_row(state) for state in seen]
