@@ -47,7 +47,7 @@ async def run_feeder(
     Raises StreamError where Kafka is away for longer than the writer can buffer, FeedRefusedError where the exchange
     declines: the process ends with it and is started again. An absent store only delays the feeds' states.
     """
-    patience = patience or Patience(stale_after=session.stale_after_ms / 1_000)
+    patience = patience or Patience.of_limit(session.stale_after_ms / 1_000)
     clock = session.clock()
     last = await answered(lambda: last_sequences(session.kafka, exchange))
     writer = TopicWriter(session.kafka)

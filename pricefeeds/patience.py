@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from market.clock import MICROSECONDS
 from pricefeeds.listener import Limits
 
+REST_LAG = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:
@@ -16,10 +18,15 @@ class Patience:
     """From a new connection to its first believable book."""
     compare_every: float = 10.0
     """Between two comparisons with the book by REST, where the stream itself shows that something was lost."""
-    rest_lag: float = 1.0
+    rest_lag: float = REST_LAG
     """How far REST may be behind the stream: exchanges answer from a cache."""
     first_retry: float = 0.25
     longest_retry: float = 10.0
+
+    @classmethod
+    def of_limit(cls, stale_after: float) -> "Patience":
+        """All that is waited for fits into the limit."""
+        return cls(stale_after, rest_lag=min(REST_LAG, stale_after / 3))
 
     @property
     def look_seconds(self) -> float:
