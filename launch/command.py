@@ -54,6 +54,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
     live.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
     live.add_argument("--port", type=_port, help="of the dashboard (default 8000)")
     live.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+    live.add_argument("--record", action="store_true", help="record what the feeds hear and say, in the data folder")
     live.set_defaults(run=_live)
     replay = commands.add_parser("replay", help="feed recorded ticks through the same streams, Spark job and bots")
     replay.add_argument("files", type=Path, nargs="+", metavar="FILE")
@@ -110,7 +111,7 @@ def _live(arguments: argparse.Namespace) -> int:
     from launch.live import run_live
     from launch.paper import PaperOptions
 
-    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None)
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
     told = read_configuration(arguments.config, os.environ)
     home = home_folder()
     with locked(home):

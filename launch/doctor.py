@@ -24,7 +24,7 @@ from launch.errors import CannotStartError
 from launch.home import read_session
 from launch.jar_pins import JAR_SETS
 from launch.jars import jar_faults
-from launch.paper import chosen_markets, paper_settings
+from launch.paper import PaperOptions, check_simulated, chosen_markets, paper_settings
 from launch.ports import claim_web_port
 from launch.prerequisites import java_fault, java_output, python_fault
 from market.session import Session
@@ -77,13 +77,28 @@ def examined(home: Path) -> Iterator[Finding]:
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
     try:
         told = read_configuration(None, os.environ)
-        chosen_markets(told.exchanges)
-        paper_settings(told)
+        kind = checked_configuration(home, told, os.environ)
     except CannotStartError as error:
         yield Finding("missing", "configuration", str(error))
         return
-    yield Finding("ok", "configuration", "arbitrage.toml" if Path("arbitrage.toml").exists() else "the defaults")
+    source = "arbitrage.toml" if Path("arbitrage.toml").exists() else "the defaults"
+    yield Finding("ok", "configuration", f"{source}, for {kind}")
     yield from session_findings(home, told)
+
+
+def checked_configuration(home: Path, told: Configuration, environment: Mapping[str, str]) -> str:
+    """The command that it is for. Raises CannotStartError as that command would, before its first request."""
+    if all(one.mode == "simulated" for one in told.exchange.values()):
+        check_simulated(told)
+        chosen_markets(told.exchanges)
+        paper_settings(told)
+        return "`arbitrage paper`"
+    from launch.live import check_accounts, live_session, live_settings  # noqa: PLC0415 - loads ccxt
+
+    session = live_session(home, PaperOptions(None, None, None, None), told)
+    check_accounts(session, environment)
+    live_settings(told, {})
+    return f"`arbitrage live` ({session.mode})"
 
 
 def judged(subject: str, fault: str | None, text: str) -> Finding:
@@ -159,7 +174,8 @@ def room_finding(subject: str, free: int, needed: int) -> Finding:
 def session_findings(home: Path, told: Configuration) -> Iterator[Finding]:
     """Ports: those of the running session, else whether the next one can have them."""
     if session_runs(home):
-        session_home = next((one for one in (home, home / "replay") if (one / "run.json").exists()), None)
+        session_homes = (home, home / "replay", home / "live", home / "sandbox")
+        session_home = next((one for one in session_homes if (one / "run.json").exists()), None)
         if session_home is None:
             yield Finding("ok", "session", "one is starting")
         else:

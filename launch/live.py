@@ -14,13 +14,17 @@ from exchanges.rules import exchange_rules
 from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
 from launch.home import check_writable
-from launch.paper import SETTLEMENT_CURRENCY, PaperOptions, Say, chosen_markets, run_session
+from launch.paper import SETTLEMENT_CURRENCY, PaperOptions, Say, chosen_markets, room_for_recordings, run_session
 from market.session import Session
 from market.settings import Settings
 from streams.embedded_broker import free_ports
 from ui.keys import ensure_api_key
 
 RealMode = Literal["sandbox", "live"]
+
+LEAST_STALE_MS = 3_000
+"""Where a stream does not tell that it lost a message, REST is asked several times within that limit; bitFlyer takes
+500 questions in five minutes."""
 
 
 async def run_live(
@@ -33,7 +37,7 @@ async def run_live(
     check_accounts(session, environment)
     say(f"asking {', '.join(_traded(session))} for markets, fees and the time")
     session, fees = await as_the_exchanges_say(session, environment)
-    _own_home(home, session.home)
+    own_home(home, session.home)
     say("no new arbitrage until trading is switched on in the settings, unless this database has it on already")
     return await run_session(session, live_settings(told, fees), options, told, say)
 
@@ -44,12 +48,18 @@ def live_session(home: Path, options: PaperOptions, told: Configuration) -> Sess
     names = told.exchanges or tuple(told.exchange)
     if told.kafka is not None:
         raise CannotStartError("`kafka` is set: real trading keeps its own, so that no simulated price gets into it.")
+    if told.feeds.stale_after_ms < LEAST_STALE_MS:
+        raise CannotStartError(
+            f"[feeds] stale_after_ms is {told.feeds.stale_after_ms}, but real exchanges may not be asked often enough "
+            f"for less than {LEAST_STALE_MS}."
+        )
     kafka_port, mongodb_port = free_ports(2)
+    own = home / mode
     return Session(
         session_id=uuid.uuid4().hex,
         mode=mode,
         # a log and a database that no simulated price ever was in
-        home=home / mode,
+        home=own,
         kafka=f"127.0.0.1:{kafka_port}",
         mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=f"arbitrage_{mode}",
@@ -60,6 +70,7 @@ def live_session(home: Path, options: PaperOptions, told: Configuration) -> Sess
         web_host=told.bind,
         web_port=told.port if options.port is None else options.port,
         stale_after_ms=told.feeds.stale_after_ms,
+        recordings_mb=room_for_recordings(own, options, told),
     )
 
 
@@ -120,9 +131,10 @@ def _traded(session: Session) -> tuple[str, ...]:
     return tuple(dict.fromkeys(market.exchange for market in session.traded))
 
 
-def _own_home(home: Path, own: Path) -> None:
+def own_home(home: Path, own: Path) -> None:
     """A data folder within the data folder; jars and the dashboard's key are shared."""
     own.mkdir(parents=True, exist_ok=True)
     for name in (home / "jars", ensure_api_key(home)):
-        if not (own / name.name).exists():
-            (own / name.name).symlink_to(name)
+        link = own / name.name
+        if not (link.exists() or link.is_symlink()):  # to jars, say, that are not there yet
+            link.symlink_to(name)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from exchanges.credentials import key_variables
 from launch.configuration import Configuration
 from launch.doctor import (
     Finding,
     State,
+    checked_configuration,
     chromium_finding,
     doctor,
     examined,
@@ -155,3 +157,37 @@ def test_every_finding_becomes_one_line(tmp_path: Path, monkeypatch: pytest.Monk
     assert doctor(tmp_path, said.append) == 2
     assert {line.split(":")[0] for line in said if line.startswith("MISSING")} >= {"MISSING Java", "MISSING jars"}
     assert not any("\n" in line for line in said)
+
+
+LIVE = """
+[exchange.kraken]
+mode = "live"
+[exchange.bitstamp]
+mode = "live"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "armed", "state", "words"),
+    [
+        ("", False, "ok", "`arbitrage paper`"),
+        (LIVE, False, "missing", "ARBITRAGE_ARM_LIVE=yes"),
+        (LIVE, True, "missing", "needs ARBITRAGE_BITSTAMP_KEY and ARBITRAGE_BITSTAMP_SECRET"),
+        ('[exchange.kraken]\nurl = "https://gateway.example"\n', False, "missing", "url is for real exchanges"),
+    ],
+)
+def test_a_configuration_is_checked_for_its_command(
+    text: str, armed: bool, state: State, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ARBITRAGE_ARM_LIVE", "yes" if armed else "")
+    (tmp_path / "arbitrage.toml").write_text(text)
+    [found] = [finding for finding in examined(tmp_path / "home") if finding.subject == "configuration"]
+    assert found.state == state
+    assert words in found.text
+
+
+def test_a_live_configuration_with_keys_is_well(tmp_path: Path) -> None:
+    told = Configuration.model_validate({"exchange": {name: {"mode": "live"} for name in ("kraken", "bitstamp")}})
+    keys = {name: "a" for one in ("kraken", "bitstamp") for name in key_variables(one, False).values()}
+    assert checked_configuration(tmp_path, told, keys | {"ARBITRAGE_ARM_LIVE": "yes"}) == "`arbitrage live` (live)"

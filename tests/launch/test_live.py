@@ -12,7 +12,15 @@ from launch.children import child_environment
 from launch.command import run
 from launch.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.live import as_the_exchanges_say, check_accounts, live_session, live_settings, real_mode, run_live
+from launch.live import (
+    as_the_exchanges_say,
+    check_accounts,
+    live_session,
+    live_settings,
+    own_home,
+    real_mode,
+    run_live,
+)
 from launch.paper import PaperOptions, check_simulated, run_paper
 from tests.exchanges.served import served
 
@@ -88,6 +96,11 @@ def say(_: str) -> None:
             ARMED,
             r"\[exchange.bitflyer\] is configured, but `exchanges` does not name bitflyer",
         ),
+        (
+            told({name: {"mode": "live"} for name in BOTH}, feeds={"stale_after_ms": 2_999}),
+            ARMED,
+            r"\[feeds\] stale_after_ms is 2999",
+        ),
         (LIVE.model_copy(update={"kafka": "10.0.0.1:9092"}), ARMED, "`kafka` is set"),
         (
             told({name: {"mode": "sandbox"} for name in ("binance", "coinbaseexchange")}),
@@ -147,6 +160,21 @@ def test_a_right_configuration_is_ready_for_its_first_request(tmp_path: Path) ->
     assert session.exchanges_url is None
     assert {market.exchange for market in session.traded} == set(BOTH)
     assert b"key-" not in session.to_json()
+
+
+@pytest.mark.parametrize(("flag", "configured"), [(True, False), (False, True)])
+def test_a_real_session_records_where_it_is_told_to(flag: bool, configured: bool, tmp_path: Path) -> None:
+    session = live_session(
+        tmp_path, replace(OPTIONS, record=flag), LIVE.model_copy(update={"record": configured, "recordings_mb": 7})
+    )
+    assert session.recordings_mb == 7
+    assert live_session(tmp_path, OPTIONS, LIVE).recordings_mb is None
+
+
+def test_a_link_to_jars_that_are_not_there_is_no_obstacle(tmp_path: Path) -> None:
+    for _ in range(2):
+        own_home(tmp_path, tmp_path / "live")
+    assert (tmp_path / "live" / "jars").is_symlink()
 
 
 def test_a_sandbox_with_keys_of_its_own(tmp_path: Path) -> None:
