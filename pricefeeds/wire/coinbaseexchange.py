@@ -31,6 +31,9 @@ from pricefeeds.wire.frames import (
 from pricefeeds.wire.orderbook import OrderBook, top_of
 from pricefeeds.wire.port import Heard, Heartbeat, Send, WireExchange
 
+REST_LEVELS = 100
+"""Of each side, best first, that are read of a whole book with tens of thousands: turning all of them into numbers
+several times in the staleness limit would stop the feeds meanwhile."""
 _SIGNED_PATH = "/users/self/verify"
 # What asking again does not change. A timestamp that is out of range is none of it: the clocks may agree next time.
 _FINAL_WORDS = ("api key", "passphrase", "invalid signature", "product", "not found", "notfound", "forbidden")
@@ -128,7 +131,11 @@ def parse_rest_book(body: bytes) -> BookTop:
     if "message" in fields:
         raise _refusal(str(fields["message"]))
     moment = micros_of_iso(text_in(fields, "time")) if "time" in fields else None
-    return top_of(levels_in(fields, "bids"), levels_in(fields, "asks"), moment)
+    return top_of(_best_in(fields, "bids"), _best_in(fields, "asks"), moment)
+
+
+def _best_in(fields: Fields, name: str) -> list[Level]:
+    return levels_in({name: as_rows(fields.get(name))[:REST_LEVELS]}, name)
 
 
 def parse_server_time(body: bytes) -> int:

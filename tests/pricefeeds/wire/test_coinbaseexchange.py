@@ -10,7 +10,7 @@ import pytest
 from exchanges.credentials import Credentials
 from pricefeeds.books import BookTop
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
-from pricefeeds.wire.coinbaseexchange import parse_rest_book, parse_server_time
+from pricefeeds.wire.coinbaseexchange import REST_LEVELS, parse_rest_book, parse_server_time
 from pricefeeds.wire.port import Heartbeat
 from tests.pricefeeds.wire.samples import (
     ASKS,
@@ -151,6 +151,12 @@ def test_the_book_by_rest_has_a_third_column() -> None:
         parse_rest_book(b'{"message":"NotFound"}')
     with pytest.raises(FrameRefusedError):
         parse_rest_book(b"<html>")
+
+
+def test_of_a_huge_book_by_rest_the_best_levels_are_read() -> None:
+    bids = [[str(100_000 - number), "1", 1] for number in range(REST_LEVELS)] + [["no level"]] * 50_000
+    top = parse_rest_book(json.dumps({"bids": bids, "asks": [["100001", "1", 1]]}).encode())
+    assert [int(level.price) for level in top.bids] == list(range(100_000, 99_990, -1))
 
 
 def test_server_time() -> None:
