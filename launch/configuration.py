@@ -4,8 +4,9 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from launch.errors import CannotStartError
 from market.settings import Settings
@@ -30,6 +31,15 @@ class ExchangeConfiguration(BaseModel):
     """Our simulation; the exchange's own play money; money."""
     url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#]+[^\s?#]*$")
     """Root of a gateway before a real exchange, laid out as `arbitrage exchanges` is; none named means its own."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address_alone(cls, url: str | None) -> str | None:
+        """Errors and logs name addresses, so that no password may stand in one."""
+        parts = urlsplit(url or "")
+        if parts.username is not None or parts.port == 0:  # asking for a port that cannot be raises ValueError too
+            raise ValueError("must hold no name, password or port 0")
+        return url
 
 
 class Configuration(BaseModel):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from launch.errors import LaunchError
+from launch.errors import CannotStartError
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.recording import read_recording, recorded_folders
 from pricefeeds.reenactment import Difference, Reenactment, reenact
@@ -12,20 +12,20 @@ Say = Callable[[str], None]
 
 
 def reenact_folder(folder: Path, say: Say) -> int:
-    """Every exchange recorded at or below `folder`; exit code 1 where a row differs. Raises LaunchError."""
+    """Every exchange recorded at or below `folder`; exit code 1 where a row differs. Raises CannotStartError."""
     differs = False
     try:
         for exchange_folder in recorded_folders(folder):
             outcome = reenact(read_recording(exchange_folder))
             if not outcome.notes:
-                raise LaunchError(
+                raise CannotStartError(
                     f"{exchange_folder}: its files end before their first line, so nothing can be lived again."
                 )
             differs |= outcome.difference is not None
             for line in outcome_lines(outcome):
                 say(line)
     except ImportRefusedError as error:
-        raise LaunchError(f"{error}.") from error
+        raise CannotStartError(f"{error}.") from error
     return 1 if differs else 0
 
 

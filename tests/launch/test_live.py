@@ -145,12 +145,27 @@ def test_the_command_ends_with_2(
     assert "`arbitrage live`" in second
 
 
-@pytest.mark.parametrize("text", ['mode = "real"', 'mode = "live"\nkey = "x"', 'url = "ftp://x"', 'url = "x"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mode = "real"',
+        'mode = "live"\nkey = "x"',
+        'url = "ftp://x"',
+        'url = "x"',
+        'url = "https://name:pass-word@x"',
+        'url = "https://x:99999"',
+        'url = "https://x:port"',
+        'url = "https://[x"',
+    ],
+)
 def test_a_broken_section_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "arbitrage.toml"
     path.write_text(f"[exchange.kraken]\n{text}\n")
     assert run(["live", "--config", str(path)]) == 2
-    assert "exchange.kraken." in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "exchange.kraken." in said
+    assert said.count("\n") == 1
+    assert "pass-word" not in said
 
 
 def test_a_right_configuration_is_ready_for_its_first_request(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_file_that_was_cut_off_is_named(tmp_path: Path, capsys: pytest.Capture
 def test_a_recording_that_was_emptied_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for part in parts_of(recorded(tmp_path)):
         part.write_bytes(b"")
-    assert run(["reenact", str(tmp_path)]) == 1
+    assert run(["reenact", str(tmp_path)]) == 2
     assert "nothing can be lived again" in capsys.readouterr().err
 
 
@@ -67,7 +67,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
     (part,) = parts_of(recorded(tmp_path))
     part.write_bytes(b"nonsense")
     for folder in (tmp_path, tmp_path / "none"):
-        assert run(["reenact", str(folder)]) == 1
+        assert run(["reenact", str(folder)]) == 2
         assert capsys.readouterr().err.count("\n") == 1
 
 
