@@ -16,8 +16,9 @@ import orjson
 from benchmarks.messages import LAST_AMOUNT, market_of
 from exchanges.addresses import simulated_addresses
 from market.clock import SystemClock
-from market.quotes import Quote
-from pricefeeds.books import book_top
+from market.money import Amount, Price, decimal_of
+from market.quotes import MAX_LEVELS, Level, Quote
+from pricefeeds.books import BookTop
 from pricefeeds.listener import Listener
 from pricefeeds.patience import Patience
 from pricefeeds.recorder import FileRecorder, NoRecorder, RecordingLimits
@@ -116,11 +117,20 @@ async def peer(exchange: str, address: str, *, to_quotes: bool) -> Cost:
             book = await client.watch_order_book(symbol)
             books += 1
             if to_quotes:
-                feed.take(book_top(book["bids"], book["asks"], book["timestamp"]), clock.now())
+                feed.take(_top_of(book), clock.now())
             if Decimal(str(book["bids"][0][1])) == LAST:
                 return meter.cost(books)
     finally:
         await client.close()
+
+
+def _top_of(book: Any) -> BookTop:
+    """Of a book as ccxt has it, whose numbers are floats."""
+    bids, asks = (
+        tuple(Level(Price(decimal_of(row[0])), Amount(decimal_of(row[1]))) for row in book[side][:MAX_LEVELS])
+        for side in ("bids", "asks")
+    )
+    return BookTop(bids, asks, None if book["timestamp"] is None else int(book["timestamp"]) * 1_000)
 
 
 def _ccxt_market(client: Any, exchange: str) -> Any:

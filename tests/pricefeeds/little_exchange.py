@@ -11,9 +11,10 @@ from aiohttp import web
 from exchanges.credentials import Credentials
 from market.clock import SystemClock, wall_now
 from market.markets import Market
-from pricefeeds.books import BookTop, book_top
+from pricefeeds.books import BookTop
 from pricefeeds.errors import FeedRefusedError, FrameRefusedError
 from pricefeeds.wire.port import FetchSnapshot, Heard, Heartbeat, Send, WireExchange
+from tests.pricefeeds.samples import book
 
 HELLO = "book, please"
 
@@ -116,7 +117,7 @@ class LittleConversation:
 
 def _book_of(text: str) -> BookTop:
     fields = json.loads(text)
-    top = book_top([[fields["bid"], "1"]], [[fields["ask"], "1"]])
+    top = book(fields["bid"], fields["ask"])
     return BookTop(top.bids, top.asks, fields["time"])
 
 
