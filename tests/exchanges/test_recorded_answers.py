@@ -14,7 +14,7 @@ from exchanges.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import ExchangeError
 from exchanges.faults import post_error, read_error
-from exchanges.markets import paper_markets
+from exchanges.markets import simulated_markets
 from exchanges.signing import client_class
 from exchanges.trading import CcxtAccount, open_account
 from market.markets import Market
@@ -29,6 +29,7 @@ FOLDERS = {
     "bitflyer": "xchange/xchange-bitflyer",
     "kraken": "xchange/xchange-kraken",
     "coinbaseexchange": "xchange/xchange-coinbasepro",
+    "binance": "xchange/xchange-binance",
 }
 STATUSES = (200, 400, 403, 404, 500, 503)
 NONSENSE = (
@@ -41,13 +42,13 @@ NONSENSE = (
 
 
 def market_on(exchange: str) -> Market:
-    return next(market for market in paper_markets() if market.exchange == exchange and market.base == "BTC")
+    return next(market for market in simulated_markets() if market.exchange == exchange and market.base == "BTC")
 
 
 @asynccontextmanager
 async def account_at(bird: Parrot, exchange: str) -> AsyncIterator[CcxtAccount]:
     config = ExchangeConfig(exchange, "simulated", f"{bird.url}/{exchange}", KEYS)
-    account = open_account(config, paper_markets())
+    account = open_account(config, simulated_markets())
     try:
         yield account
     finally:
@@ -109,11 +110,10 @@ async def test_answers_of_other_exchanges_are_refused_by_name(exchange: str, nam
 def bodies_of(exchange: str) -> list[str]:
     if exchange in ("gemini", "poloniex"):
         return [body for _, body in routed_bodies(f"{exchange}_http.json")]
-    folder = FOLDERS.get(exchange, f"xchange/xchange-{exchange}")
-    return [body for _, body in recorded_bodies(folder)]
+    return [body for _, body in recorded_bodies(FOLDERS[exchange])]
 
 
-@pytest.mark.parametrize("exchange", [*FOLDERS, "binance", "gemini", "poloniex"])
+@pytest.mark.parametrize("exchange", [*FOLDERS, "gemini", "poloniex"])
 async def test_errors_as_ccxt_sorts_them_have_a_name_of_ours(exchange: str) -> None:
     client = client_class(exchange)()
     sorted_errors = [
