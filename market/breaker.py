@@ -1,0 +1,61 @@
+"""The circuit breaker: how many failures of one exchange, how close together, pause it, and for how long. Pure."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from market.settings import Settings
+
+FailureKind = Literal["order_refused", "outcome_unknown", "look_up_unanswered", "account_refused"]
+
+MOST_FAILURES = 1_000
+"""Kept per exchange; no setting asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Once per `failure_id`, however often it is told; `at` by the store's clock, microseconds."""
+
+    failure_id: str
+    kind: FailureKind
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What one exchange failed at lately. Times by the store's clock, microseconds."""
+
+    exchange: str
+    failures: tuple[Failure, ...] = ()
+    """Those of the last window, oldest first."""
+    paused_until: int = 0
+    """No new arbitrage with a leg there before it; it ends by itself. 0: never was."""
+    pauses: int = 0
+    """How often it was paused, a pause that was prolonged counted once."""
+
+    def is_paused(self, now: int) -> bool:
+        return now < self.paused_until
+
+
+def failed(health: Health, failure: Failure, settings: Settings, now: int) -> Health:
+    """After one more failure at `now`; the same where it is known.
+
+    Failures outlive the pause that they brought until their window is over: an exchange that comes back ill is paused
+    again by its first failure, not by as many as before. One during a pause prolongs it.
+    """
+    if any(known.failure_id == failure.failure_id for known in health.failures):
+        return health
+    recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MOST_FAILURES:]
+    counted = replace(health, failures=recent)
+    if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:
+        return counted
+    return replace(
+        counted,
+        paused_until=max(health.paused_until, now + settings.breaker_pause_ms * 1_000),
+        pauses=health.pauses + (0 if health.is_paused(now) else 1),
+    )
+
+
+def recent_failures(health: Health, settings: Settings, now: int) -> tuple[Failure, ...]:
+    """Those that still count at `now`."""
+    since = now - settings.breaker_window_ms * 1_000
+    return tuple(failure for failure in health.failures if failure.at > since)
