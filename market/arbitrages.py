@@ -10,7 +10,9 @@ from market.orders import Fill, Side
 
 ArbitrageState = Literal["half_reserved", "reserved", "single_leg", "closed", "unwound", "held", "expired", "unfilled"]
 LegState = Literal["reserved", "sending", "done", "not_sent"]
-LegRole = Literal["buy", "sell", "complete", "reverse"]
+LegRole = Literal["buy", "sell", "complete", "reverse", "flatten"]
+"""`complete` and `reverse` unwind a single leg; `flatten` what a fill left that came after the end."""
+Strategy = Literal["arbitrage", "ma"]
 
 OPEN_STATES: tuple[ArbitrageState, ...] = ("half_reserved", "reserved", "single_leg")
 FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "held", "expired", "unfilled")
@@ -62,11 +64,26 @@ def held_currency(leg: Leg) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfitShare:
+    """What one exchange had in an arbitrage's profit; over its exchanges each part sums to the whole's, exactly."""
+
+    exchange: str
+    gross: Decimal
+    latency_decay: Decimal
+    slippage: Decimal
+    fees: Decimal
+    fx: Decimal
+    unwinding: Decimal
+    net: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class ProfitAndLoss:
     """Signed parts in the settlement currency; they sum to `net` to the last digit.
 
-    `gross` at the best prices seen and FX mid; `slippage` from there to the fills; `fx` from FX mid to the side paid;
-    `unwinding` what completing or reversing a single leg cost or brought.
+    `gross` at the best prices seen and FX mid; `latency_decay` from there to each leg's best fill; `slippage`, the
+    depth walked, from the best fill to all of them; `fx` from FX mid to the side paid; `unwinding` what completing,
+    reversing or flattening a single leg cost or brought.
     """
 
     currency: str
@@ -76,15 +93,35 @@ class ProfitAndLoss:
     fx: Decimal
     unwinding: Decimal
     net: Decimal
+    latency_decay: Decimal = Decimal(0)
+    """0 in what earlier versions stored, whose slippage holds both."""
+    shares: tuple[ProfitShare, ...] = ()
+    """By exchange; none in sums over arbitrages and in what earlier versions stored."""
 
 
-PROFIT_PARTS = ("gross", "slippage", "fees", "fx", "unwinding", "net")
-"""Fields of ProfitAndLoss, in the order in which they are reported."""
+PROFIT_PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net")
+"""Fields of ProfitAndLoss and ProfitShare, in the order in which they are reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One step of an arbitrage or of one of its legs (`what`: `reserved`, `buy sending`), and who took it.
+
+    `at` is the server's time, microseconds; `token` the fencing token of the actor's lease, 0 where it had none.
+    """
+
+    what: str
+    at: int
+    actor: str
+    token: int
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Arbitrage:
     """Both legs, then any that complete or reverse a single one. Its id is the opportunity's.
+
+    A moving average trade is one with a single leg, of an opportunity with one exchange on both sides.
 
     `times`: event (the later quote's arrival), detected, reserved, sent, filled, ended; wall clock, microseconds.
     """
@@ -104,6 +141,11 @@ class Arbitrage:
     reason: str | None = None
     """Why it ended where it did not close."""
     profit: ProfitAndLoss | None = None
+    strategy: Strategy = "arbitrage"
+    notional: Decimal = Decimal(0)
+    """In the settlement currency; counted against the limits while it is open."""
+    history: tuple[Transition, ...] = ()
+    """Every step, oldest first."""
 
     def leg(self, role: LegRole) -> Leg | None:
         return next((leg for leg in self.legs if leg.role == role), None)
@@ -113,7 +155,7 @@ class Arbitrage:
 class Refusal:
     """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
 
-    Reasons: below_threshold, not_persistent, quarantined, trading_disabled, exchange_disabled, stale, recheck_failed,
+    Reasons: below_threshold, not_persistent, quarantined, reducing, halted, exchange_disabled, stale, recheck_failed,
     too_small, insufficient_balance, too_many_open, pair_busy, cooling_down, liquidity_used, stopping.
     """
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False)]
 Rate = Annotated[Decimal, Field(ge=0, le=Decimal("0.1"))]
 Money = Annotated[Decimal, Field(gt=0, le=Decimal(10_000_000))]
+TradingState = Literal["running", "reducing", "halted"]
 
 
 class Settings(BaseModel):
@@ -16,8 +17,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: int = Field(default=1, ge=1)
-    trading_enabled: bool = True
-    """The kill switch: false stops new reservations; open arbitrages are finished."""
+    trading_state: TradingState = "running"
+    """`reducing`: no new arbitrage, single legs are still unwound. `halted`, the kill switch: nothing is sent any more;
+    orders in flight are watched to their end."""
     enabled_exchanges: tuple[str, ...]
     min_net_bps: Bps = 5.0
     """Bots trade at or above it; below, they refuse as `below_threshold`."""
@@ -36,6 +38,24 @@ class Settings(BaseModel):
     max_notional: Money = Decimal(1_000)
     """Per arbitrage."""
     max_open_arbitrages: int = Field(default=4, ge=1, le=1_000)
+    max_total_notional: Money = Decimal(10_000)
+    """Of all open arbitrages together."""
+    max_exchange_notional: Money = Decimal(5_000)
+    """Of the open arbitrages with a leg on one exchange."""
+    max_asset_notional: Money = Decimal(10_000)
+    """Of the open arbitrages in one base asset."""
+    max_daily_loss: Money = Decimal(1_000)
+    """A day, UTC by the server's clock, that lost so much begins no further arbitrage."""
+    max_exposure: Money = Decimal(5_000)
+    """How far the base held on all exchanges together may be from the opening, valued."""
+    max_currency_drift: Money = Decimal(100_000)
+    """How far one quote currency on all exchanges together may be from the opening, valued."""
+    breaker_failures: int = Field(default=5, ge=0, le=1_000)
+    """So many failures of one exchange within `breaker_window_ms` pause it; 0: never."""
+    breaker_window_ms: int = Field(default=60_000, ge=1, le=86_400_000)
+    breaker_pause_ms: int = Field(default=30_000, ge=1, le=86_400_000)
+    reconcile_ms: int = Field(default=15_000, ge=1_000, le=3_600_000)
+    """Between two comparisons of the books with what the exchange says."""
     cool_down_ms: int = Field(default=1_000, ge=0, le=3_600_000)
     """Between two reservations of one pair of exchanges, by the server's clock."""
     max_slippage_bps: Bps = 5.0
@@ -43,6 +63,11 @@ class Settings(BaseModel):
     single_leg_policy: Literal["complete", "reverse", "hold"] = "complete"
     single_leg_limit_bps: Bps = 50.0
     """How far from the seen price completing or reversing a single leg may go."""
+    ma_trading: Literal["off", "signals", "orders"] = "signals"
+    """The moving average strategy: not at all, its signals alone, or with orders of `ma_notional`."""
+    ma_notional: Money = Decimal(100)
+    ma_interval_ms: int = Field(default=5_000, ge=100, le=3_600_000)
+    """Between two closes of an exchange."""
     taker_fees: dict[str, Rate]
     """Per exchange, as a fraction of the notional."""
 

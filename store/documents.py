@@ -107,7 +107,11 @@ def settings_document(settings: Settings) -> Document:
 
 def settings_of(document: Mapping[str, object]) -> Settings:
     """Settings forbid unknown fields, so the store's own are left out."""
-    return _value(_SETTINGS, {name: value for name, value in document.items() if name in Settings.model_fields})
+    known = {name: value for name, value in document.items() if name in Settings.model_fields}
+    if document.get("trading_enabled") is False:
+        # the kill switch of earlier versions: what was stopped stays so
+        known.setdefault("trading_state", "halted")
+    return _value(_SETTINGS, known)
 
 
 @dataclass(frozen=True, slots=True)

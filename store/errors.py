@@ -9,6 +9,10 @@ class StoreUnavailableError(StoreError):
     """MongoDB was not reached or changed its primary; the same call may succeed in a moment."""
 
 
+class FencedOutError(StoreError):
+    """Another process acts for the exchange by now; this one must stop."""
+
+
 class VersionConflictError(StoreError):
     """The document has a newer version than the one the change was made from; read it again."""
 

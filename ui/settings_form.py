@@ -73,7 +73,7 @@ def _show_outcome() -> None:
 def _show_switch(dashboard: Dashboard, settings: Settings) -> None:
     """The kill switch: stopping needs a second, deliberate click; it holds whatever else was changed meanwhile."""
     with streamlit.container(border=True):
-        if settings.trading_enabled:
+        if settings.trading_state == "running":
             streamlit.markdown("**Trading is on.** Stopping it opens no new arbitrage; open ones are finished.")
             is_sure = streamlit.checkbox("I want to stop trading", key=IS_SURE)
             streamlit.button(

@@ -60,7 +60,7 @@ async def _switch_once(dashboard: Dashboard, is_on: bool, who: str) -> Settings:
     current = await dashboard.reader.settings()
     if current is None:
         raise SettingsMissingError
-    return await change_settings(dashboard, {"trading_enabled": is_on}, current.version, who)
+    return await change_settings(dashboard, {"trading_state": "running" if is_on else "halted"}, current.version, who)
 
 
 def changed_settings(current: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...]) -> Settings:

@@ -40,8 +40,8 @@ def refused(
     ("changes", "expected"),
     [
         ({}, None),
-        ({"trading_enabled": False}, "trading_disabled"),
-        ({"trading_enabled": False, "enabled_exchanges": ("alpha",)}, "trading_disabled"),
+        ({"trading_state": "halted"}, "halted"),
+        ({"trading_state": "reducing", "enabled_exchanges": ("alpha",)}, "reducing"),
         ({"enabled_exchanges": ("alpha", "gamma")}, "exchange_disabled"),
         ({"enabled_exchanges": ("beta", "gamma"), "min_net_bps": 90.0}, "exchange_disabled"),
         ({"min_net_bps": 50.1}, "below_threshold"),

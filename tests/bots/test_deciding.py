@@ -58,7 +58,7 @@ def test_balances_of_both_exchanges_limit_both_bots(free: FreeBalances, amount: 
 
 
 def test_refusals_of_checks_and_of_sizing() -> None:
-    assert decision("buy", settings=settings_of(trading_enabled=False)) == Refused("trading_disabled")
+    assert decision("buy", settings=settings_of(trading_state="halted")) == Refused("halted")
     assert decision("buy", {("gamma", "JPY"): Decimal(1)}) == Refused("insufficient_balance")
     assert decision("buy", settings=settings_of(max_notional=Decimal(1))) == Refused("too_small")
 

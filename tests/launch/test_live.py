@@ -203,8 +203,8 @@ def test_a_sandbox_with_keys_of_its_own(tmp_path: Path) -> None:
 
 def test_nothing_is_traded_until_somebody_switches_it_on() -> None:
     fees = {name: Decimal("0.001") for name in BOTH}
-    assert live_settings(LIVE, fees).trading_enabled is False
-    assert live_settings(told({}, settings={"trading_enabled": True}), fees).trading_enabled is True
+    assert live_settings(LIVE, fees).trading_state == "halted"
+    assert live_settings(told({}, settings={"trading_state": "running"}), fees).trading_state == "running"
 
 
 async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ ID = "opportunity-1"
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"trading_enabled": False}, "trading_disabled"),
+        ({"trading_state": "halted"}, "halted"),
         ({"enabled_exchanges": ("alpha", "gamma")}, "exchange_disabled"),
         ({"min_net_bps": 50.1}, "below_threshold"),
         ({"max_open_arbitrages": 1}, None),

@@ -182,6 +182,6 @@ def test_the_kill_switch_needs_a_second_click_and_holds_whatever_else_changed(da
     app.checkbox(key="is_sure").check().run()
     next(button for button in app.button if button.label == "Stop trading").click().run()
     now = settings_now(dashboard)
-    assert (now.trading_enabled, now.min_net_bps) == (False, 8.0)
+    assert (now.trading_state, now.min_net_bps) == ("halted", 8.0)
     next(button for button in app.button if button.label == "Resume trading").click().run()
-    assert settings_now(dashboard).trading_enabled
+    assert settings_now(dashboard).trading_state == "running"

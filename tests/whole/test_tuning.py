@@ -53,11 +53,11 @@ def test_the_persistence_rule_uses_the_spread_windows(paper: Running) -> None:
 
 
 def test_the_kill_switch_stops_trading(paper: Running) -> None:
-    paper.patch_settings({"trading_enabled": False})
+    paper.patch_settings({"trading_state": "halted"})
     switched = wall_now()
     paper.pause(5)
     assert all(time <= switched + 1_000_000 for time in reserved_times(paper))
-    paper.patch_settings({"trading_enabled": True})
+    paper.patch_settings({"trading_state": "running"})
     enabled = wall_now()
     paper.until(lambda: max(reserved_times(paper)) > enabled, 60, "trading did not resume")
 

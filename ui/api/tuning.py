@@ -29,7 +29,7 @@ PATCH_BODY: dict[str, Any] = {
         "content": {
             "application/json": {
                 "schema": {"type": "object"},
-                "example": {"version": 1, "min_net_bps": 7.5, "trading_enabled": True},
+                "example": {"version": 1, "min_net_bps": 7.5, "trading_state": "running"},
             }
         },
     }

@@ -90,7 +90,7 @@ class Panel {
   }
 
   showTrading(settings) {
-    const isOn = settings?.trading_enabled;
+    const isOn = settings?.trading_state === "running";
     setText(this.trading.lastElementChild, settings ? (isOn ? "trading on" : "trading stopped") : "no settings yet");
     setClass(this.trading, `pill ${settings ? (isOn ? "on" : "off") : "unknown"}`);
   }

@@ -35,11 +35,11 @@ async def test_a_change_raises_the_version_and_is_read_back(api: httpx.AsyncClie
 
 
 async def test_who_changed_what_is_kept(api: httpx.AsyncClient, key: str) -> None:
-    await patch(api, {"trading_enabled": False, "version": 1}, key, **{"X-Changed-By": "erika"})
+    await patch(api, {"trading_state": "halted", "version": 1}, key, **{"X-Changed-By": "erika"})
     page = (await api.get("/api/settings/versions", params={"limit": 1})).json()
     (newest,) = page["items"]
     assert (newest["who"], newest["version"]) == ("erika", 2)
-    assert newest["changes"] == [{"field": "trading_enabled", "before": True, "after": False}]
+    assert newest["changes"] == [{"field": "trading_state", "before": "running", "after": "halted"}]
     (first,) = (await api.get("/api/settings/versions", params={"cursor": page["next_cursor"]})).json()["items"]
     assert (first["version"], first["changes"]) == (1, [])
 
