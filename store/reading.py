@@ -1,6 +1,6 @@
 """What people look at: pages, counts and sums of a session, and the changes of them."""
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pymongo import ASCENDING
@@ -91,6 +91,10 @@ class TradeReader:
     async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
         """Raises VersionConflictError."""
         return await self._settings.change(changed, expected_version, who)
+
+    async def amend_settings(self, amended: Callable[[Settings], Settings], who: str) -> Settings | None:
+        """From whatever version is in force, so that no other change comes between; None where there are none."""
+        return await self._settings.amend(amended, who)
 
     async def settings_history(self, cursor: str | None, limit: int) -> Page[SettingsVersion]:
         return await read_page(self._database, SETTINGS_VERSIONS, version_of, {}, cursor, limit)

@@ -1,6 +1,6 @@
 """The settings in force and all their versions: who changed what, when."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
 from pymongo import ASCENDING
@@ -57,6 +57,21 @@ class SettingsHistory:
             if current is None or current.version != expected_version:
                 raise VersionConflictError(0 if current is None else current.version)
             following = changed.model_copy(update={"version": expected_version + 1})
+            await self._keep(session, current, following, who)
+            return following
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def amend(self, amended: Callable[[Settings], Settings], who: str) -> Settings | None:
+        """`amended` of whatever version is in force, in one transaction: no race is lost. The ones in force afterwards;
+        nothing is kept where it changes nothing, None where there are no settings."""
+
+        async def step(session: Session) -> Settings | None:
+            current = await self.current(session)
+            if current is None or amended(current) == current:
+                return current
+            following = amended(current).model_copy(update={"version": current.version + 1})
             await self._keep(session, current, following, who)
             return following
 

@@ -1,0 +1,58 @@
+"""Settings changed from whatever is in force: the kill switch must not lose a race."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from market.settings import Settings
+from store.client import connected
+from store.errors import VersionConflictError
+from store.reading import TradeReader
+from store.trades import MongoTradeStore
+from tests.market.samples import settings_of
+
+
+@pytest.fixture
+async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
+    reader = TradeReader(connected(mongodb_uri), database, "session-1")
+    yield reader
+    await reader.close()
+
+
+def halted(settings: Settings) -> Settings:
+    return settings.model_copy(update={"trading_state": "halted"})
+
+
+async def test_it_holds_whatever_else_is_changed_at_the_same_time(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    await mongo_store.create_settings(settings_of())
+
+    async def tune(bps: int) -> None:
+        for _ in range(5):
+            current = await reader.settings()
+            assert current is not None
+            changed = current.model_copy(update={"min_net_bps": float(bps)})
+            try:
+                await reader.change_settings(changed, current.version, "tuner")
+            except VersionConflictError:
+                continue
+
+    switched, *_ = await asyncio.gather(reader.amend_settings(halted, "switch"), *(tune(bps) for bps in range(5, 11)))
+    assert switched is not None
+    now = await reader.settings()
+    assert now is not None
+    assert (switched.trading_state, now.trading_state) == ("halted", "halted")
+    versions = (await reader.settings_history(None, 100)).items
+    assert [one.version for one in versions] == list(range(now.version, 0, -1))
+    assert [one.version for one in versions if one.who == "switch"] == [switched.version]
+
+
+async def test_what_changes_nothing_is_not_kept(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
+    assert await reader.amend_settings(halted, "switch") is None
+    await mongo_store.create_settings(settings_of())
+    once = await reader.amend_settings(halted, "switch")
+    assert once is not None
+    assert once.version == 2
+    assert await reader.amend_settings(halted, "another") == once
