@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Protocol
 
 from exchanges.simulated.admission import ANY_PRICE, check_client_id, check_size, funds_needed, units_of
 from exchanges.simulated.customer import Customer, movements
 from exchanges.simulated.engine import Book, BookOrder, Match
-from exchanges.simulated.journal import Entry
+from exchanges.simulated.journal import Entry, EntryLog
 from exchanges.simulated.listings import Listing
 from exchanges.simulated.records import (
     CustomerEvent,
@@ -17,6 +16,7 @@ from exchanges.simulated.records import (
     Liquidity,
     OrderRequest,
     PublicTrade,
+    RefusedOrder,
     RequestRefusedError,
 )
 from exchanges.simulated.tape import Tape
@@ -33,12 +33,6 @@ FEES = "fees"
 
 _NUMBER_MICROSECONDS = 100_000
 """Numbers start as if ten had been given out in each second so far: more than an exchange gives out while it runs."""
-
-
-class EntryLog(Protocol):
-    def entries(self) -> Sequence[Entry]: ...
-
-    def write(self, entry: Entry) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +85,12 @@ class SimulatedExchange:
 
     def place(self, request: OrderRequest) -> CustomerOrder:
         """Match, book and journal the customer's order. Raises RequestRefusedError: then there is no order."""
-        listing = self.listings.get(request.symbol)
-        if listing is None:
-            raise RequestRefusedError("unknown_market", request.symbol)
-        check_size(listing, request)
-        used = self.customer.orders_by_client_id(request.client_order_id or "")
-        check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
-        ticks, lots = units_of(listing, request)
-        self._check_funds(listing, request.side, ticks, lots)
-        if self.trouble is not None:
-            self.trouble.admit(request)
+        try:
+            ticks, lots = self._admitted(request)
+        except RequestRefusedError as refusal:
+            refused = RefusedOrder(request, refusal.reason, self.clock.now())
+            self._journal.write(Entry(refused=(refused,)))
+            raise
         order = self._numbered(request)
         self.customer.keep(order)
         self._events.append(CustomerEvent("opened", order))
@@ -196,6 +186,20 @@ class SimulatedExchange:
         self.customer.keep(order)
         self._events.append(CustomerEvent("ended", order))
         return order
+
+    def _admitted(self, request: OrderRequest) -> tuple[int, int]:
+        """Its price and amount in ticks and lots. Raises RequestRefusedError."""
+        listing = self.listings.get(request.symbol)
+        if listing is None:
+            raise RequestRefusedError("unknown_market", request.symbol)
+        check_size(listing, request)
+        used = self.customer.orders_by_client_id(request.client_order_id or "")
+        check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
+        ticks, lots = units_of(listing, request)
+        self._check_funds(listing, request.side, ticks, lots)
+        if self.trouble is not None:
+            self.trouble.admit(request)
+        return ticks, lots
 
     def _numbered(self, request: OrderRequest) -> CustomerOrder:
         now = self.clock.now()

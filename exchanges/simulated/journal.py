@@ -5,23 +5,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import Protocol
 
 import orjson
 from pydantic import TypeAdapter
 
-from exchanges.simulated.records import CustomerFill, CustomerOrder
+from exchanges.simulated.records import CustomerFill, CustomerOrder, RefusedOrder
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line, all of it or none: orders as they stand after a step, and the fills of that step."""
+    """One line, all of it or none: orders as they stand after a step, and the fills of that step; or an order that was
+    refused, which changes nothing."""
 
     orders: tuple[CustomerOrder, ...] = ()
     fills: tuple[CustomerFill, ...] = ()
     opening: dict[str, Decimal] = field(default_factory=dict)
+    refused: tuple[RefusedOrder, ...] = ()
 
 
 _ENTRY = TypeAdapter(Entry)
+
+
+class EntryLog(Protocol):
+    """What an exchange writes down; it may be forgotten."""
+
+    def entries(self) -> Sequence[Entry]: ...
+
+    def write(self, entry: Entry) -> None: ...
 
 
 class Journal:
@@ -73,11 +84,24 @@ class ForgetfulJournal:
         pass
 
 
+def read_journal(path: Path) -> list[Entry]:
+    """What an exchange has written so far, oldest first; the exchange may be running. Raises OSError."""
+    return _entries_and_length(path.read_bytes())[0]
+
+
 def _whole_entries(path: Path) -> list[Entry]:
     """Entries up to the first torn line, which was never acknowledged and is cut off."""
     if not path.exists():
         return []
     content = path.read_bytes()
+    entries, good = _entries_and_length(content)
+    if good < len(content):
+        os.truncate(path, good)
+    return entries
+
+
+def _entries_and_length(content: bytes) -> tuple[list[Entry], int]:
+    """Entries before the first torn line, and how many bytes they take."""
     entries: list[Entry] = []
     good = 0
     for line in content.splitlines(keepends=True):
@@ -85,9 +109,7 @@ def _whole_entries(path: Path) -> list[Entry]:
             break
         entries.append(_ENTRY.validate_json(line))
         good += len(line)
-    if good < len(content):
-        os.truncate(path, good)
-    return entries
+    return entries, good
 
 
 def _is_json(line: bytes) -> bool:

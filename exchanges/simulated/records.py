@@ -58,6 +58,15 @@ class OrderRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedOrder:
+    """An order that came to the exchange's door and no further; `at` in microseconds."""
+
+    request: OrderRequest
+    reason: Reason
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class CustomerOrder:
     """One order of the test account; times in microseconds."""
 

@@ -163,6 +163,17 @@ def test_a_restart_ends_what_hung_across_an_order_of_the_same_account() -> None:
     assert not again.customer.fills
 
 
+def test_an_order_that_is_refused_is_written_down_and_nothing_more() -> None:
+    journal = ListJournal()
+    exchange = exchange_of("kraken", journal)
+    request = OrderRequest("BTC/USD", "buy", Decimal("0.000001"), Decimal(60_000), True, "mine")
+    with pytest.raises(RequestRefusedError):
+        exchange.place(request)
+    (refused,) = [refused for entry in journal.lines for refused in entry.refused]
+    assert (refused.request, refused.reason) == (request, "amount_too_small")
+    assert not exchange_of("kraken", journal).customer.orders
+
+
 def _placed(exchange: SimulatedExchange, side: Side, amount: str) -> CustomerOrder | None:
     try:
         return exchange.place(OrderRequest(SYMBOLS[exchange.name], side, Decimal(amount), None, True))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.simulated.journal import Entry, Journal
-from exchanges.simulated.records import CustomerFill, CustomerOrder
+from exchanges.simulated.journal import Entry, Journal, read_journal
+from exchanges.simulated.records import CustomerFill, CustomerOrder, OrderRequest, RefusedOrder
 
 ORDER = CustomerOrder(
     "o1", 1, "mine", "BTC/USD", "buy", Decimal("0.10000000"), Decimal("60000.1"), True, 5, "done", Decimal("0.1"), 6
@@ -54,6 +54,21 @@ def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
     last = Journal(path)
     assert last.entries()[1:] == [Entry(orders=(ORDER,))]
     last.close()
+
+
+def test_a_journal_is_read_while_it_is_written_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "kraken.jsonl"
+    journal = Journal(path)
+    request = OrderRequest("BTC/USD", "buy", Decimal("0.1"), Decimal("60000.1"), True, "mine")
+    written = [Entry(orders=(ORDER,), fills=(FILL,)), Entry(refused=(RefusedOrder(request, "client_id_used", 7),))]
+    for entry in written:
+        journal.write(entry)
+    with path.open("ab") as file:
+        file.write(b'{"orders":')
+    before = path.read_bytes()
+    assert read_journal(path) == written
+    assert path.read_bytes() == before
+    journal.close()
 
 
 def test_a_full_disk_is_an_error_and_leaves_what_was_whole(tmp_path: Path) -> None:
