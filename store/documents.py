@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from market.arbitrages import Arbitrage, Refusal
+from market.breaker import Health
 from market.clock import MICROSECONDS, wall_now
 from market.feeds import FeedState
 from market.opportunities import Opportunity
@@ -22,6 +23,7 @@ OPPORTUNITIES = "opportunities"
 ARBITRAGES = "arbitrages"
 REFUSALS = "refusals"
 FILLS = "fills"
+HEALTH = "health"
 BALANCES = "balances"
 CLAIMS = "claims"
 """Open pairs, half reservations, used liquidity and the session's counter: what arbitrages take from each other."""
@@ -34,6 +36,7 @@ COLLECTIONS = (
     ARBITRAGES,
     REFUSALS,
     FILLS,
+    HEALTH,
     BALANCES,
     CLAIMS,
     SETTINGS,
@@ -48,6 +51,7 @@ SETTINGS_ID = "settings"
 _ARBITRAGE = TypeAdapter(Arbitrage)
 _FEED = TypeAdapter(FeedState)
 _FILL = TypeAdapter(Fill)
+_HEALTH = TypeAdapter(Health)
 _OPPORTUNITY = TypeAdapter(Opportunity)
 _REFUSAL = TypeAdapter(Refusal)
 _SETTINGS = TypeAdapter(Settings)
@@ -78,6 +82,14 @@ def fill_document(fill: Fill) -> Document:
 
 def fill_of(document: Mapping[str, object]) -> Fill:
     return _value(_FILL, document)
+
+
+def health_document(health: Health) -> Document:
+    return _document(_HEALTH, health) | {"_id": health.exchange}
+
+
+def health_of(document: Mapping[str, object]) -> Health:
+    return _value(_HEALTH, document)
 
 
 def opportunity_document(opportunity: Opportunity) -> Document:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from market import reservations
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
+from market.breaker import Failure, Health, failed
 from market.clock import MICROSECONDS, Clock, SystemClock
 from market.feeds import FeedState
 from market.money import ZERO
@@ -29,6 +30,7 @@ from market.reservations import (
 from market.settings import Settings
 from store import legs
 from store.errors import StoreError, VersionConflictError
+from store.memory_averages import MemoryAverages
 from store.port import Advance, Balances
 
 LIQUIDITY_ROWS = 10_000
@@ -47,6 +49,7 @@ class MemoryTradeStore:
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self._clock = clock or SystemClock()
+        self.averages = MemoryAverages(self._clock)
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}
@@ -58,6 +61,7 @@ class MemoryTradeStore:
         self._fills: dict[str, Fill] = {}
         self._before: Balances = {}
         self._after: Balances = {}
+        self._health: dict[str, Health] = {}
         self._watching_arbitrages: set[Queue[Arbitrage]] = set()
         self._watching_settings: set[Queue[Settings]] = set()
 
@@ -202,6 +206,17 @@ class MemoryTradeStore:
 
     async def fills(self) -> list[Fill]:
         return list(self._fills.values())
+
+    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+        settings = await self.settings()
+        if settings is None:
+            raise StoreError("there are no settings yet")
+        before = self._health.get(exchange, Health(exchange))
+        self._health[exchange] = failed(before, failure, settings, self._clock.now())
+        return self._health[exchange]
+
+    async def health(self) -> list[Health]:
+        return [self._health[exchange] for exchange in sorted(self._health)]
 
     async def save_feed_state(self, state: FeedState) -> None:
         self.feed_states[state.exchange, state.symbol] = state

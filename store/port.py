@@ -9,7 +9,10 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
+from market.breaker import Failure, Health
 from market.feeds import FeedState
+from market.leases import UNFENCED, Actor
+from market.moving_average import AverageOrder, AverageTrade, Close
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
 from market.reservations import BalanceRow, Reservation, ReservationResult
@@ -26,8 +29,33 @@ more leg to send. Pure; `store` holds the balance for a leg that was added; wher
 `not_sent` and the next step is asked for."""
 
 
+class Averages(Protocol):
+    """What the moving average strategy keeps of one session, so that a bot keeps none of it."""
+
+    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+        """Take the close into its market's average, once a period, and write the signal that it gives, if any, in the
+        same transaction. None where there is no signal, or its period was noted before. `with_order`: the signal's
+        order is `wanted`."""
+        ...
+
+    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+        """What became of a signal's order; nothing where that is settled."""
+        ...
+
+    async def unsettled(self, exchange: str) -> list[AverageTrade]:
+        """Signals whose order is wanted or open, of any session, oldest first."""
+        ...
+
+    async def trades(self) -> list[AverageTrade]:
+        """All signals of this session, oldest first."""
+        ...
+
+
 class TradeStore(Protocol):
     """Shared state of all bots of one session."""
+
+    @property
+    def averages(self) -> Averages: ...
 
     async def server_now(self) -> int:
         """The store's own clock, microseconds; the only one for leases, holds and deadlines."""
@@ -108,6 +136,14 @@ class TradeStore(Protocol):
 
     async def fills(self) -> list[Fill]:
         """The ledger of this session."""
+        ...
+
+    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+        """The exchange failed once more, counted once by its id; too many within the settings' window pause it."""
+        ...
+
+    async def health(self) -> list[Health]:
+        """Of each exchange that ever failed, by name."""
         ...
 
     async def save_feed_state(self, state: FeedState) -> None: ...

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from pymongo import ASCENDING
 
-from market.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Refusal
+from market.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Refusal
+from market.breaker import Health
 from market.feeds import FeedState
 from market.money import total
 from market.opportunities import Opportunity
@@ -15,7 +16,7 @@ from market.session import Session
 from market.settings import Settings
 from store.balances import BalanceBook
 from store.client import Client, Document, connected, database_of, translated_errors
-from store.counting import PARTS, RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
+from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
 from store.documents import (
     ARBITRAGES,
     FEEDS,
@@ -34,6 +35,7 @@ from store.documents import (
     version_of,
 )
 from store.errors import HistoryLostError
+from store.health import HealthBook
 from store.pages import Page, read_page
 from store.port import Balances
 from store.settings import SettingsHistory
@@ -80,6 +82,7 @@ class TradeReader:
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
+        self._health = HealthBook(client, self._database, self._settings)
         self._totals = RunningTotals(self._database, self._of_session)
 
     async def close(self) -> None:
@@ -148,6 +151,10 @@ class TradeReader:
         with translated_errors():
             return [feed_of(document) async for document in self._database[FEEDS].find().sort("_id", ASCENDING)]
 
+    async def health(self) -> list[Health]:
+        """Of each exchange that ever failed, by name."""
+        return await self._health.all()
+
     async def profit_totals(self) -> list[ProfitTotal]:
         """By day, pair and currency, oldest first."""
         ended = {"$toDate": {"$toLong": {"$divide": ["$times.ended", 1_000]}}}
@@ -160,7 +167,7 @@ class TradeReader:
             },
             "arbitrages": {"$sum": 1},
         }
-        sums = {part: {"$sum": {"$toDecimal": f"$profit.{part}"}} for part in PARTS}
+        sums = {part: {"$sum": {"$toDecimal": f"$profit.{part}"}} for part in PROFIT_PARTS}
         pipeline: list[Document] = [
             {"$match": self._of_session | {"profit": {"$ne": None}}},
             {"$group": group | sums},
@@ -172,7 +179,7 @@ class TradeReader:
     async def profit(self, currency: str) -> ProfitAndLoss:
         """All of the session, in its settlement currency."""
         totals = [each.profit for each in await self.profit_totals() if each.profit.currency == currency]
-        return ProfitAndLoss(currency, **{part: total(getattr(each, part) for each in totals) for part in PARTS})
+        return ProfitAndLoss(currency, **{part: total(getattr(each, part) for each in totals) for part in PROFIT_PARTS})
 
     async def totals(self, currency: str) -> SessionTotals:
         """As `profit`, `arbitrage_counts` and `refusal_counts` together, for those who ask again and again.
@@ -201,7 +208,7 @@ class TradeReader:
 def _profit_total(document: Document) -> ProfitTotal:
     group = document["_id"]
     names = group if isinstance(group, dict) else {}
-    sums = {part: decimal_of(document[part]) for part in PARTS}
+    sums = {part: decimal_of(document[part]) for part in PROFIT_PARTS}
     return ProfitTotal(
         day=str(names.get("day")),
         buy_exchange=str(names.get("buy")),

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from market import reservations
 from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
+from market.breaker import Failure, Health
 from market.feeds import FeedState
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
@@ -24,6 +25,7 @@ from store.arbitrages import (
     read_arbitrages,
     watch_arbitrages,
 )
+from store.averages import MongoAverages
 from store.balances import BalanceBook
 from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
 from store.counting import refusal_counts
@@ -41,6 +43,7 @@ from store.documents import (
     opportunity_document,
 )
 from store.errors import StoreError
+from store.health import HealthBook
 from store.indexes import lay_out
 from store.port import Advance, Balances
 from store.refusals import count_refusal
@@ -72,6 +75,8 @@ class MongoTradeStore:
         self._session_id = session_id
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
+        self.averages = MongoAverages(client, self._database, session_id)
+        self._health = HealthBook(client, self._database, self._settings)
 
     async def __aenter__(self) -> Self:
         return self
@@ -218,6 +223,12 @@ class MongoTradeStore:
         with translated_errors():
             found = self._database[FILLS].find({"session_id": self._session_id})
             return [fill_of(document) async for document in found.sort(OLDEST_FIRST)]
+
+    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+        return await self._health.note(exchange, failure)
+
+    async def health(self) -> list[Health]:
+        return await self._health.all()
 
     async def save_feed_state(self, state: FeedState) -> None:
         document = feed_document(state)

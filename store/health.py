@@ -1,0 +1,49 @@
+"""What exchanges failed at, and which are paused for it."""
+
+from pymongo import ASCENDING
+
+from market.breaker import Failure, Health, failed
+from store.client import Client, Database, Document, Session, in_transaction, translated_errors
+from store.documents import HEALTH, health_document, health_of, integer_of
+from store.errors import StoreError
+from store.server_time import server_now
+from store.settings import SettingsHistory
+
+
+class HealthBook:
+    """Of all exchanges in one database; it outlives sessions, as the exchanges do."""
+
+    def __init__(self, client: Client, database: Database, settings: SettingsHistory) -> None:
+        self._client = client
+        self._database = database
+        self._settings = settings
+
+    async def note(self, exchange: str, failure: Failure) -> Health:
+        """One more failure, counted once by its id; how the exchange stands then. Raises StoreUnavailableError."""
+
+        async def step(session: Session) -> Health:
+            settings = await self._settings.current(session)
+            if settings is None:
+                raise StoreError("there are no settings yet")
+            found = await self._database[HEALTH].find_one({"_id": exchange}, session=session)
+            before = Health(exchange) if found is None else health_of(found)
+            after = failed(before, failure, settings, await server_now(self._database, session))
+            if after is not before:
+                document = health_document(after)
+                await self._database[HEALTH].replace_one({"_id": exchange}, document, upsert=True, session=session)
+            return after
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def all(self) -> list[Health]:
+        """Of each exchange that ever failed, by name."""
+        with translated_errors():
+            return [health_of(document) async for document in self._database[HEALTH].find().sort("_id", ASCENDING)]
+
+
+async def paused_until(database: Database, session: Session, exchanges: tuple[str, ...]) -> dict[str, int]:
+    """Exchange → until when, by the server's clock; those that were ever paused. Within a transaction."""
+    wanted: Document = {"_id": {"$in": list(exchanges)}}
+    found = database[HEALTH].find(wanted, {"paused_until": 1}, session=session)
+    return {str(document["_id"]): integer_of(document["paused_until"]) async for document in found}
