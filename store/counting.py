@@ -2,19 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 
 from bson.decimal128 import Decimal128
 from pymongo import ASCENDING, DESCENDING
 
-from market.arbitrages import OPEN_STATES, ProfitAndLoss
+from market.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from market.clock import MICROSECONDS, wall_now
 from market.money import ZERO
 from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, REFUSALS, integer_of
 
-PARTS = tuple(part.name for part in fields(ProfitAndLoss) if part.name != "currency")
 SETTLING_MICROSECONDS = 60 * MICROSECONDS
 """A document this much older than the newest is taken as final, unless it is an open arbitrage."""
 RECOUNT_MICROSECONDS = 300 * MICROSECONDS
@@ -96,7 +95,7 @@ class RunningTotals:
     """The totals of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
-        parts = [{"$toDecimal": f"$profit.{part}"} for part in PARTS]
+        parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
         self._arbitrages = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
         self._refusals = RunningSums(database, REFUSALS, wanted, ("$reason",), ["$count"])
 
@@ -104,11 +103,11 @@ class RunningTotals:
         """Raises StoreUnavailableError."""
         arbitrages, refusals = await self._arbitrages.read(), await self._refusals.read()
         states: Counter[str] = Counter()
-        profit = dict.fromkeys(PARTS, ZERO)
+        profit = dict.fromkeys(PROFIT_PARTS, ZERO)
         for (state, its_currency), (count, *parts) in arbitrages.items():
             states[state] += int(count)
             if its_currency == currency:
-                profit = {name: profit[name] + part for name, part in zip(PARTS, parts, strict=True)}
+                profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
         reasons = {reason: int(count) for (reason,), (count,) in refusals.items()}
         return SessionTotals(ProfitAndLoss(currency, **profit), dict(states), reasons)
 

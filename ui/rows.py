@@ -114,6 +114,7 @@ class ProfitRow(TypedDict):
 
     currency: str
     gross: str
+    latency_decay: str
     slippage: str
     fees: str
     fx: str
@@ -180,6 +181,7 @@ class PnlRow(TypedDict):
 
     currency: str
     gross: str
+    latency_decay: str
     slippage: str
     fees: str
     fx: str

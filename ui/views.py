@@ -151,6 +151,7 @@ def profit_row(profit: ProfitAndLoss) -> ProfitRow:
     return ProfitRow(
         currency=profit.currency,
         gross=text_of(profit.gross),
+        latency_decay=text_of(profit.latency_decay),
         slippage=text_of(profit.slippage),
         fees=text_of(profit.fees),
         fx=text_of(profit.fx),

@@ -73,6 +73,7 @@ def test_json_has_the_same_and_survives_json(recording: Recording) -> None:
     assert (report["opportunities"], report["trades"], report["refusals"]) == (7, 3, 4)
     assert report["profit"] == {
         "gross": "6",
+        "latency_decay": "0",
         "slippage": "-4.25",
         "fees": "-3",
         "fx": "0",

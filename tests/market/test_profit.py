@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.arbitrages import Arbitrage, Leg, ProfitAndLoss
+from market.arbitrages import PROFIT_PARTS, Arbitrage, Leg, ProfitAndLoss, ProfitShare
 from market.markets import Market
+from market.money import text_of
 from market.opportunities import FxRate
 from market.orders import Side
 from market.profit import decimal_part, profit_of
@@ -26,6 +27,7 @@ from tests.market.samples import (
 )
 
 OTHER_USD = replace(USD_MARKET, exchange="beta")
+BASE_FEE = replace(OTHER_USD, fee_side="base")
 ONE = Decimal(1)
 NO_FEE, FEE = Decimal(0), Decimal("0.001")
 
@@ -36,38 +38,58 @@ def leg(market: Market, side: Side, amount: str, price: str, fee_rate: Decimal =
     return order_leg(market, side, ONE, Decimal(price), fills)
 
 
-def traded(buy: Leg, sell: Leg, *more: Leg, buy_market: Market, sell_market: Market) -> ProfitAndLoss:
-    opportunity = opportunity_of((buy_market, levels(("100", "1"))), (sell_market, levels(("103", "1"))))
-    profit = profit_of(arbitrage_of(opportunity, buy, sell, *more))
+def known(arbitrage: Arbitrage) -> ProfitAndLoss:
+    profit = profit_of(arbitrage)
     assert profit is not None
     return profit
 
 
-def parts(profit: ProfitAndLoss) -> dict[str, str]:
-    return {
-        name: f"{getattr(profit, name):f}".rstrip("0").rstrip(".").replace("-0", "-0") or "0"
-        for name in ("gross", "slippage", "fees", "fx", "unwinding", "net")
-    }
+def traded(buy: Leg, sell: Leg, *more: Leg, buy_market: Market, sell_market: Market) -> ProfitAndLoss:
+    opportunity = opportunity_of((buy_market, levels(("100", "1"))), (sell_market, levels(("103", "1"))))
+    return known(arbitrage_of(opportunity, buy, sell, *more))
+
+
+def parts(profit: ProfitAndLoss) -> str:
+    """Gross, latency decay, slippage, fees, FX, unwinding, net."""
+    return " ".join(text_of(getattr(profit, name)) for name in PROFIT_PARTS)
+
+
+def walked(market: Market, side: Side, *rows: tuple[str, str]) -> Leg:
+    """A leg of several fills: (amount, price)."""
+    fills = [
+        fill_of(market, side, Decimal(amount), Decimal(price), fill_id=str(number))
+        for number, (amount, price) in enumerate(rows)
+    ]
+    return order_leg(market, side, ONE, Decimal(rows[0][1]), fills)
 
 
 @pytest.mark.parametrize(
     ("legs", "expected"),
     [
-        (
-            [leg(USD_MARKET, "buy", "1", "100"), leg(OTHER_USD, "sell", "1", "103")],
-            {"gross": "3", "slippage": "0", "fees": "0", "fx": "0", "unwinding": "0", "net": "3"},
-        ),
+        ([leg(USD_MARKET, "buy", "1", "100"), leg(OTHER_USD, "sell", "1", "103")], "3 0 0 0 0 0 3"),
         (
             [leg(USD_MARKET, "buy", "1", "100.5", FEE), leg(OTHER_USD, "sell", "1", "102", FEE)],
-            {"gross": "3", "slippage": "-1.5", "fees": "-0.2025", "fx": "0", "unwinding": "0", "net": "1.2975"},
+            "3 -1.5 0 -0.2025 0 0 1.2975",
         ),
-        (
-            [leg(USD_MARKET, "buy", "0", "100"), leg(OTHER_USD, "sell", "0", "103")],
-            {"gross": "0", "slippage": "0", "fees": "0", "fx": "0", "unwinding": "0", "net": "0"},
+        (  # decay to the best fill (0.1 on 1 bought), depth from there (0.4 × 0.5 bought; 0.5 × 1 sold)
+            [
+                walked(USD_MARKET, "buy", ("0.4", "100.6"), ("0.6", "100.1")),
+                walked(OTHER_USD, "sell", ("0.5", "103"), ("0.5", "102")),
+            ],
+            "3 -0.1 -0.7 0 0 0 2.2",
         ),
+        (  # better than seen: decay is a gain
+            [walked(USD_MARKET, "buy", ("1", "99")), leg(OTHER_USD, "sell", "1", "103")],
+            "3 1 0 0 0 0 4",
+        ),
+        (  # a base that the sell fee took too is bought at the lower price: nothing is unwound
+            [leg(USD_MARKET, "buy", "1", "100"), leg(BASE_FEE, "sell", "0.999", "103", FEE)],
+            "2.999997 0 0 -0.102897 0 0 2.8971",
+        ),
+        ([leg(USD_MARKET, "buy", "0", "100"), leg(OTHER_USD, "sell", "0", "103")], "0 0 0 0 0 0 0"),
         (  # half of the sell is missing: it is bought inventory at the price seen, no profit of its own
             [leg(USD_MARKET, "buy", "1", "100"), leg(OTHER_USD, "sell", "0.5", "103")],
-            {"gross": "1.5", "slippage": "0", "fees": "0", "fx": "0", "unwinding": "0", "net": "1.5"},
+            "1.5 0 0 0 0 0 1.5",
         ),
         (  # ... and is sold where it was bought, for 99
             [
@@ -75,7 +97,7 @@ def parts(profit: ProfitAndLoss) -> dict[str, str]:
                 leg(OTHER_USD, "sell", "0.5", "103"),
                 replace(leg(USD_MARKET, "sell", "0.5", "99"), role="reverse"),
             ],
-            {"gross": "1.5", "slippage": "0", "fees": "0", "fx": "0", "unwinding": "-0.5", "net": "1"},
+            "1.5 0 0 0 0 -0.5 1",
         ),
         (  # ... or completed for 102.5 where it should have been sold: 0.5 × 0.5 worse than seen
             [
@@ -83,37 +105,36 @@ def parts(profit: ProfitAndLoss) -> dict[str, str]:
                 leg(OTHER_USD, "sell", "0.5", "103"),
                 replace(leg(OTHER_USD, "sell", "0.5", "102.5"), role="complete"),
             ],
-            {"gross": "3", "slippage": "0", "fees": "0", "fx": "0", "unwinding": "-0.25", "net": "2.75"},
+            "3 0 0 0 0 -0.25 2.75",
+        ),
+        (  # a fill that came after the end is sold for 99
+            [
+                walked(USD_MARKET, "buy", ("1", "100"), ("0.5", "100")),
+                leg(OTHER_USD, "sell", "1", "103"),
+                replace(leg(USD_MARKET, "sell", "0.5", "99"), role="flatten"),
+            ],
+            "3 0 0 0 0 -0.5 2.5",
         ),
     ],
 )
-def test_parts(legs: list[Leg], expected: dict[str, str]) -> None:
+def test_parts(legs: list[Leg], expected: str) -> None:
     assert parts(traded(*legs, buy_market=USD_MARKET, sell_market=OTHER_USD)) == expected
 
 
 def test_fx_is_the_way_from_mid_to_the_side_that_is_paid() -> None:
     buy, sell = leg(EUR_MARKET, "buy", "1", "100"), leg(USD_MARKET, "sell", "1", "113")
     opportunity = opportunity_of((EUR_MARKET, levels(("100", "1"))), (USD_MARKET, levels(("113", "1"))))
-    profit = profit_of(arbitrage_of(opportunity, buy, sell))
     # mid 1.1, ask 1.1001
-    assert profit is not None
-    assert parts(profit) == {"gross": "3", "slippage": "0", "fees": "0", "fx": "-0.01", "unwinding": "0", "net": "2.99"}
+    profit = known(arbitrage_of(opportunity, buy, sell))
+    assert parts(profit) == "3 0 0 0 -0.01 0 2.99"
 
 
 def test_a_fee_in_base_costs_what_that_base_cost() -> None:
     buy, sell = leg(JPY_MARKET, "buy", "1", "15000", FEE), leg(USD_MARKET, "sell", "0.999", "103")
     opportunity = opportunity_of((JPY_MARKET, levels(("15000", "1"))), (USD_MARKET, levels(("103", "1"))))
     rate = replace(opportunity.fx[0], bid=Decimal(150), ask=Decimal(150))
-    profit = profit_of(arbitrage_of(replace(opportunity, fx=(rate,)), buy, sell))
-    assert profit is not None
-    assert parts(profit) == {
-        "gross": "2.997",
-        "slippage": "0",
-        "fees": "-0.1",
-        "fx": "0",
-        "unwinding": "0",
-        "net": "2.897",
-    }
+    profit = known(arbitrage_of(replace(opportunity, fx=(rate,)), buy, sell))
+    assert parts(profit) == "2.997 0 0 -0.1 0 0 2.897"
 
 
 def test_a_fee_in_a_currency_without_rate_gives_no_profit() -> None:
@@ -156,7 +177,7 @@ def arbitrages(draw: st.DrawFn) -> Arbitrage:
         market = draw(st.sampled_from([buy_market, sell_market]))
         fill = fill_of(market, "buy" if side == "buy" else "sell", draw(amounts), draw(prices), draw(fee_rates))
         extra = order_leg(market, fill.side, fill.amount, fill.price, [fill])
-        legs.append(replace(extra, role=draw(st.sampled_from(["complete", "reverse"]))))
+        legs.append(replace(extra, role=draw(st.sampled_from(["complete", "reverse", "flatten"]))))
     return arbitrage_of(opportunity, *legs)
 
 
@@ -186,28 +207,93 @@ def plain_net(arbitrage: Arbitrage) -> Fraction:
     return left * price + sum((side_value(opportunity.rate(name), flow) for name, flow in flows.items()), Fraction(0))
 
 
+def parts_of(profit: ProfitAndLoss | ProfitShare) -> list[Decimal]:
+    return [getattr(profit, name) for name in PROFIT_PARTS if name != "net"]
+
+
 @given(arbitrage=arbitrages())
 def test_parts_sum_to_the_plain_sum_of_flows(arbitrage: Arbitrage) -> None:
-    profit = profit_of(arbitrage)
-    assert profit is not None
-    assert profit.gross + profit.slippage + profit.fees + profit.fx + profit.unwinding == profit.net
+    profit = known(arbitrage)
+    assert sum(parts_of(profit)) == profit.net
     assert profit.net == decimal_part(plain_net(arbitrage))
     assert profit.fees <= 0
     assert profit.fx <= 0
 
 
 @given(arbitrage=arbitrages())
-def test_slippage_is_what_the_fills_lost_against_the_prices_seen(arbitrage: Arbitrage) -> None:
-    profit = profit_of(arbitrage)
-    assert profit is not None
-    exact = Fraction(0)
+def test_decay_and_slippage_are_what_the_fills_lost_against_the_prices_seen(arbitrage: Arbitrage) -> None:
+    profit = known(arbitrage)
+    decay, depth = Fraction(0), Fraction(0)
     for one in arbitrage.legs:
-        if one.role in ("buy", "sell"):
+        if one.role in ("buy", "sell") and one.fills:
             seen = arbitrage.opportunity.buy if one.role == "buy" else arbitrage.opportunity.sell
+            prices = [fill.price for fill in one.fills]
+            best = min(prices) if one.role == "buy" else max(prices)
+            sign = -1 if one.role == "buy" else 1
             rate = arbitrage.opportunity.rate(one.quote_currency)
-            lost = sum((Fraction(fill.amount) * Fraction(fill.price - seen.price) for fill in one.fills), Fraction(0))
-            mid = Fraction(1) if rate is None else (Fraction(rate.bid) + Fraction(rate.ask)) / 2
-            at_mid = lost / mid if rate is not None and rate.inverted else lost * mid
-            exact += -at_mid if one.role == "buy" else at_mid
+            lost = sum((Fraction(fill.amount) * Fraction(fill.price - best) for fill in one.fills), Fraction(0))
+            decay += sign * at_mid(rate, Fraction(one.filled) * Fraction(best - seen.price))
+            depth += sign * at_mid(rate, lost)
+    assert profit.latency_decay == decimal_part(decay)
     # it is the part that takes up what rounding the others left
-    assert abs(Fraction(profit.slippage) - exact) <= Fraction(3, 10**8)
+    assert abs(Fraction(profit.slippage) - depth) <= Fraction(3, 10**8)
+    assert depth <= 0
+
+
+def at_mid(rate: FxRate | None, amount: Fraction) -> Fraction:
+    mid = Fraction(1) if rate is None else (Fraction(rate.bid) + Fraction(rate.ask)) / 2
+    return amount / mid if rate is not None and rate.inverted else amount * mid
+
+
+@given(arbitrage=arbitrages())
+def test_nothing_is_unwound_without_a_leg_that_unwinds(arbitrage: Arbitrage) -> None:
+    profit = known(replace(arbitrage, legs=arbitrage.legs[:2]))
+    assert profit.unwinding == 0
+
+
+@given(arbitrage=arbitrages())
+def test_the_shares_of_the_exchanges_are_the_whole_to_the_last_digit(arbitrage: Arbitrage) -> None:
+    profit = known(arbitrage)
+    exchanges = {leg.exchange for leg in arbitrage.legs}
+    assert {share.exchange for share in profit.shares} == exchanges
+    assert len(profit.shares) == len(exchanges)
+    for name in PROFIT_PARTS:
+        assert sum(getattr(share, name) for share in profit.shares) == getattr(profit, name)
+    for share in profit.shares:
+        assert sum(parts_of(share)) == share.net
+
+
+@given(arbitrage=arbitrages())
+def test_an_exchange_has_its_own_fees_and_decay(arbitrage: Arbitrage) -> None:
+    profit = known(arbitrage)
+    for share in profit.shares:
+        own = replace(arbitrage, legs=tuple(one for one in arbitrage.legs if one.exchange == share.exchange))
+        alone = known(own)
+        assert abs(share.fees - alone.fees) <= Decimal("1E-8")
+        assert abs(share.latency_decay - alone.latency_decay) <= Decimal("1E-8")
+
+
+def test_gross_is_halved_and_the_rest_is_with_the_leg_that_caused_it() -> None:
+    profit = traded(
+        leg(USD_MARKET, "buy", "1", "100.5", FEE),
+        walked(OTHER_USD, "sell", ("0.5", "103"), ("0.5", "102")),
+        buy_market=USD_MARKET,
+        sell_market=OTHER_USD,
+    )
+    buy, sell = profit.shares
+    assert [(share.exchange, *parts_of(share), share.net) for share in (buy, sell)] == [
+        (name, *(Decimal(part) for part in row))
+        for name, row in (
+            ("alpha", ("1.5", "-0.5", "0", "-0.1005", "0", "0", "0.8995")),
+            ("beta", ("1.5", "0", "-0.5", "0", "0", "0", "1")),
+        )
+    ]
+
+
+def test_what_one_exchange_paid_and_the_other_got_of_a_currency_needs_no_fx() -> None:
+    other = replace(EUR_MARKET, exchange="delta")
+    opportunity = opportunity_of((EUR_MARKET, levels(("100", "1"))), (other, levels(("103", "1"))))
+    profit = known(arbitrage_of(opportunity, leg(EUR_MARKET, "buy", "1", "100"), leg(other, "sell", "1", "103")))
+    # of 3 EUR alone: mid 1.1, bid 1.0999; shared by 100 and 103 moved
+    assert profit.fx == Decimal("-0.0003")
+    assert [share.fx for share in profit.shares] == [Decimal("-0.00014778"), Decimal("-0.00015222")]

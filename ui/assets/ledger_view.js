@@ -5,7 +5,8 @@ import { amount, count, duration, exchangeName, fullTime, money, tone, tookMicro
 
 const PARTS = [
   ["gross", "Gross at prices seen"],
-  ["slippage", "Slippage"],
+  ["latency_decay", "Latency decay"],
+  ["slippage", "Depth slippage"],
   ["fees", "Fees"],
   ["fx", "FX"],
   ["unwinding", "Unwinding"],

@@ -101,7 +101,7 @@ function unfilledWord(leg) {
 }
 
 function profitTitle(profit) {
-  return ["gross", "slippage", "fees", "fx", "unwinding", "net"]
+  return ["gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net"]
     .map((part) => `${part} ${money(profit[part], profit.currency, 4)}`)
     .join("\n");
 }

@@ -69,7 +69,8 @@ async def test_one_arbitrage_has_its_legs_fills_times_and_profit(
         ("sell", "0.5", "101"),
     ]
     assert row["profit"] == {
-        "currency": "USD", "gross": "2.5", "slippage": "-0.5", "fees": "-1", "fx": "0", "unwinding": "0", "net": "1",
+        "currency": "USD", "gross": "2.5", "latency_decay": "0", "slippage": "-0.5", "fees": "-1", "fx": "0",
+        "unwinding": "0", "net": "1",
     }  # fmt: skip
     assert {"reserved", "ended"} <= set(row["times"])
 
@@ -88,7 +89,7 @@ async def test_trades_are_the_fills_as_booked(api: httpx.AsyncClient, store: Mon
 async def test_pnl_sums_the_parts_and_counts_the_states(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
     await trade_three(store)
     row = (await api.get("/api/pnl")).json()
-    parts = ("gross", "slippage", "fees", "fx", "unwinding")
+    parts = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding")
     assert sum(Decimal(row[part]) for part in parts) == Decimal(row["net"]) == 3
     assert row["arbitrages"] == {"closed": 3}
 
