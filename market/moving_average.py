@@ -18,7 +18,7 @@ Sign = Literal[-1, 0, 1]
 TradeType = Literal["BUY", "SELL"]
 OrderState = Literal["wanted", "open", "filled", "partly_filled", "unfilled", "refused", "missed", "held"]
 
-SETTLED_STATES: tuple[OrderState, ...] = ("filled", "partly_filled", "unfilled", "refused", "missed", "held")
+UNSETTLED_STATES: tuple[OrderState, ...] = ("wanted", "open")
 SIDES: dict[TradeType, Side] = {"BUY": "buy", "SELL": "sell"}
 
 
@@ -79,8 +79,8 @@ class AverageTrade:
     trade_type: TradeType
     average: Decimal
     """The mean that the price crossed, to 28 digits."""
-    noted_at: int
-    """The store's time, microseconds."""
+    at: int
+    """When it was noted, by the store's clock, microseconds."""
     order: "AverageOrder | None" = None
 
 
@@ -95,7 +95,7 @@ class AverageOrder:
 
     @property
     def is_settled(self) -> bool:
-        return self.state in SETTLED_STATES
+        return self.state not in UNSETTLED_STATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def noted(state: AverageState, close: Close, now: int, *, with_order: bool) -> t
         trade_strategy=STRATEGY,
         trade_type=trade_type,
         average=average.mean,
-        noted_at=now,
+        at=now,
         order=AverageOrder() if with_order else None,
     )
     return after, trade

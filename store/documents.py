@@ -12,6 +12,7 @@ from market.arbitrages import Arbitrage, Refusal
 from market.breaker import Health
 from market.clock import MICROSECONDS, wall_now
 from market.feeds import FeedState
+from market.moving_average import AverageState, AverageTrade
 from market.opportunities import Opportunity
 from market.orders import Fill
 from market.reservations import Terms
@@ -31,6 +32,9 @@ SETTINGS = "settings"
 SETTINGS_VERSIONS = "settings_versions"
 SESSION_BALANCES = "session_balances"
 FEEDS = "feeds"
+AVERAGES = "averages"
+"""The last closes of each market, for the moving average strategy."""
+AVERAGE_TRADES = "average_trades"
 COLLECTIONS = (
     OPPORTUNITIES,
     ARBITRAGES,
@@ -43,12 +47,16 @@ COLLECTIONS = (
     SETTINGS_VERSIONS,
     SESSION_BALANCES,
     FEEDS,
+    AVERAGES,
+    AVERAGE_TRADES,
 )
 
 SESSION_CLAIM = "session"
 SETTINGS_ID = "settings"
 
 _ARBITRAGE = TypeAdapter(Arbitrage)
+_AVERAGE_STATE = TypeAdapter(AverageState)
+_AVERAGE_TRADE = TypeAdapter(AverageTrade)
 _FEED = TypeAdapter(FeedState)
 _FILL = TypeAdapter(Fill)
 _HEALTH = TypeAdapter(Health)
@@ -66,6 +74,22 @@ def arbitrage_document(arbitrage: Arbitrage) -> Document:
 
 def arbitrage_of(document: Mapping[str, object]) -> Arbitrage:
     return _value(_ARBITRAGE, document)
+
+
+def average_state_document(state: AverageState) -> Document:
+    return _document(_AVERAGE_STATE, state)
+
+
+def average_state_of(document: Mapping[str, object]) -> AverageState:
+    return _value(_AVERAGE_STATE, document)
+
+
+def average_trade_document(trade: AverageTrade) -> Document:
+    return _document(_AVERAGE_TRADE, trade) | {"_id": trade.trade_id, "noted_at": date_of(wall_now())}
+
+
+def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
+    return _value(_AVERAGE_TRADE, document)
 
 
 def feed_document(state: FeedState) -> Document:

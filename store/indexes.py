@@ -6,6 +6,7 @@ from pymongo.errors import CollectionInvalid
 from store.client import Database
 from store.documents import (
     ARBITRAGES,
+    AVERAGE_TRADES,
     BALANCES,
     CLAIMS,
     COLLECTIONS,
@@ -19,7 +20,7 @@ from store.documents import (
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
 NOTES_SECONDS = 7 * 24 * 3_600
-"""How long opportunities and refusals are kept: they inform, and nothing is decided by them."""
+"""How long opportunities, refusals and signals are kept: they inform, and nothing is decided by them."""
 
 _SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
@@ -40,6 +41,11 @@ INDEXES: dict[str, list[IndexModel]] = {
     # pairs, half reservations and the counter have no date and stay
     CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
     SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
+    AVERAGE_TRADES: [
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([("exchange", ASCENDING), ("order.state", ASCENDING)]),
+        _NOTES,
+    ],
 }
 
 

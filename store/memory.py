@@ -31,6 +31,7 @@ from market.settings import Settings
 from store import legs
 from store.errors import StoreError, VersionConflictError
 from store.memory_averages import MemoryAverages
+from store.memory_averages import MemoryAverages
 from store.port import Advance, Balances
 
 LIQUIDITY_ROWS = 10_000
@@ -49,6 +50,7 @@ class MemoryTradeStore:
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self._clock = clock or SystemClock()
+        self.averages = MemoryAverages(self._clock)
         self.averages = MemoryAverages(self._clock)
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}

@@ -13,6 +13,8 @@ from market.breaker import Failure, Health
 from market.feeds import FeedState
 from market.leases import UNFENCED, Actor
 from market.moving_average import AverageOrder, AverageTrade, Close
+from market.leases import UNFENCED, Actor
+from market.moving_average import AverageOrder, AverageTrade, Close
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
 from market.reservations import BalanceRow, Reservation, ReservationResult
@@ -51,8 +53,33 @@ class Averages(Protocol):
         ...
 
 
+class Averages(Protocol):
+    """What the moving average strategy keeps of one session, so that a bot keeps none of it."""
+
+    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+        """Take the close into its market's average, once a period, and write the signal that it gives, if any, in the
+        same transaction. None where there is no signal, or its period was noted before. `with_order`: the signal's
+        order is `wanted`."""
+        ...
+
+    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+        """What became of a signal's order; nothing where that is settled."""
+        ...
+
+    async def unsettled(self, exchange: str) -> list[AverageTrade]:
+        """Signals whose order is wanted or open, of any session, oldest first."""
+        ...
+
+    async def trades(self) -> list[AverageTrade]:
+        """All signals of this session, oldest first."""
+        ...
+
+
 class TradeStore(Protocol):
     """Shared state of all bots of one session."""
+
+    @property
+    def averages(self) -> Averages: ...
 
     @property
     def averages(self) -> Averages: ...

@@ -26,6 +26,7 @@ from store.arbitrages import (
     watch_arbitrages,
 )
 from store.averages import MongoAverages
+from store.averages import MongoAverages
 from store.balances import BalanceBook
 from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
 from store.counting import refusal_counts
@@ -75,6 +76,7 @@ class MongoTradeStore:
         self._session_id = session_id
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
+        self.averages = MongoAverages(client, self._database, session_id)
         self.averages = MongoAverages(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
 

@@ -163,7 +163,7 @@ def test_a_crossing_has_all_fields_of_the_original() -> None:
         trade_strategy="MA Trading",
         trade_type="BUY",
         average=Decimal(5),
-        noted_at=NOW,
+        at=NOW,
         order=AverageOrder("wanted"),
     )
 
