@@ -57,7 +57,8 @@ class Notes:
         key = (*pair, reason, refused_at // MICROSECONDS)
         known = self._refusals.get(key)
         if known is not None:
-            self._refusals[key] = replace(known, count=known.count + 1)
+            profit = decimal_of(opportunity.expected_profit)
+            self._refusals[key] = replace(known, count=known.count + 1, forgone=known.forgone + profit)
             return
         if len(self._refusals) >= MOST_NOTES:
             self.dropped += 1
@@ -87,11 +88,13 @@ class Notes:
             await store.refuse(refusal)
         except StoreError:
             later = self._refusals.get(key)
-            missed = 0 if later is None else later.count
-            self._refusals[key] = replace(refusal, count=refusal.count + missed)
+            if later is not None:
+                refusal = replace(refusal, count=refusal.count + later.count, forgone=refusal.forgone + later.forgone)
+            self._refusals[key] = refusal
             raise
 
     def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Refusal:
+        expected_profit = decimal_of(opportunity.expected_profit)
         return Refusal(
             refusal_id=f"{opportunity.opportunity_id}:{self._exchange}:{reason}",
             opportunity_id=opportunity.opportunity_id,
@@ -101,6 +104,7 @@ class Notes:
             exchange=self._exchange,
             reason=reason,
             net_bps=opportunity.net_bps,
-            expected_profit=decimal_of(opportunity.expected_profit),
+            expected_profit=expected_profit,
             refused_at=refused_at,
+            forgone=expected_profit,
         )

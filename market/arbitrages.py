@@ -169,5 +169,8 @@ class Refusal:
     reason: str
     net_bps: float
     expected_profit: Decimal
+    """Of this opportunity, in the settlement currency."""
     refused_at: int
     count: int = 1
+    forgone: Decimal = Decimal(0)
+    """What all `count` of them together were expected to bring; 0 in what earlier versions stored."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from bson.decimal128 import Decimal128
@@ -32,6 +32,8 @@ class SessionTotals:
     """State → how many."""
     refusals: dict[str, int]
     """Reason → how many."""
+    forgone: dict[str, Decimal] = field(default_factory=dict)
+    """Reason → what those refused were expected to bring, in the settlement currency."""
 
 
 class RunningSums:
@@ -97,7 +99,7 @@ class RunningTotals:
     def __init__(self, database: Database, wanted: Document) -> None:
         parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
         self._arbitrages = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
-        self._refusals = RunningSums(database, REFUSALS, wanted, ("$reason",), ["$count"])
+        self._refusals = RunningSums(database, REFUSALS, wanted, ("$reason",), ["$count", "$forgone"])
 
     async def read(self, currency: str) -> SessionTotals:
         """Raises StoreUnavailableError."""
@@ -108,8 +110,9 @@ class RunningTotals:
             states[state] += int(count)
             if its_currency == currency:
                 profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
-        reasons = {reason: int(count) for (reason,), (count,) in refusals.items()}
-        return SessionTotals(ProfitAndLoss(currency, **profit), dict(states), reasons)
+        reasons = {reason: int(count) for (reason,), (count, _) in refusals.items()}
+        forgone = {reason: missed for (reason,), (_, missed) in refusals.items()}
+        return SessionTotals(ProfitAndLoss(currency, **profit), dict(states), reasons, forgone)
 
 
 async def counts_by(
@@ -127,6 +130,14 @@ async def counts_by(
 async def refusal_counts(database: Database, wanted: Document) -> dict[str, int]:
     """Reason → how many, those not stored whole included."""
     return await counts_by(database, REFUSALS, wanted, "reason", "$count")
+
+
+async def refused_profit(database: Database, wanted: Document) -> dict[str, Decimal]:
+    """Reason → what those refused were expected to bring, those not stored whole included."""
+    group: Document = {"_id": "$reason", "forgone": {"$sum": "$forgone"}}
+    with translated_errors():
+        found = database[REFUSALS].aggregate([{"$match": wanted}, {"$group": group}])
+        return {str(document["_id"]): decimal_of(document["forgone"]) async for document in found}
 
 
 def decimal_of(number: object) -> Decimal:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
 
+from bson.decimal128 import Decimal128
 from pydantic import TypeAdapter, ValidationError
 
 from market.arbitrages import Arbitrage, Refusal
@@ -134,7 +135,10 @@ def refusal_document(refusal: Refusal) -> Document:
 
 
 def refusal_of(document: Mapping[str, object]) -> Refusal:
-    return _value(_REFUSAL, document)
+    """The profit forgone is a number of the server's, which adds to it."""
+    forgone = document.get("forgone")
+    number = forgone.to_decimal() if isinstance(forgone, Decimal128) else Decimal(0)
+    return _value(_REFUSAL, {**document, "forgone": number})
 
 
 def settings_document(settings: Settings) -> Document:

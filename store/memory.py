@@ -83,7 +83,17 @@ class MemoryTradeStore:
         pair = (refusal.base, refusal.buy_exchange, refusal.sell_exchange)
         key = (*pair, refusal.exchange, refusal.reason, second)
         first = self.refusals.get(key)
-        self.refusals[key] = refusal if first is None else replace(first, count=first.count + refusal.count)
+        if first is not None:
+            together = first.count + refusal.count
+            refusal = replace(first, count=together, forgone=first.forgone + refusal.forgone)
+        self.refusals[key] = refusal
+
+    async def refused_profit(self) -> dict[str, Decimal]:
+        """Reason → what those refused were expected to bring."""
+        sums: dict[str, Decimal] = {}
+        for refusal in self.refusals.values():
+            sums[refusal.reason] = sums.get(refusal.reason, ZERO) + refusal.forgone
+        return sums
 
     async def refusal_counts(self) -> dict[str, int]:
         """Reason → how many, those not stored whole included."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pymongo import ASCENDING
 
@@ -16,7 +17,7 @@ from market.session import Session
 from market.settings import Settings
 from store.balances import BalanceBook
 from store.client import Client, Document, connected, database_of, translated_errors
-from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
+from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts, refused_profit
 from store.documents import (
     ARBITRAGES,
     FEEDS,
@@ -132,6 +133,10 @@ class TradeReader:
         """Reason → how many in the last seven days, those not stored whole included."""
         return await refusal_counts(self._database, self._of_session)
 
+    async def refused_profit(self) -> dict[str, Decimal]:
+        """Reason → what those refused were expected to bring, of the same refusals as `refusal_counts`."""
+        return await refused_profit(self._database, self._of_session)
+
     async def opportunity_count(self) -> int:
         with translated_errors():
             return await self._database[OPPORTUNITIES].count_documents(self._of_session)
@@ -182,7 +187,7 @@ class TradeReader:
         return ProfitAndLoss(currency, **{part: total(getattr(each, part) for each in totals) for part in PROFIT_PARTS})
 
     async def totals(self, currency: str) -> SessionTotals:
-        """As `profit`, `arbitrage_counts` and `refusal_counts` together, for those who ask again and again.
+        """`profit`, `arbitrage_counts` and all of the refusals together, for those who ask again and again.
 
         Reads what is new since the last call. What changes late in old rows is seen after five minutes.
         """

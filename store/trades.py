@@ -29,7 +29,7 @@ from store.averages import MongoAverages
 from store.averages import MongoAverages
 from store.balances import BalanceBook
 from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
-from store.counting import refusal_counts
+from store.counting import refusal_counts, refused_profit
 from store.documents import (
     ARBITRAGES,
     CLAIMS,
@@ -111,6 +111,10 @@ class MongoTradeStore:
     async def refuse(self, refusal: Refusal) -> None:
         with translated_errors():
             await count_refusal(self._database, refusal, self._session_id)
+
+    async def refused_profit(self) -> dict[str, Decimal]:
+        """Reason → what those refused in this session were expected to bring."""
+        return await refused_profit(self._database, {"session_id": self._session_id})
 
     async def refusal_counts(self) -> dict[str, int]:
         """Reason → how many in this session, those not stored whole included."""

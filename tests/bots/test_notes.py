@@ -63,10 +63,13 @@ async def test_an_outage_loses_no_count() -> None:
     with pytest.raises(StoreUnavailableError):
         await notes.write(store)
     notes.refuse(opportunity("2"), "stale", 2)
+    with pytest.raises(StoreUnavailableError):
+        await notes.write(store)
+    notes.refuse(opportunity("3"), "stale", 3)
     store.is_unreachable = False
     await notes.write(store)
     (refusal,) = store.refusals.values()
-    assert (refusal.opportunity_id, refusal.count) == ("1", 2)
+    assert (refusal.opportunity_id, refusal.count, refusal.forgone) == ("1", 3, 3)
 
 
 async def test_a_long_outage_does_not_fill_the_memory() -> None:

@@ -35,8 +35,8 @@ async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) 
 
 
 def refusal(index: int, reason: str = "too_small", second: int = 0) -> Refusal:
-    at = NOW + second * SECOND
-    return Refusal(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, Decimal("1E-7"), at)
+    at, profit = NOW + second * SECOND, Decimal("1E-7")
+    return Refusal(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, at, forgone=profit)
 
 
 async def close_one(store: MongoTradeStore, identity: str) -> None:
@@ -78,6 +78,7 @@ async def test_refusals_of_one_second_are_counted_on_the_first(
     repeated = [refusal(index % 5) for index in range(10)]
     await asyncio.gather(*(mongo_store.refuse(one) for one in [*repeated, refusal(9, "stale")]))
     assert await reader.refusal_counts() == {"too_small": 5, "stale": 1}
+    assert await reader.refused_profit() == {"too_small": Decimal("0.0000005"), "stale": Decimal("1E-7")}
     assert await mongo_store.refusal_counts() == {"too_small": 5, "stale": 1}
     assert sorted(one.count for one in (await reader.refusals(None, None, 9)).items) == [1, 5]
 
@@ -168,7 +169,12 @@ async def test_running_totals_are_those_of_a_full_count(
     rows = client[database][ARBITRAGES]
 
     async def assert_totals_are_right() -> None:
-        whole = (await reader.profit("USD"), await reader.arbitrage_counts(), await reader.refusal_counts())
+        whole = (
+            await reader.profit("USD"),
+            await reader.arbitrage_counts(),
+            await reader.refusal_counts(),
+            await reader.refused_profit(),
+        )
         assert await reader.totals("USD") == SessionTotals(*whole)
 
     await close_one(mongo_store, "opportunity-0")
