@@ -8,6 +8,7 @@ from bots.desk import Desk
 from bots.errors import BotError
 from bots.knowledge import Knowledge
 from bots.paper_account import PaperAccount
+from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
 from bots.persistence import wait_for
 from bots.reading import follow_quotes, signals
@@ -73,10 +74,14 @@ def _account(session: Session, exchange: str, knowledge: Knowledge, environment:
         exchange=exchange,
         markets=session.traded,
         opening=session.paper_balances.get(exchange, {}),
-        journal=PaperJournal(session.home / "paper" / session.session_id / f"{exchange}.jsonl"),
+        # one for all sessions of the data folder: what was earned stays there
+        journal=PaperJournal(session.home / "paper" / f"{exchange}.jsonl"),
         clock=session.clock(),
         fee_rate=lambda: knowledge.settings.taker_fees.get(exchange, ZERO),
         latency_ms=session.paper_latency_ms,
+        conditions=FillConditions(
+            session.paper_latency_spread, session.seed, lambda: knowledge.settings.max_quote_age_ms * 1_000
+        ),
     )
 
 

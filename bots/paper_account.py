@@ -1,25 +1,32 @@
-"""The local paper account: fills orders against the newest quote's depth, at now + latency.
+"""The local paper account: fills orders against the newest quote's depth, once they have travelled.
 
-Depth that was taken from a quote is gone until the next quote of that symbol. Balances follow from the journal.
+What happened is in the journal, which any number of processes may use; what is shown is what this process was shown.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 
-from bots.paper_journal import JournalRow, PaperJournal
-from bots.paper_matching import executions, fill_of
-from exchanges.errors import OrderRefusedError
-from market.clock import Clock
+from bots.paper_conditions import FillConditions
+from bots.paper_journal import Accepted, Ended, JournalBusyError, JournalRow, PaperJournal
+from bots.paper_ledger import PaperLedger
+from bots.paper_matching import Execution, executions, fill_of, taken_by
+from bots.paper_quotes import PaperQuotes
+from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from market.clock import MICROSECONDS, Clock, wall_now, wall_seconds
 from market.execution import markets_by_symbol
 from market.fees import hold_of
 from market.limits import rule_broken
 from market.markets import Market
-from market.money import ZERO, Amount, Price, total
-from market.orders import Fill, LimitOrder, OrderReport
-from market.quotes import Quote
+from market.money import Amount, total
+from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
+from market.quotes import FeedMark, Quote
 
 FeeRate = Callable[[], Decimal]
 """The taker fee in force, a fraction."""
+
+GRACE_SECONDS = 1.0
+"""Of the wall: an order that was not matched so long after it should have been never will be, and may be ended by
+anybody."""
 
 
 class PaperAccount:
@@ -33,20 +40,21 @@ class PaperAccount:
         journal: PaperJournal,
         clock: Clock,
         fee_rate: FeeRate,
-        latency_ms: int,
+        latency_ms: float,
+        conditions: FillConditions = FillConditions(),  # noqa: B008 - frozen
     ) -> None:
-        """Reads the journal. Raises PaperJournalError."""
+        """Reads the journal; `opening` counts where it is empty. Raises PaperJournalError."""
         self._exchange = exchange
         self._markets = markets_by_symbol(markets)
+        self._opening = dict(opening)
         self._journal = journal
         self._clock = clock
         self._fee_rate = fee_rate
         self._latency_ms = latency_ms
-        self._quotes: dict[str, Quote] = {}
-        self._used: dict[str, dict[Price, Decimal]] = {}
-        self._orders: dict[str, OrderReport] = {}
-        self._balances: dict[str, Decimal] = {}
-        self._restore(opening)
+        self._conditions = conditions
+        self._quotes = PaperQuotes()
+        self._ledger = PaperLedger(exchange, self._markets)
+        self._catch_up()
 
     @property
     def exchange(self) -> str:
@@ -54,86 +62,158 @@ class PaperAccount:
 
     def see_quote(self, quote: Quote) -> None:
         """The newest quote of its symbol."""
-        if quote.exchange == self._exchange:
-            known = self._quotes.get(quote.symbol)
-            if known is None or quote.sequence > known.sequence:
-                self._quotes[quote.symbol] = quote
-                self._used[quote.symbol] = {}
+        if quote.exchange == self._exchange and self._quotes.see(quote):
+            self._ledger.depth.see(quote)
+
+    def see_mark(self, mark: FeedMark) -> None:
+        """Renews the newest quote of a symbol, or withdraws it: nothing fills until the next."""
+        if mark.exchange == self._exchange:
+            self._quotes.mark(mark)
 
     def withdraw(self, symbol: str) -> None:
-        """The quote of a symbol is gone; nothing fills until the next."""
-        self._quotes.pop(symbol, None)
+        """The quote of a symbol is gone."""
+        self._quotes.withdraw(symbol)
 
     async def place(self, order: LimitOrder) -> OrderReport:
-        """Raises OrderRefusedError. The same client order id gives the same order again."""
-        market = self._markets.get((order.exchange, order.symbol))
-        if market is None:
-            raise OrderRefusedError(f"{self._exchange} does not trade {order.symbol}")
-        await self._clock.sleep(self._latency_ms / 1_000)
-        known = self._orders.get(order.client_order_id)
-        if known is not None:
-            return known
-        self._check(order, market)
-        report = self._matched(order, market)
-        self._journal.append(JournalRow(client_order_id=order.client_order_id, report=report))
-        self._book(order.client_order_id, report)
-        self._take(order.symbol, report)
-        return report
+        """In the journal before it travels, so that it is found whatever becomes of this process.
 
-    async def look_up(self, order: LimitOrder) -> OrderReport | None:
-        return self._orders.get(order.client_order_id)
+        Raises OrderRefusedError, OutcomeUnknownError where the account has an order of that id, PaperJournalError.
+        """
+        market = self._markets.get((order.exchange, order.symbol))
+        if market is None or order.exchange != self._exchange:
+            raise OrderRefusedError(f"{self._exchange} does not trade {order.symbol} of {order.exchange}")
+        seconds = self._conditions.latency_seconds(self._latency_ms, order.client_order_id)
+        try:
+            async with self._journal.alone():
+                self._accept(order, market, seconds)
+        except JournalBusyError as error:
+            raise OrderRefusedError(f"{self._exchange} was not reached: {error}") from error
+        await self._clock.sleep(seconds)
+        try:
+            async with self._journal.alone():
+                return self._match(order, market)
+        except JournalBusyError as error:
+            raise OutcomeUnknownError(f"{self._exchange} did not answer: {error}") from error
+
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
+        """What became of it; an order whose sender is gone ends here, with nothing. Raises ExchangeUnavailableError."""
+        await self._caught_up()
+        accepted = self._ledger.open_order(order.client_order_id)
+        if accepted is not None and wall_now() > accepted.ends_by:
+            try:
+                async with self._journal.alone():
+                    self._catch_up()
+                    self._end(order.client_order_id, ())
+            except JournalBusyError as error:
+                raise ExchangeUnavailableError(str(error)) from error
+        return self._ledger.report_of(order.client_order_id)
 
     async def balances(self) -> dict[str, Decimal]:
-        return dict(self._balances)
+        """Raises ExchangeUnavailableError."""
+        await self._caught_up()
+        return self._ledger.balances
+
+    async def open_orders(self) -> list[OpenOrder]:
+        """Those on their way. Raises ExchangeUnavailableError."""
+        await self._caught_up()
+        return [_open_order(one) for one in self._ledger.open_orders()]
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        """By the wall's time, which in a replay is not the market's. Raises ExchangeUnavailableError."""
+        await self._caught_up()
+        whole_second = since // MICROSECONDS * MICROSECONDS
+        return [one.fill for one in self._ledger.fills if one.booked_at >= whole_second]
 
     async def close(self) -> None:
-        """Nothing is open: every order is in the journal before it is acknowledged."""
+        """Nothing is kept open."""
 
-    def _restore(self, opening: Mapping[str, Decimal]) -> None:
-        rows = self._journal.load()
-        if not rows:
-            rows = [JournalRow(balances=dict(opening))]
-            self._journal.append(rows[0])
-        self._balances = dict(rows[0].balances or {})
-        for row in rows[1:]:
-            if row.client_order_id is not None and row.report is not None:
-                self._book(row.client_order_id, row.report)
+    # -- within the journal's lock
 
-    def _check(self, order: LimitOrder, market: Market) -> None:
+    def _accept(self, order: LimitOrder, market: Market, seconds: float) -> None:
+        self._catch_up()
+        self._open()
+        if self._ledger.report_of(order.client_order_id) is not None:
+            # a refusal would say that there is no such order
+            raise OutcomeUnknownError(f"{self._exchange} has an order {order.client_order_id} already")
+        fee_rate = self._fee_rate()
+        self._check(order, market, fee_rate)
+        now = wall_now()
+        ends_by = now + round((wall_seconds(self._clock, seconds) + GRACE_SECONDS) * MICROSECONDS)
+        self._write(JournalRow(accepted=Accepted(order, self._ledger.next_order_id(), fee_rate, now, ends_by)))
+
+    def _match(self, order: LimitOrder, market: Market) -> OrderReport:
+        """Against what is shown now; a stopped process may come too late, and somebody has ended the order."""
+        self._catch_up()
+        if self._ledger.open_order(order.client_order_id) is not None:
+            quote = self._quotes.newest(order.symbol)
+            is_sound = quote is not None and not self._conditions.is_stale(self._quotes.age(order.symbol, self._now()))
+            found = executions(order, quote, self._ledger.depth, market) if quote is not None and is_sound else ()
+            self._end(order.client_order_id, found)
+        report = self._ledger.report_of(order.client_order_id)
+        if report is None:
+            raise OutcomeUnknownError(f"{self._exchange} has lost order {order.client_order_id}")
+        return report
+
+    def _end(self, client_order_id: str, found: tuple[Execution, ...]) -> None:
+        accepted = self._ledger.open_order(client_order_id)
+        if accepted is None:
+            return
+        order, order_id, now = accepted.order, accepted.exchange_order_id, self._now()
+        fills = tuple(
+            fill_of(
+                order, one, self._markets[order.exchange, order.symbol], accepted.fee_rate, f"{order_id}-{number}", now
+            )
+            for number, one in enumerate(found, start=1)
+        )
+        report = OrderReport(order_id, is_final=True, filled=Amount(total(fill.amount for fill in fills)), fills=fills)
+        self._write(JournalRow(ended=Ended(client_order_id, report, wall_now(), taken_by(found))))
+
+    def _open(self) -> None:
+        if not self._ledger.is_open:
+            self._write(JournalRow(opening=self._opening))
+
+    def _write(self, row: JournalRow) -> None:
+        self._journal.append(row)
+        self._catch_up()
+
+    # -- at any time
+
+    async def _caught_up(self) -> None:
+        self._catch_up()
+        if self._ledger.is_open:
+            return
+        try:
+            async with self._journal.alone():
+                self._catch_up()
+                self._open()
+        except JournalBusyError as error:
+            raise ExchangeUnavailableError(str(error)) from error
+
+    def _catch_up(self) -> None:
+        for row in self._journal.new_rows():
+            self._ledger.apply(row)
+
+    def _check(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> None:
         broken = rule_broken(order, market)
         if broken is not None:
             raise OrderRefusedError(f"{self._exchange}: {broken}")
-        currency, per_unit = hold_of(market, order.side, self._fee_rate(), order.price)
-        if self._balances.get(currency, ZERO) < order.amount * per_unit:
+        currency, per_unit = hold_of(market, order.side, fee_rate, order.price)
+        if self._ledger.free(currency) < order.amount * per_unit:
             raise OrderRefusedError(f"{self._exchange}: not enough {currency}")
 
-    def _matched(self, order: LimitOrder, market: Market) -> OrderReport:
-        order_id = f"{self._exchange}-{len(self._orders) + 1}"
-        quote = self._quotes.get(order.symbol)
-        found = () if quote is None else executions(order, quote, self._used[order.symbol])
-        now, fee_rate = self._clock.now(), self._fee_rate()
-        fills = tuple(
-            fill_of(order, execution, market, fee_rate, f"{order_id}-{number}", now)
-            for number, execution in enumerate(found, start=1)
-        )
-        return OrderReport(order_id, is_final=True, filled=Amount(total(fill.amount for fill in fills)), fills=fills)
-
-    def _book(self, client_order_id: str, report: OrderReport) -> None:
-        self._orders[client_order_id] = report
-        for fill in report.fills:
-            for currency, change in _changes(fill, self._markets[fill.exchange, fill.symbol]):
-                self._balances[currency] = self._balances.get(currency, ZERO) + change
-
-    def _take(self, symbol: str, report: OrderReport) -> None:
-        used = self._used.setdefault(symbol, {})
-        for fill in report.fills:
-            used[fill.price] = used.get(fill.price, ZERO) + fill.amount
+    def _now(self) -> int:
+        return self._clock.now()
 
 
-def _changes(fill: Fill, market: Market) -> tuple[tuple[str, Decimal], ...]:
-    sign = 1 if fill.side == "buy" else -1
-    return (
-        (market.base, sign * fill.amount),
-        (market.quote_currency, -sign * fill.cost),
-        (fill.fee_currency, -fill.fee),
+def _open_order(accepted: Accepted) -> OpenOrder:
+    order = accepted.order
+    return OpenOrder(
+        exchange=order.exchange,
+        symbol=order.symbol,
+        exchange_order_id=accepted.exchange_order_id,
+        client_order_id=order.client_order_id,
+        side=order.side,
+        amount=order.amount,
+        price=order.price,
+        placed_at=accepted.accepted_at,
     )

@@ -1,43 +1,47 @@
 """How a local paper account fills an order: against the levels of one quote, price by price. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
+from bots.paper_depth import Taken, TakenDepth, levels_for
 from market.fees import charged, fee_currency
 from market.markets import Market
-from market.money import ZERO, Amount, Price
+from market.money import Amount, Price, floor_to_step
 from market.orders import Fill, LimitOrder
 from market.quotes import Quote
 
 FEE_STEP = Decimal("0.00000001")
 
-Used = Mapping[Price, Decimal]
-"""Price → base already taken from that level of the quote by earlier orders."""
-
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What one level gives."""
+    """What one level gives, out of the amount that it shows."""
 
     price: Price
     amount: Amount
+    shown: Decimal
 
 
-def executions(order: LimitOrder, quote: Quote, used: Used) -> tuple[Execution, ...]:
-    """Best level first, as far as limit price and what is left of each level allow."""
-    levels = quote.asks if order.side == "buy" else quote.bids
+def executions(order: LimitOrder, quote: Quote, depth: TakenDepth, market: Market) -> tuple[Execution, ...]:
+    """Best level first, in whole lots, as far as limit price and what is left of each level allow."""
     done: list[Execution] = []
     wanted: Decimal = order.amount
-    for level in levels:
+    for level in levels_for(order.side, quote):
         is_beyond = level.price > order.price if order.side == "buy" else level.price < order.price
         if is_beyond or wanted == 0:
             break
-        amount = min(wanted, level.amount - used.get(level.price, ZERO))
+        left = floor_to_step(depth.left(order.symbol, order.side, level), market.lot_step)
+        amount = min(wanted, left)
         if amount > 0:
-            done.append(Execution(level.price, Amount(amount)))
+            done.append(Execution(level.price, Amount(amount), level.amount))
             wanted -= amount
     return tuple(done)
+
+
+def taken_by(found: Iterable[Execution]) -> tuple[Taken, ...]:
+    """What is gone from the levels after these."""
+    return tuple(Taken(one.price, one.shown, one.amount) for one in found)
 
 
 def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: Decimal, fill_id: str, now: int) -> Fill:

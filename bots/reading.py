@@ -10,7 +10,7 @@ from market.spreads import SpreadWindow
 from streams.reader import TopicReader
 from streams.records import Record
 from streams.topics import SPREADS
-from streams.wire import WireError, opportunity_of, quote_of, row_of, spread_window_of
+from streams.wire import WireError, mark_of, opportunity_of, quote_of, row_of, spread_window_of
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def _show(account: PaperAccount, record: Record) -> None:
             return
         if row.get("kind") == "quote":
             account.see_quote(quote_of(row))
-        elif row.get("kind") == "withdrawn":
-            account.withdraw(str(row.get("symbol")))
+        elif row.get("kind") in ("alive", "withdrawn"):
+            account.see_mark(mark_of(row))
     except WireError as error:
         log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})

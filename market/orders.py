@@ -42,6 +42,32 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenOrder:
+    """What rests at an exchange on our account, whoever placed it; `price` None: at the market."""
+
+    exchange: str
+    symbol: str
+    exchange_order_id: str
+    client_order_id: str | None
+    side: Side
+    amount: Amount
+    """As ordered, not what is left of it."""
+    price: Price | None
+    placed_at: int
+    """Exchange's time, microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFill:
+    """A fill as the account's own history lists it, with the order it belongs to, whoever placed that."""
+
+    fill: Fill
+    exchange_order_id: str
+    client_order_id: str | None = None
+    """None also where the exchange's history does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
 class OrderReport:
     """What an exchange knows of one order; `is_final` once nothing more can fill."""
 

@@ -10,8 +10,9 @@ from pydantic import TypeAdapter
 from market.clock import Clock, ReplayClock, SystemClock
 from market.markets import Market
 
-Mode = Literal["paper", "replay", "sandbox", "live"]
-"""On simulated exchanges; recorded ticks on local accounts; on real exchanges with play money, or with money."""
+Mode = Literal["paper", "public", "replay", "sandbox", "live"]
+"""On simulated exchanges; on local accounts, at the public prices of real exchanges or at recorded ones; on real
+exchanges with play money, or with money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Session:
     exchanges_url: str | None = None
     """Root of the simulated exchanges; None where there are none."""
     gateways: dict[str, str] = field(default_factory=dict)
-    """Sandbox and live: exchange → root of a gateway that stands before it, where not its own addresses are used."""
+    """Public, sandbox and live: exchange → root of a gateway that stands before it, where not its own addresses are used."""
     web_host: str = "127.0.0.1"
     web_port: int = 8000
     seed: int = 1
@@ -47,7 +48,9 @@ class Session:
     paper_balances: dict[str, dict[str, Decimal]] = field(default_factory=dict)
     """Opening balances of local paper accounts: exchange → currency → amount."""
     paper_latency_ms: int = 50
-    """Local paper accounts: from decision to match."""
+    """Local paper accounts: from decision to match, the median."""
+    paper_latency_spread: float = 0.0
+    """Standard deviation of its logarithm; each order's is drawn by `seed` and the order's own id."""
     stale_after_ms: int = 3_000
     """How old the newest sign that a quote holds may be before its feeder withdraws it."""
     recordings_mb: int | None = None

@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from bots.paper_matching import executions, fill_of
+from bots.paper_depth import TakenDepth
+from bots.paper_matching import executions, fill_of, taken_by
 from market.markets import Market
 from market.money import Amount, Price
 from market.orders import LimitOrder, Side
@@ -37,14 +38,21 @@ def order(side: Side, amount: str, price: str) -> LimitOrder:
     ],
 )
 def test_walks_the_book_up_to_the_limit(side: Side, amount: str, price: str, expected: list[tuple[str, str]]) -> None:
-    found = executions(order(side, amount, price), quote(), {})
+    found = executions(order(side, amount, price), quote(), TakenDepth(), USD_MARKET)
     assert [(one.price, one.amount) for one in found] == [(Decimal(at), Decimal(size)) for at, size in expected]
 
 
 def test_what_was_taken_is_gone() -> None:
-    used = {Price(Decimal(101)): Decimal(1), Price(Decimal(102)): Decimal("0.5")}
-    (one,) = executions(order("buy", "1", "102"), quote(), used)
-    assert (one.price, one.amount) == (Decimal(102), Decimal(1))
+    depth = TakenDepth()
+    depth.take("BTC/USD", "buy", taken_by(executions(order("buy", "1.5", "102"), quote(), depth, USD_MARKET)))
+    (one,) = executions(order("buy", "1", "102"), quote(), depth, USD_MARKET)
+    assert (one.price, one.amount, one.shown) == (Decimal(102), Decimal(1), Decimal(2))
+
+
+def test_only_whole_lots_are_filled() -> None:
+    book = Quote("quote", "alpha", "us", "BTC/USD", "BTC", "USD", levels(*BIDS), levels(("101", "0.00019")), None, 1, 1)
+    (one,) = executions(order("buy", "1", "102"), book, TakenDepth(), USD_MARKET)
+    assert one.amount == USD_MARKET.lot_step
 
 
 @pytest.mark.parametrize(
@@ -56,6 +64,6 @@ def test_what_was_taken_is_gone() -> None:
     ],
 )
 def test_fees_in_their_currency_rounded_up(market: Market, rate: str, fee: str, currency: str) -> None:
-    (one,) = executions(order("buy", "1", "101"), quote(), {})
+    (one,) = executions(order("buy", "1", "101"), quote(), TakenDepth(), USD_MARKET)
     fill = fill_of(order("buy", "1", "101"), one, market, Decimal(rate), "1", 5)
     assert (fill.fee, fill.fee_currency, fill.cost, fill.filled_at) == (Decimal(fee), currency, Decimal(101), 5)
