@@ -12,7 +12,18 @@ from cep.layout import Layout
 from cep.schema import FX_KINDS, QUOTE_KINDS, SETTINGS_FIELDS
 
 ROW_FIELDS = ("kind", "slot", "received_time", "marker_id", "offset")
-QUOTE_FIELDS = ("symbol", "bid", "bid_amount", "ask", "ask_amount", "bids", "asks", "quote_id")
+QUOTE_FIELDS = (
+    "symbol",
+    "bid",
+    "bid_amount",
+    "ask",
+    "ask_amount",
+    "bids",
+    "asks",
+    "quote_id",
+    "exchange_time",
+    "received_time",
+)
 FX_FIELDS = ("symbol", "bid", "ask", "quote_id")
 
 

@@ -97,6 +97,8 @@ def _leg(leg: Column, side: str) -> Column:
         quote[f"{side}s"].alias("levels"),
         quote["quote_id"].alias("quote_id"),
         leg["age"].alias("age"),
+        quote["exchange_time"].alias("exchange_time"),
+        quote["received_time"].alias("received_time"),
     )
 
 

@@ -26,6 +26,7 @@ TICK_SCHEMA = StructType(
         StructField("ask_amount", StringType()),
         StructField("bids", StringType()),
         StructField("asks", StringType()),
+        StructField("exchange_time", LongType()),
         StructField("received_time", LongType()),
         StructField("sequence", LongType()),
         StructField("settings_version", IntegerType()),

@@ -11,7 +11,7 @@ from market.quotes import Level
 class OpportunityLeg:
     """One side of an opportunity as quoted: `price` and `amount` of the best level, all `levels` best first.
 
-    `levels` are asks where this leg buys and bids where it sells. `age` in microseconds at detection.
+    `levels` are asks where this leg buys and bids where it sells. Times in microseconds; `age` at detection.
     """
 
     exchange: str
@@ -22,6 +22,10 @@ class OpportunityLeg:
     levels: tuple[Level, ...]
     quote_id: str
     age: int
+    exchange_time: int | None = None
+    """When the exchange says that it was so, by its own clock; None where it says nothing."""
+    received_time: int | None = None
+    """When the quote arrived; None in what earlier versions wrote."""
 
 
 @dataclass(frozen=True, slots=True)

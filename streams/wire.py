@@ -222,6 +222,8 @@ def _leg_of(row: Mapping[str, Any]) -> OpportunityLeg:
         levels=levels_of(row["levels"]),
         quote_id=row["quote_id"],
         age=int(row["age"]),
+        exchange_time=row.get("exchange_time"),
+        received_time=row.get("received_time"),
     )
 
 

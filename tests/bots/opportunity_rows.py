@@ -39,6 +39,8 @@ def _leg(leg: OpportunityLeg) -> dict[str, object]:
         "levels": levels_text(leg.levels),
         "quote_id": leg.quote_id,
         "age": leg.age,
+        "exchange_time": leg.exchange_time,
+        "received_time": leg.received_time,
     }
 
 

@@ -207,7 +207,8 @@ def _rate(rate: Row, market: Market) -> Row:
 
 
 def _written_leg(market: Market, quote: Row, side: str, age: int) -> Row:
-    return {
+    told = {} if quote["exchange_time"] is None else {"exchange_time": quote["exchange_time"]}
+    return told | {
         "exchange": market.exchange,
         "symbol": market.symbol,
         "quote_currency": market.quote_currency,
@@ -216,6 +217,7 @@ def _written_leg(market: Market, quote: Row, side: str, age: int) -> Row:
         "levels": quote[f"{side}s"],
         "quote_id": _quote_id(quote),
         "age": age,
+        "received_time": quote["received_time"],
     }
 
 
