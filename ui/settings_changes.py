@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from market.clock import MICROSECONDS
-from market.settings import Settings
+from market.settings import Settings, TradingState
 from store.errors import StoreError, VersionConflictError
 from ui.dashboard import Dashboard
 from ui.keys import is_api_key
@@ -16,8 +16,6 @@ from ui.tuning import SettingsInvalidError, SettingsMissingError, change_setting
 from ui.views import version_row
 
 WHO = "dashboard"
-POLICIES = ("complete", "reverse", "hold")
-"""The values of `single_leg_policy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,8 @@ def save_form(dashboard: Dashboard, shown: Settings, entered: Mapping[str, objec
     return _outcome(dashboard, change_settings(dashboard, changes, shown.version, WHO), key)
 
 
-def save_switch(dashboard: Dashboard, is_on: bool, key: str) -> Outcome:
-    return _outcome(dashboard, switch_trading(dashboard, is_on, WHO), key)
+def save_switch(dashboard: Dashboard, state: TradingState, key: str) -> Outcome:
+    return _outcome(dashboard, switch_trading(dashboard, state, WHO), key)
 
 
 def history_lines(dashboard: Dashboard, most: int = 10) -> list[str]:

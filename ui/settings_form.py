@@ -1,35 +1,26 @@
 """The form under the panel: the settings as they were when it was drawn, and what the user makes of them."""
 
+from typing import Literal
+
 import streamlit
 
-from market.settings import Settings
+from market.settings import Settings, TradingState
 from ui.dashboard import Dashboard, running
 from ui.errors import UiError
 from ui.keys import KEY_FILE
-from ui.settings_changes import POLICIES, Outcome, history_lines, save_form, save_switch, widget_key
+from ui.settings_changes import Outcome, history_lines, save_form, save_switch, widget_key
+from ui.settings_fields import COLUMNS, SettingField
 
 SHOWN = "shown_settings"
 OUTCOME = "outcome"
 API_KEY = "api_key"
 IS_SURE = "is_sure"
 HISTORY = "history"
-
-THRESHOLDS = (
-    ("min_net_bps", "Trade at or above (bps net)", 0.5),
-    ("emit_net_bps", "Show at or above (bps net)", 0.5),
-    ("min_share_above_10s", "Least share of the last 10 s above it (0: off)", 0.05),
-    ("max_quote_age_ms", "Oldest usable quote (ms)", 100),
-    ("opportunity_lifetime_ms", "Lifetime of an opportunity (ms)", 100),
-)
-LIMITS = (
-    ("max_open_arbitrages", "Open arbitrages at most", 1),
-    ("cool_down_ms", "Pause of a pair after trading it (ms)", 50),
-    ("max_slippage_bps", "Slippage allowed (bps)", 0.5),
-    ("single_leg_limit_bps", "Single leg: furthest price (bps)", 5.0),
-    ("quarantine_deviations", "Disbelieve beyond so many deviations (0: off)", 0.5),
-    ("quarantine_floor_bps", "... but never up to (bps net)", 10.0),
-    ("quarantine_ceiling_bps", "Disbelieve above (bps net; 0: off)", 50.0),
-)
+STATES: dict[TradingState, str] = {
+    "running": "**Trading is on.**",
+    "reducing": ":orange[**Nothing new is begun.**] Single legs are still unwound.",
+    "halted": ":red[**Trading is halted.**] Nothing is sent any more; orders in flight are watched to their end.",
+}
 
 
 def show_settings() -> None:
@@ -71,17 +62,26 @@ def _show_outcome() -> None:
 
 
 def _show_switch(dashboard: Dashboard, settings: Settings) -> None:
-    """The kill switch: stopping needs a second, deliberate click; it holds whatever else was changed meanwhile."""
+    """The kill switch: halting needs a second, deliberate click; it holds whatever else was changed meanwhile."""
+    state = settings.trading_state
     with streamlit.container(border=True):
-        if settings.trading_state == "running":
-            streamlit.markdown("**Trading is on.** Stopping it opens no new arbitrage; open ones are finished.")
-            is_sure = streamlit.checkbox("I want to stop trading", key=IS_SURE)
-            streamlit.button(
-                "Stop trading", type="primary", disabled=not is_sure, on_click=_switch, args=(dashboard, False)
-            )
-        else:
-            streamlit.markdown(":red[**Trading is stopped.**] No new arbitrage is opened.")
-            streamlit.button("Resume trading", type="primary", on_click=_switch, args=(dashboard, True))
+        streamlit.markdown(STATES[state])
+        columns = streamlit.columns(3)
+        with columns[0]:
+            if state != "halted":
+                is_sure = streamlit.checkbox("I want to halt trading", key=IS_SURE)
+                _switch_button(dashboard, "Halt trading", "halted", is_disabled=not is_sure)
+        with columns[1]:
+            if state != "reducing":
+                _switch_button(dashboard, "Begin nothing new", "reducing")
+        with columns[2]:
+            if state != "running":
+                _switch_button(dashboard, "Resume trading", "running")
+
+
+def _switch_button(dashboard: Dashboard, label: str, state: TradingState, *, is_disabled: bool = False) -> None:
+    kind: Literal["primary", "secondary"] = "primary" if state != "reducing" else "secondary"
+    streamlit.button(label, type=kind, disabled=is_disabled, on_click=_switch, args=(dashboard, state))
 
 
 def _offer_newest(newest: Settings) -> None:
@@ -94,28 +94,31 @@ def _offer_newest(newest: Settings) -> None:
 def _show_form(dashboard: Dashboard, shown: Settings) -> None:
     with streamlit.form("settings", border=True):
         streamlit.caption(f"Version {shown.version}. Every change is kept: who, when, before and after.")
-        thresholds, limits, legs = streamlit.columns(3, gap="large")
-        with thresholds:
-            _show_numbers(shown, THRESHOLDS)
-        with limits:
-            label = "Largest notional per arbitrage"
-            streamlit.text_input(label, str(shown.max_notional), key=widget_key("max_notional", shown))
-            _show_numbers(shown, LIMITS)
-        with legs:
+        columns = streamlit.columns(len(COLUMNS), gap="large")
+        for column, groups in zip(columns, COLUMNS, strict=True):
+            with column:
+                for group in groups:
+                    streamlit.markdown(f"**{group.title}**")
+                    for field in group.fields:
+                        _show_field(shown, field)
+        with columns[-1]:
+            streamlit.markdown("**Exchanges**")
             _show_exchanges(shown, dashboard.session.exchanges)
         streamlit.form_submit_button("Save settings", type="primary", on_click=_save, args=(dashboard, shown))
 
 
-def _show_numbers(shown: Settings, fields: tuple[tuple[str, str, float], ...]) -> None:
+def _show_field(shown: Settings, field: SettingField) -> None:
     """Limits are not set on the widgets: they are checked in one place, and explained, when the form is sent."""
-    for name, label, step in fields:
-        value = getattr(shown, name)
-        streamlit.number_input(label, value=value, step=type(value)(step), key=widget_key(name, shown))
+    value, key = getattr(shown, field.name), widget_key(field.name, shown)
+    if field.choices:
+        streamlit.selectbox(field.label, field.choices, field.choices.index(value), key=key)
+    elif field.step is None:
+        streamlit.text_input(field.label, str(value), key=key)
+    else:
+        streamlit.number_input(field.label, value=value, step=type(value)(field.step), key=key)
 
 
 def _show_exchanges(shown: Settings, exchanges: tuple[str, ...]) -> None:
-    policy = POLICIES.index(shown.single_leg_policy)
-    streamlit.selectbox("Single leg: what to do", POLICIES, policy, key=widget_key("single_leg_policy", shown))
     enabled = [exchange for exchange in exchanges if exchange in shown.enabled_exchanges]
     streamlit.multiselect("Exchanges traded", exchanges, enabled, key=widget_key("enabled_exchanges", shown))
     for exchange, fee in shown.taker_fees.items():
@@ -133,7 +136,7 @@ def _save(dashboard: Dashboard, shown: Settings) -> None:
         state[SHOWN] = outcome.settings
 
 
-def _switch(dashboard: Dashboard, is_on: bool) -> None:
+def _switch(dashboard: Dashboard, trading_state: TradingState) -> None:
     state = streamlit.session_state
-    state[OUTCOME] = save_switch(dashboard, is_on, str(state.get(API_KEY, "")))
+    state[OUTCOME] = save_switch(dashboard, trading_state, str(state.get(API_KEY, "")))
     state[IS_SURE] = False

@@ -2,17 +2,14 @@
 
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from market.settings import Settings
+from market.settings import Settings, TradingState
 from store.errors import VersionConflictError
 from ui.dashboard import Dashboard
 from ui.field_problems import FieldProblem, field_problems
-
-SWITCH_ATTEMPTS = 5
 
 log = logging.getLogger("ui")
 
@@ -48,19 +45,18 @@ async def change_settings(
     return saved
 
 
-async def switch_trading(dashboard: Dashboard, is_on: bool, who: str) -> Settings:
-    """The kill switch. It holds whatever else is being changed at the same time; raises like `change_settings`."""
-    for _ in range(SWITCH_ATTEMPTS - 1):
-        with suppress(VersionConflictError):
-            return await _switch_once(dashboard, is_on, who)
-    return await _switch_once(dashboard, is_on, who)
+async def switch_trading(dashboard: Dashboard, state: TradingState, who: str) -> Settings:
+    """The kill switch: from whatever settings are in force, so that no other change at the same time comes before it.
 
-
-async def _switch_once(dashboard: Dashboard, is_on: bool, who: str) -> Settings:
-    current = await dashboard.reader.settings()
-    if current is None:
+    The settings in force afterwards; nothing is kept in the history where the state was so already. Raises
+    SettingsMissingError, StoreUnavailableError.
+    """
+    saved = await dashboard.reader.amend_settings(lambda now: now.model_copy(update={"trading_state": state}), who)
+    if saved is None:
         raise SettingsMissingError
-    return await change_settings(dashboard, {"trading_state": "running" if is_on else "halted"}, current.version, who)
+    dashboard.hub.note_settings(saved)
+    log.warning("trading switched", extra={"version": saved.version, "who": who, "trading_state": state})
+    return saved
 
 
 def changed_settings(current: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...]) -> Settings:

@@ -19,6 +19,7 @@ from tests.ui.waiting import until
 from ui import application
 from ui.dashboard import Dashboard, running
 from ui.keys import ensure_api_key
+from ui.settings_fields import COLUMNS
 
 SECONDS = 30
 
@@ -174,14 +175,28 @@ def test_the_history_says_who_changed_what(dashboard: Dashboard) -> None:
     assert first.endswith("UTC · version 1 by start: as shipped")
 
 
+def click(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
 def test_the_kill_switch_needs_a_second_click_and_holds_whatever_else_changed(dashboard: Dashboard) -> None:
     app = enter_key(page(), dashboard)
-    stop = next(button for button in app.button if button.label == "Stop trading")
-    assert stop.disabled
+    halt = next(button for button in app.button if button.label == "Halt trading")
+    assert halt.disabled
     changed_elsewhere(dashboard, min_net_bps=8.0)
     app.checkbox(key="is_sure").check().run()
-    next(button for button in app.button if button.label == "Stop trading").click().run()
+    click(app, "Halt trading")
     now = settings_now(dashboard)
     assert (now.trading_state, now.min_net_bps) == ("halted", 8.0)
-    next(button for button in app.button if button.label == "Resume trading").click().run()
-    assert settings_now(dashboard).trading_state == "running"
+    assert not any(button.label == "Halt trading" for button in app.button)
+    for label, state in (("Begin nothing new", "reducing"), ("Resume trading", "running")):
+        click(app, label)
+        assert settings_now(dashboard).trading_state == state
+
+
+def test_every_setting_stands_in_the_form(dashboard: Dashboard) -> None:
+    fields = {field.name for groups in COLUMNS for group in groups for field in group.fields}
+    elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees"}
+    assert fields | elsewhere == set(Settings.model_fields)
+    shown = {element.key for kind in ("number_input", "text_input", "selectbox") for element in page().get(kind)}
+    assert {f"setting.{name}.1" for name in fields} <= shown

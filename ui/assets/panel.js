@@ -10,6 +10,7 @@ import { Model } from "./model.js";
 import { TradesView } from "./trades_view.js";
 
 const STATE_WORDS = { connecting: "connecting…", live: "live", stale: "stale", reconnecting: "reconnecting…" };
+const TRADING_WORDS = { running: "trading on", reducing: "nothing new begun", halted: "trading halted" };
 const panels = new WeakMap();
 
 // Streamlit calls this again after each script run and theme change: the second call only takes up the new colours.
@@ -91,7 +92,7 @@ class Panel {
 
   showTrading(settings) {
     const isOn = settings?.trading_state === "running";
-    setText(this.trading.lastElementChild, settings ? (isOn ? "trading on" : "trading stopped") : "no settings yet");
+    setText(this.trading.lastElementChild, TRADING_WORDS[settings?.trading_state] ?? "no settings yet");
     setClass(this.trading, `pill ${settings ? (isOn ? "on" : "off") : "unknown"}`);
   }
 
