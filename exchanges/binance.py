@@ -1,21 +1,30 @@
 """Orders on Binance: `origClientOrderId` finds the order again; fees come in what the order brought."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import ccxt
 
-from exchanges.desk import number_in, report_of, row_of, rows_of, text_in
+from exchanges.desk import (
+    AnswerNotUnderstoodError,
+    by_its_clock,
+    number_in,
+    report_of,
+    row_of,
+    rows_of,
+    side_in,
+    text_in,
+)
 from exchanges.faults import is_not_found
 from market.markets import Market
 from market.money import Amount, Price, text_of
-from market.orders import Fill, LimitOrder, OrderReport
+from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 
 _ENDED = ("FILLED", "CANCELED", "EXPIRED", "EXPIRED_IN_MATCH", "REJECTED")
 _MICROS_OF_MS = 1_000
-_PAGE = "1000"
+_PAGE = 1_000
 
 
 class BinanceDesk:
@@ -40,12 +49,34 @@ class BinanceDesk:
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
         return await self._report(order, market, {"orderId": exchange_order_id})
 
-    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         return await self._report(order, market, {"origClientOrderId": order.client_order_id})
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(row_of(await self._client.privateGetAccount()).get("balances"))
         return {text_in(row, "asset"): number_in(row, "free") + number_in(row, "locked") for row in rows}
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
+        """Market by market: all at once would weigh more than ten markets do."""
+        found = []
+        for market in markets:
+            rows = rows_of(await self._client.privateGetOpenOrders({"symbol": _symbol_id(market)}))
+            found += [_open_order(row, market) for row in rows]
+        return found
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """Oldest first: from a time on, then from the id after the last; the two may not be asked for together."""
+        began = by_its_clock(self._client, since)
+        found = []
+        for market in markets:
+            query = {"symbol": _symbol_id(market), "limit": str(_PAGE)}
+            rows = rows_of(await self._client.privateGetMyTrades(query | {"startTime": str(began // _MICROS_OF_MS)}))
+            while rows:
+                found += [_account_fill(row, market) for row in rows]
+                following = str(int(number_in(rows[-1], "id")) + 1)
+                is_full = len(rows) == _PAGE
+                rows = rows_of(await self._client.privateGetMyTrades(query | {"fromId": following})) if is_full else []
+        return found
 
     async def _report(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:
         symbol = {"symbol": _symbol_id(market)}
@@ -66,16 +97,38 @@ class BinanceDesk:
         return report_of(text_in(found, "orderId"), has_ended, number_in(found, "executedQty"), fills)
 
     async def _fills(self, order: LimitOrder, market: Market, exchange_order_id: str) -> list[Fill]:
-        query = {"symbol": _symbol_id(market), "orderId": exchange_order_id, "limit": _PAGE}
-        return [_fill(row, order) for row in rows_of(await self._client.privateGetMyTrades(query))]
+        query = {"symbol": _symbol_id(market), "orderId": exchange_order_id, "limit": str(_PAGE)}
+        return [_fill(row, order.side, market) for row in rows_of(await self._client.privateGetMyTrades(query))]
 
 
-def _fill(row: Mapping[str, Any], order: LimitOrder) -> Fill:
+def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
+    price = number_in(row, "price")
+    return OpenOrder(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        exchange_order_id=text_in(row, "orderId"),
+        # the exchange makes one up where none was sent
+        client_order_id=text_in(row, "clientOrderId"),
+        side=side_in(row, "side"),
+        amount=Amount(number_in(row, "origQty")),
+        price=Price(price) if price else None,
+        placed_at=int(number_in(row, "time")) * _MICROS_OF_MS,
+    )
+
+
+def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
+    is_buyer = row.get("isBuyer")
+    if not isinstance(is_buyer, bool):
+        raise AnswerNotUnderstoodError(f"isBuyer is missing in {str(row)[:200]}")
+    return AccountFill(_fill(row, "buy" if is_buyer else "sell", market), text_in(row, "orderId"))
+
+
+def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
     return Fill(
         fill_id=text_in(row, "id"),
-        exchange=order.exchange,
-        symbol=order.symbol,
-        side=order.side,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
         price=Price(number_in(row, "price")),
         amount=Amount(number_in(row, "qty")),
         cost=number_in(row, "quoteQty"),

@@ -1,19 +1,22 @@
 """Orders on bitFlyer, which knows no client order ids: an order is found by what it says and when it was sent."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from exchanges.desk import micros_of, number_in, report_of, row_of, rows_of, text_in
+from exchanges.desk import by_its_clock, micros_of, number_in, report_of, row_of, rows_of, side_in, text_in
 from exchanges.errors import OutcomeUnknownError
 from market.clock import MICROSECONDS
 from market.markets import Market
 from market.money import Amount, Price, floor_to_step
-from market.orders import Fill, LimitOrder, OrderReport
+from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 
 _WHOLE_YEN = Decimal(1)
-_PAGE = "500"
+_PAGE = 500
+
+
+Ask = Callable[[dict[str, str]], Awaitable[object]]
 
 
 class BitflyerDesk:
@@ -35,22 +38,25 @@ class BitflyerDesk:
         return text_in(row_of(answer), "child_order_acceptance_id")
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
-        query = {"product_code": _product_code(market), "child_order_acceptance_id": exchange_order_id, "count": _PAGE}
+        query = {"product_code": _product_code(market), "child_order_acceptance_id": exchange_order_id}
+        query["count"] = str(_PAGE)
         orders, executions = await asyncio.gather(
             self._client.privateGetGetchildorders(query), self._client.privateGetGetexecutions(query)
         )
-        fills = [_fill(row, order, market) for row in reversed(rows_of(executions))]
+        fills = [_fill(row, order.side, market) for row in reversed(rows_of(executions))]
         for row in rows_of(orders):
             if text_in(row, "child_order_acceptance_id") == exchange_order_id:
                 has_ended = text_in(row, "child_order_state") != "ACTIVE"
                 return report_of(exchange_order_id, has_ended, number_in(row, "executed_size"), fills)
         return None
 
-    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         """Raises OutcomeUnknownError where two orders fit: then only a person can tell."""
-        query = {"product_code": _product_code(market), "count": _PAGE}
-        rows = rows_of(await self._client.privateGetGetchildorders(query))
-        found = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order, self._since(order))]
+        query = {"product_code": _product_code(market)}
+        since = self._since(order)
+        rows = await self._rows(self._client.privateGetGetchildorders, query, "child_order_date", since)
+        fitting = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order, since)]
+        found = [name for name in fitting if name not in others]
         if len(found) > 1:
             raise OutcomeUnknownError(
                 f"{len(found)} orders on bitflyer fit {order.client_order_id}: {', '.join(found)}"
@@ -60,6 +66,36 @@ class BitflyerDesk:
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(await self._client.privateGetGetbalance())
         return {text_in(row, "currency_code"): number_in(row, "amount") for row in rows}
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
+        found = []
+        for market in markets:
+            query = {"product_code": _product_code(market), "child_order_state": "ACTIVE"}
+            rows = await self._rows(self._client.privateGetGetchildorders, query, "child_order_date", 0)
+            found += [_open_order(row, market) for row in rows]
+        return found
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        began = by_its_clock(self._client, since)
+        found = []
+        for market in markets:
+            query = {"product_code": _product_code(market)}
+            rows = await self._rows(self._client.privateGetGetexecutions, query, "exec_date", began)
+            found += [
+                AccountFill(_fill(row, side_in(row, "side"), market), text_in(row, "child_order_acceptance_id"))
+                for row in rows
+                if micros_of(text_in(row, "exec_date")) >= began
+            ]
+        return found
+
+    async def _rows(self, ask: Ask, query: dict[str, str], date: str, since: int) -> list[Mapping[str, Any]]:
+        """Newest first, page by page, down to `since` of the field `date` or a little further."""
+        page = rows_of(await ask(query | {"count": str(_PAGE)}))
+        found = page
+        while len(page) == _PAGE and micros_of(text_in(page[-1], date)) >= since:
+            page = rows_of(await ask(query | {"count": str(_PAGE), "before": text_in(page[-1], "id")}))
+            found = found + page
+        return found
 
     def _since(self, order: LimitOrder) -> int:
         """The intent by bitFlyer's own clock, which dates its orders; where that is off, it is known to a second."""
@@ -79,13 +115,28 @@ def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
     )
 
 
-def _fill(row: Mapping[str, Any], order: LimitOrder, market: Market) -> Fill:
+def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
+    price = number_in(row, "price")
+    return OpenOrder(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        exchange_order_id=text_in(row, "child_order_acceptance_id"),
+        client_order_id=None,
+        side=side_in(row, "side"),
+        amount=Amount(number_in(row, "size")),
+        # an order at the market says zero
+        price=Price(price) if price else None,
+        placed_at=micros_of(text_in(row, "child_order_date")),
+    )
+
+
+def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
     price, amount = number_in(row, "price"), number_in(row, "size")
     return Fill(
         fill_id=text_in(row, "id"),
-        exchange=order.exchange,
-        symbol=order.symbol,
-        side=order.side,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
         price=Price(price),
         amount=Amount(amount),
         # Executions do not say what was paid; yen are booked whole, cut off.

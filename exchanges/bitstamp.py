@@ -1,18 +1,23 @@
 """Orders on Bitstamp: `client_order_id` finds the order again, and one answer has its state and all its fills."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import ccxt
 
-from exchanges.desk import micros_of, number_in, report_of, row_of, rows_of, text_in
+from exchanges.desk import by_its_clock, micros_of, number_in, report_of, row_of, rows_of, text_in
 from exchanges.faults import is_not_found
+from market.clock import MICROSECONDS
 from market.markets import Market
 from market.money import Amount, Price, text_of, total
-from market.orders import Fill, LimitOrder, OrderReport
+from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 
 _ENDED = ("Finished", "Canceled", "Expired")
+_PAGE = 1_000
+_BUYS = "0"
+_TRADE = "2"
+"""Of the account's transactions; others are deposits, withdrawals and transfers."""
 
 
 class BitstampDesk:
@@ -35,12 +40,40 @@ class BitstampDesk:
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
         return await self._status(order, market, {"id": exchange_order_id})
 
-    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         return await self._status(order, market, {"client_order_id": order.client_order_id})
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(await self._client.privatePostAccountBalances())
         return {text_in(row, "currency").upper(): number_in(row, "total") for row in rows}
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
+        by_pair = {market.symbol: market for market in markets}
+        rows = rows_of(await self._client.privatePostOpenOrdersAll())
+        return [
+            _open_order(row, by_pair[text_in(row, "currency_pair")])
+            for row in rows
+            if text_in(row, "currency_pair") in by_pair
+        ]
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """Oldest first, so that what is traded meanwhile moves no page."""
+        began = by_its_clock(self._client, since)
+        query = {"sort": "asc", "limit": str(_PAGE), "since_timestamp": str(began // MICROSECONDS)}
+        found: list[AccountFill] = []
+        offset = 0
+        while True:
+            rows = rows_of(await self._client.privatePostUserTransactions(query | {"offset": str(offset)}))
+            found += [
+                AccountFill(_booked(row, market), text_in(row, "order_id"))
+                for row in rows
+                if text_in(row, "type") == _TRADE
+                for market in markets
+                if f"{market.base}_{market.quote_currency}".lower() in row
+            ]
+            if len(rows) < _PAGE:
+                return found
+            offset += len(rows)
 
     async def _status(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:
         try:
@@ -49,7 +82,7 @@ class BitstampDesk:
             if is_not_found(error):
                 return None
             raise
-        fills = [_fill(fill, order, market) for fill in rows_of(row.get("transactions"))]
+        fills = [_fill(fill, order.side, market) for fill in rows_of(row.get("transactions"))]
         # Of a cancelled order `amount_remaining` is what was left, so it counts what was filled either way.
         filled = order.amount - number_in(row, "amount_remaining")
         if "amount_remaining" not in row:
@@ -57,12 +90,43 @@ class BitstampDesk:
         return report_of(text_in(row, "id"), text_in(row, "status") in _ENDED, filled, fills)
 
 
-def _fill(row: Mapping[str, Any], order: LimitOrder, market: Market) -> Fill:
+def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
+    return OpenOrder(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        exchange_order_id=text_in(row, "id"),
+        client_order_id=text_in(row, "client_order_id") if row.get("client_order_id") else None,
+        side="buy" if text_in(row, "type") == _BUYS else "sell",
+        amount=Amount(number_in(row, "amount_at_create" if "amount_at_create" in row else "amount")),
+        price=Price(number_in(row, "price")),
+        placed_at=micros_of(text_in(row, "datetime")),
+    )
+
+
+def _booked(row: Mapping[str, Any], market: Market) -> Fill:
+    """A row of the account's transactions, where what came in is positive, and the price has the pair's name."""
+    base, quote = market.base.lower(), market.quote_currency.lower()
+    amount, cost = number_in(row, base), number_in(row, quote)
+    return Fill(
+        fill_id=text_in(row, "id"),
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side="buy" if amount > 0 else "sell",
+        price=Price(number_in(row, f"{base}_{quote}")),
+        amount=Amount(abs(amount)),
+        cost=abs(cost),
+        fee=number_in(row, "fee"),
+        fee_currency=market.quote_currency,
+        filled_at=micros_of(text_in(row, "datetime")),
+    )
+
+
+def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
     return Fill(
         fill_id=text_in(row, "tid"),
-        exchange=order.exchange,
-        symbol=order.symbol,
-        side=order.side,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
         price=Price(number_in(row, "price")),
         amount=Amount(number_in(row, market.base.lower())),
         cost=number_in(row, market.quote_currency.lower()),

@@ -1,19 +1,20 @@
 """Orders on Coinbase Exchange: `client_oid` is a UUID and finds the order again."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import ccxt
 
-from exchanges.desk import micros_of, number_in, report_of, row_of, rows_of, text_in
+from exchanges.desk import by_its_clock, iso_of, micros_of, number_in, report_of, row_of, rows_of, side_in, text_in
 from exchanges.faults import is_not_found
 from market.markets import Market
 from market.money import Amount, Price, text_of
-from market.orders import Fill, LimitOrder, OrderReport
+from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 
 _ENDED = ("done", "rejected")
+_PAGE = 1_000
 
 
 class CoinbaseExchangeDesk:
@@ -47,7 +48,7 @@ class CoinbaseExchangeDesk:
             raise
         return _report(row_of(row), fills)
 
-    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         try:
             answer = await self._client.privateGetOrdersClientClientOid({"client_oid": order.client_order_id})
         except ccxt.BaseError as error:
@@ -61,9 +62,40 @@ class CoinbaseExchangeDesk:
         rows = rows_of(await self._client.privateGetAccounts())
         return {text_in(row, "currency"): number_in(row, "balance") for row in rows}
 
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
+        """Newest first; those that are done are left out where no status is asked for."""
+        by_id = {_product_id(market): market for market in markets}
+        query: dict[str, str] = {"limit": str(_PAGE)}
+        found: dict[str, OpenOrder] = {}
+        while True:
+            known = len(found)
+            rows = rows_of(await self._client.privateGetOrders(query))
+            for row in rows:
+                if text_in(row, "product_id") in by_id:
+                    found[text_in(row, "id")] = _open_order(row, by_id[text_in(row, "product_id")])
+            if len(rows) < _PAGE or len(found) == known:
+                return list(found.values())
+            query["end_date"] = text_in(rows[-1], "created_at")
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        found = []
+        for market in markets:
+            query = {
+                "product_id": _product_id(market),
+                "start_date": iso_of(by_its_clock(self._client, since)),
+                "limit": str(_PAGE),
+            }
+            rows = rows_of(await self._client.privateGetFills(query))
+            while rows:
+                found += [_account_fill(row, market) for row in rows]
+                # fills come by falling trade_id, which is their cursor: its docs, Get all fills, Pagination
+                query["after"] = text_in(rows[-1], "trade_id")
+                rows = rows_of(await self._client.privateGetFills(query)) if len(rows) == _PAGE else []
+        return found
+
     async def _fills(self, order: LimitOrder, market: Market, exchange_order_id: str) -> list[Fill]:
-        answer = await self._client.privateGetFills({"order_id": exchange_order_id, "limit": "1000"})
-        return [_fill(row, order, market) for row in reversed(rows_of(answer))]
+        answer = await self._client.privateGetFills({"order_id": exchange_order_id, "limit": str(_PAGE)})
+        return [_fill(row, order.side, market) for row in reversed(rows_of(answer))]
 
 
 def _report(row: Mapping[str, Any], fills: list[Fill]) -> OrderReport:
@@ -71,15 +103,34 @@ def _report(row: Mapping[str, Any], fills: list[Fill]) -> OrderReport:
     return report_of(text_in(row, "id"), has_ended, number_in(row, "filled_size"), fills)
 
 
-def _fill(row: Mapping[str, Any], order: LimitOrder, market: Market) -> Fill:
+def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
+    client_order_id = row.get("client_oid")
+    return OpenOrder(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        exchange_order_id=text_in(row, "id"),
+        client_order_id=None if client_order_id is None else str(client_order_id),
+        side=side_in(row, "side"),
+        amount=Amount(number_in(row, "size")),
+        # an order at the market has none
+        price=Price(number_in(row, "price")) if "price" in row else None,
+        placed_at=micros_of(text_in(row, "created_at")),
+    )
+
+
+def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
+    return AccountFill(_fill(row, side_in(row, "side"), market), text_in(row, "order_id"))
+
+
+def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
     price, amount = number_in(row, "price"), number_in(row, "size")
     # Booked to the last digit; reported only where the quote currency is the dollar.
     cost = number_in(row, "usd_volume") if market.quote_currency == "USD" and "usd_volume" in row else price * amount
     return Fill(
         fill_id=text_in(row, "trade_id"),
-        exchange=order.exchange,
-        symbol=order.symbol,
-        side=order.side,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
         price=Price(price),
         amount=Amount(amount),
         cost=cost,

@@ -1,14 +1,15 @@
 """What differs from exchange to exchange in posting, following and finding an order: the port and its parsing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Protocol
 
 from exchanges.errors import ExchangeError
+from market.clock import MICROSECONDS
 from market.markets import Market
 from market.money import Amount, decimal_of, total
-from market.orders import Fill, LimitOrder, OrderReport
+from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -28,11 +29,17 @@ class OrderDesk(Protocol):
         """How that order stands with all its fills; None where the exchange does not show it yet."""
         ...
 
-    async def find(self, order: LimitOrder, market: Market) -> OrderReport | None:
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         """The order by what we know of it; None where the exchange knows none. Raises OutcomeUnknownError."""
         ...
 
     async def balances(self) -> dict[str, Decimal]: ...
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]: ...
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """All pages of it, from the whole second of `since` (our clock) on; a fill may come twice."""
+        ...
 
 
 def rows_of(answer: object) -> list[Mapping[str, Any]]:
@@ -63,6 +70,27 @@ def number_in(row: Mapping[str, Any], name: str) -> Decimal:
         return decimal_of(text_in(row, name))
     except ValueError as error:
         raise AnswerNotUnderstoodError(f"{name} is no number in {str(row)[:200]}") from error
+
+
+def side_in(row: Mapping[str, Any], name: str) -> Side:
+    """Buy or sell, in any case. Raises AnswerNotUnderstoodError."""
+    text = text_in(row, name).lower()
+    if text == "buy":
+        return "buy"
+    if text == "sell":
+        return "sell"
+    raise AnswerNotUnderstoodError(f"{name} is no side in {str(row)[:200]}")
+
+
+def by_its_clock(client: Any, since: int) -> int:
+    """The whole second in which `since` (our clock) was, by the clock of the client's exchange: some date no finer."""
+    theirs = since + int(client.exchange_ahead_ms) * 1_000
+    return theirs // MICROSECONDS * MICROSECONDS
+
+
+def iso_of(micros: int) -> str:
+    """To the second, UTC."""
+    return f"{(_EPOCH + timedelta(microseconds=micros)):%Y-%m-%dT%H:%M:%S}Z"
 
 
 def micros_of(text: str) -> int:

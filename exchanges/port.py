@@ -1,9 +1,10 @@
 """The port of an exchange account; two adapters pass one contract test: ccxt private API, local paper account."""
 
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Protocol
 
-from market.orders import LimitOrder, OrderReport
+from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 
 
 class TradingAccount(Protocol):
@@ -19,11 +20,28 @@ class TradingAccount(Protocol):
         """
         ...
 
-    async def look_up(self, order: LimitOrder) -> OrderReport | None:
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         """What the exchange knows of the order, found by the exchange's own means; None where it knows none.
 
-        Fills carry fees and costs as the exchange reported them. Raises ExchangeUnavailableError, OutcomeUnknownError
-        where more than one order may be it (a person must tell), AccountRefusedError.
+        `others`: the exchange's ids of orders known to be something else, which an exchange without client ids could
+        take for this one. Fills carry fees and costs as the exchange reported them. Raises ExchangeUnavailableError,
+        OutcomeUnknownError where more than one order may be it (a person must tell), AccountRefusedError.
+        """
+        ...
+
+    async def open_orders(self) -> list[OpenOrder]:
+        """All that rests on the account's markets, whoever placed it.
+
+        Raises ExchangeUnavailableError, AccountRefusedError.
+        """
+        ...
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        """Every fill on the account's markets since `since` (microseconds of our clock), each once, oldest first,
+        whoever placed its order; those of a few seconds before may be among them, since clocks are not alike. A day is
+        the longest that every exchange tells.
+
+        Raises ExchangeUnavailableError, AccountRefusedError.
         """
         ...
 

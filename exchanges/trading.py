@@ -1,6 +1,6 @@
 """A trading account through ccxt's private API: the same code on live and on simulated exchanges."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -23,7 +23,7 @@ from market.clock import SystemClock
 from market.limits import rule_broken
 from market.markets import Market
 from market.money import ZERO, Amount
-from market.orders import LimitOrder, OrderReport
+from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.session import Session
 
 _DESKS: dict[str, Callable[[Any], OrderDesk]] = {
@@ -78,15 +78,27 @@ class CcxtAccount:
             raise OutcomeUnknownError(f"{self._exchange} may or may not have the order: {error}") from error
         return await self._followed(order, market, exchange_order_id)
 
-    async def look_up(self, order: LimitOrder) -> OrderReport | None:
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         market = self._market(order)
         if market is None:
             # None would say that it was never sent; an earlier session may have traded there
             raise ExchangeUnavailableError(self._not_here(order))
-        return await self._read(lambda: self._reads.desk.find(order, market))
+        return await self._read(lambda: self._reads.desk.find(order, market, others))
 
     async def balances(self) -> dict[str, Decimal]:
         return await self._read(self._reads.desk.balances)
+
+    async def open_orders(self) -> list[OpenOrder]:
+        return await self._read(lambda: self._reads.desk.open_orders(self._traded()))
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        listed = await self._read(lambda: self._reads.desk.fills_since(self._traded(), since))
+        # pages that move while they are read show some twice
+        once = {(one.fill.symbol, one.fill.fill_id): one for one in listed}
+        return sorted(once.values(), key=lambda one: one.fill.filled_at)
+
+    def _traded(self) -> list[Market]:
+        return [market for market in self._markets.values() if not market.is_fx]
 
     async def close(self) -> None:
         await self._entry.client.close()

@@ -75,12 +75,17 @@ class CoinbaseExchangeOrders:
         if order_id is None and product is None:
             raise RequestRefusedError("invalid_request", "order_id or product_id")
         customer = self._exchange.customer
+        # cursors: newer than the one, older than the other
+        before, after = count_field(request.query, "before", 0), count_field(request.query, "after", 0)
         fills = reversed(customer.fills_of(order_id)) if order_id else customer.newest_fills()
         began, ended = _moment(request.query, "start_date", 0), _moment(request.query, "end_date", None)
         found = (
             fill_row(fill, self._market_id(fill.symbol))
             for fill in fills
-            if product in (None, self._market_id(fill.symbol)) and _is_within(fill.filled_at, began, ended)
+            if product in (None, self._market_id(fill.symbol))
+            and _is_within(fill.filled_at, began, ended)
+            and (not before or fill.number > before)
+            and (not after or fill.number < after)
         )
         return json_reply(list(islice(found, _limit(request))))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -117,11 +117,11 @@ class FlakyAccount:
             raise OutcomeUnknownError("answer lost")
         return report
 
-    async def look_up(self, order: LimitOrder) -> OrderReport | None:
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         await self._mishaps.pause()
         if self._mishaps.happens():
             raise ExchangeUnavailableError("no answer")
-        return await self.paper.look_up(order)
+        return await self.paper.look_up(order, others)
 
     async def balances(self) -> dict[str, Decimal]:
         await self._mishaps.pause()

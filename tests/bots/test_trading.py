@@ -1,6 +1,6 @@
 """One leg at an exchange that answers in every way it may."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -61,7 +61,7 @@ class ScriptedAccount:
             return answer
         raise answer or AssertionError("an order is always answered")
 
-    async def look_up(self, order: LimitOrder) -> OrderReport | None:
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         self.clock.time += 3_000_000
         answer = (self.looks.pop(0) if len(self.looks) > 1 else self.looks[0])(order)
         if isinstance(answer, Exception):

@@ -8,12 +8,15 @@ import pytest
 
 from exchanges.errors import OrderRefusedError
 from exchanges.port import TradingAccount
+from market.clock import MICROSECONDS, wall_now
 from market.fees import fee_currency
 from market.markets import Market
 from market.money import Amount, Price, floor_to_step
 from market.orders import OrderReport, Side
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import order_on
+
+SIDES: tuple[Side, ...] = ("buy", "sell")
 
 
 class Bench(Protocol):
@@ -118,6 +121,23 @@ class AccountContract:
         ids = [fill.fill_id for fill in (*first.report.fills, *second.report.fills)]
         assert len(set(ids)) == len(ids) >= 2
         assert first.report.exchange_order_id != second.report.exchange_order_id
+
+    async def test_every_fill_is_listed_once_as_it_was_reported(self, bench: Bench) -> None:
+        began = wall_now()
+        trades = [await _traded(bench, side, Decimal("1.5"), at_worst="0.002") for side in SIDES]
+        listed = await bench.account.fills_since(began)
+        reported = {fill: trade.report.exchange_order_id for trade in trades for fill in trade.report.fills}
+        assert {one.fill: one.exchange_order_id for one in listed} == reported
+        assert len(listed) == len(reported)
+        assert [one.fill.filled_at for one in listed] == sorted(fill.filled_at for fill in reported)
+
+    async def test_fills_before_are_not_listed(self, bench: Bench) -> None:
+        await _traded(bench, "buy", Decimal("1.5"), at_worst="0.002")
+        assert await bench.account.fills_since(wall_now() + 10 * MICROSECONDS) == []
+
+    async def test_what_has_ended_does_not_rest(self, bench: Bench) -> None:
+        await _traded(bench, "buy", Decimal("0.5"), at_worst="0.002")
+        assert await bench.account.open_orders() == []
 
 
 def _limit(bench: Bench, side: Side, at_worst: str) -> Decimal:

@@ -1,0 +1,72 @@
+"""An order whose acknowledgement was lost is found by each exchange's own means; one that never came is not."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from exchanges.errors import OutcomeUnknownError
+from exchanges.simulated.faults import Fault
+from exchanges.trading import CcxtAccount, open_account
+from market.markets import Market
+from tests.exchanges.served import TRADED, Served, order_on, served
+
+BITFLYER = next(market for market in TRADED if market.exchange == "bitflyer")
+
+
+@dataclass(frozen=True)
+class Desk:
+    account: CcxtAccount
+    outside: Served
+    market: Market
+
+
+@pytest.fixture(params=TRADED, ids=lambda market: market.exchange)
+async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
+    market: Market = request.param
+    async with served(tmp_path, only=(market.exchange,)) as outside:
+        account = open_account(outside.config(market.exchange), [market])
+        try:
+            yield Desk(account, outside, market)
+        finally:
+            await account.close()
+
+
+async def test_a_lost_acknowledgement_is_found(desk: Desk) -> None:
+    name = desk.market.exchange
+    price, amount = desk.outside.best(desk.market, "sell")
+    order = order_on(desk.market, "buy", amount, price)
+    desk.outside.faults.switch_on(Fault(name, "lost_acknowledgement", count=1, manner="dropped"))
+    with pytest.raises(OutcomeUnknownError):
+        await desk.account.place(order)
+    found = await desk.account.look_up(order)
+    [booked] = desk.outside.world.gateways[name].exchange.customer.orders.values()
+    assert found is not None
+    assert (found.exchange_order_id, found.filled, found.is_final) == (booked.order_id, booked.filled, True)
+    assert {one.fill for one in await desk.account.fills_since(order.intended_at)} == set(found.fills) != set()
+
+
+async def test_an_order_that_never_came_is_not_found(desk: Desk) -> None:
+    """The connection broke before it was taken; other orders of the account do not stand for it."""
+    name = desk.market.exchange
+    price, amount = desk.outside.best(desk.market, "sell")
+    await desk.account.place(order_on(desk.market, "sell", amount, price))
+    order = order_on(desk.market, "buy", amount, price)
+    desk.outside.faults.switch_on(Fault(name, "disconnect_during_order", count=1, taken=False))
+    with pytest.raises(OutcomeUnknownError):
+        await desk.account.place(order)
+    assert await desk.account.look_up(order) is None
+    assert len(desk.outside.world.gateways[name].exchange.customer.orders) == 1
+
+
+@pytest.mark.parametrize("desk", [BITFLYER], indirect=True, ids=["bitflyer"])
+async def test_an_order_known_to_be_another_is_not_taken_for_this_one(desk: Desk) -> None:
+    """Equal in all that bitFlyer says of it, but whose it is was noted when it was acknowledged."""
+    price, amount = desk.outside.best(desk.market, "sell")
+    order = order_on(desk.market, "buy", amount, price)
+    other = await desk.account.place(replace(order, client_order_id="another"))
+    assert await desk.account.look_up(order) == other
+    assert await desk.account.look_up(order, others=[other.exchange_order_id]) is None
+    own = await desk.account.place(order)
+    assert await desk.account.look_up(order, others=[other.exchange_order_id]) == own
