@@ -20,7 +20,7 @@ from market.arbitrages import Arbitrage, Leg, LegRole
 from market.clock import Clock, ReplayClock, wall_now
 from market.markets import Market
 from market.opportunities import Opportunity
-from market.orders import LimitOrder, OrderReport
+from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.quotes import Quote
 from market.reservations import Reservation, ReservationResult
 from market.settings import Settings
@@ -126,6 +126,14 @@ class FlakyAccount:
     async def balances(self) -> dict[str, Decimal]:
         await self._mishaps.pause()
         return await self.paper.balances()
+
+    async def open_orders(self) -> list[OpenOrder]:
+        await self._mishaps.pause()
+        return await self.paper.open_orders()
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        await self._mishaps.pause()
+        return await self.paper.fills_since(since)
 
     async def close(self) -> None:
         await self.paper.close()

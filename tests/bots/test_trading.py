@@ -13,7 +13,7 @@ from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, Orde
 from market.arbitrages import Arbitrage, Leg
 from market.execution import advancing, markets_by_symbol
 from market.money import Amount
-from market.orders import LimitOrder, OrderReport
+from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from store.memory import MemoryTradeStore
 from store.port import Reservation
 from tests.bots.exchange_floor import OPENING
@@ -70,6 +70,12 @@ class ScriptedAccount:
 
     async def balances(self) -> dict[str, Decimal]:
         return {}
+
+    async def open_orders(self) -> list[OpenOrder]:
+        return []
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        return []
 
     async def close(self) -> None:
         """Nothing is held open."""
