@@ -4,6 +4,7 @@ import logging
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from market.clock import MICROSECONDS, wall_now
 from streams.admin import client_settings, reason_of
 from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
 from streams.records import Newest, Position, Record, Start
@@ -68,6 +69,31 @@ class PartitionConsumer:
             return {position: self._watermarks(TopicPartition(*position))[1] for position in self.first}
         except KafkaException as error:
             raise self._unavailable(error.args[0]) from None
+
+    def newest(self, rows: int) -> list[Record]:
+        """At most so many of the newest rows of each partition, in its order; nothing is fetched afterwards."""
+        try:
+            marks = {position: self._watermarks(TopicPartition(*position)) for position in self.first}
+        except KafkaException as error:
+            raise self._unavailable(error.args[0]) from None
+        places = [TopicPartition(*position, max(first, end - rows)) for position, (first, end) in marks.items()]
+        wanted = sum(marks[place.topic, place.partition][1] - place.offset for place in places)
+        records: list[Record] = []
+        deadline = wall_now() + int(ANSWER_SECONDS * MICROSECONDS)
+        self._consumer.assign(places)
+        try:
+            while len(records) < wanted:
+                if wall_now() > deadline:
+                    raise StreamUnavailableError(f"Kafka at {self._address} did not send its newest rows in time.")
+                taken = map(self._record, self._consumer.consume(wanted - len(records), POLL_SECONDS))
+                records += [record for record in taken if record.offset < marks[record.position][1]]
+        finally:
+            self._consumer.unassign()
+        return records
+
+    def rest(self) -> None:
+        """Fetch nothing until asked."""
+        self._consumer.unassign()
 
     def close(self) -> None:
         self._consumer.close()
