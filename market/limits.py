@@ -1,6 +1,8 @@
 """What an exchange takes as an order, and how far from a price one may stand."""
 
 from decimal import Decimal
+from fractions import Fraction
+from math import ceil
 
 from market.markets import Market
 from market.money import BPS, Price, ceil_to_step, floor_to_step
@@ -8,11 +10,23 @@ from market.orders import LimitOrder, Side
 
 
 def limit_price(market: Market, side: Side, price: Decimal, slack_bps: float) -> Price:
-    """`price` widened by `slack_bps` in the order's favour of filling, on a tick and never past the widened price."""
+    """`price` widened by `slack_bps` in the order's favour of filling, on a tick and never past the widened price.
+
+    At least one tick, however wide.
+    """
     slack = Decimal(str(slack_bps))
     if side == "buy":
-        return Price(floor_to_step(price * (BPS + slack) / BPS, market.tick_size))
-    return Price(ceil_to_step(price * (BPS - slack) / BPS, market.tick_size))
+        limit = floor_to_step(price * (BPS + slack) / BPS, market.tick_size)
+    else:
+        limit = ceil_to_step(price * (BPS - slack) / BPS, market.tick_size)
+    return Price(max(limit, market.tick_size))
+
+
+def least_order(market: Market, price: Decimal) -> Decimal:
+    """The smallest amount, on lots, that the exchange takes as an order at `price`."""
+    by_notional = Fraction(market.minimum_notional) / Fraction(price)
+    lots = max(by_notional, Fraction(market.minimum_amount)) / Fraction(market.lot_step)
+    return max(ceil(lots), 1) * market.lot_step
 
 
 def rule_broken(order: LimitOrder, market: Market) -> str | None:

@@ -1,25 +1,26 @@
-"""How much of an opportunity to trade: both books walked together while each further unit still pays. Exact.
+"""How much of an opportunity to trade: the walk along both books, cut to what both exchanges take as an order. Exact.
 
 All amounts are *matched* amounts, base bought; the sell side orders `factor` of them (see `market.fees`).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from math import floor, lcm
+from math import ceil, lcm
 from typing import Literal
 
-from market.fees import hold_of, sell_factor
-from market.limits import limit_price
+from market.depth import EXACT, Limits, Terms, Walk, settling, walked
+from market.fees import hold_of, quote_rate, sell_factor
+from market.limits import least_order, limit_price
 from market.markets import Market
-from market.money import ZERO, Amount, Price, ceil_to_step, floor_to_step, total
+from market.money import Amount, Price, floor_to_step, total
 from market.opportunities import FxRate
 from market.orders import Side
 from market.quotes import Level
 from market.settings import Settings
 
-SizingRefusal = Literal["too_small", "insufficient_balance"]
+SizingRefusal = Literal["too_small", "limit_reached", "insufficient_balance"]
+"""`limit_reached`: `most_notional` leaves too little; `insufficient_balance`: all else would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,6 @@ class BookSide:
     fee_rate: Decimal
     rate: FxRate | None
     free: Decimal | None = None
-
-    def settled(self, price: Decimal) -> Fraction:
-        """Settlement currency paid, or received, for one unit at `price`."""
-        if self.rate is None:
-            return Fraction(price)
-        paid_side = self.rate.ask if (self.side == "buy") != self.rate.inverted else self.rate.bid
-        return Fraction(price) / Fraction(paid_side) if self.rate.inverted else Fraction(price) * Fraction(paid_side)
 
     def limit(self, price: Decimal, slack_bps: float) -> Price:
         return limit_price(self.market, self.side, price, slack_bps)
@@ -58,7 +52,10 @@ class SizedLeg:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The matched amount, the grid that both exchanges' lots fit on, and both legs."""
+    """The matched amount, the grid that both exchanges' lots fit on, both legs, and the walk that ends there.
+
+    `walk.profit` is what the amount brings at the levels shown, base that no lot takes counted as sold with the rest.
+    """
 
     amount: Amount
     amount_step: Decimal
@@ -66,129 +63,103 @@ class Sizing:
     factor: Decimal
     buy: SizedLeg
     sell: SizedLeg
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """A stretch of the walk, (start, end] in matched units, at one buy level and one sell level."""
-
-    start: Fraction
-    end: Fraction
-    buy: Level
-    sell: Level
+    walk: Walk
 
 
 def net_bps(buy: BookSide, sell: BookSide, buy_price: Decimal, sell_price: Decimal) -> Fraction:
     """What one unit bought and sold at these prices brings after both fees and FX, in bps of the buy side. Exact."""
-    cost, proceeds = buy.settled(buy_price), sell.settled(sell_price)
-    fees = cost * Fraction(buy.fee_rate) + proceeds * Fraction(sell.fee_rate)
-    return (proceeds - cost - fees) * 10_000 / cost
+    return _terms(buy, sell, None).net_bps(buy_price, sell_price)
 
 
 def common_step(one: Decimal, other: Decimal) -> Decimal:
     """The least step that is a whole number of both."""
-    first, second = Fraction(one), Fraction(other)
-    scale = lcm(first.denominator, second.denominator)
-    return Decimal(lcm(int(first * scale), int(second * scale))) / Decimal(scale)
+    (first, first_parts), (second, second_parts) = one.as_integer_ratio(), other.as_integer_ratio()
+    parts = lcm(first_parts, second_parts)
+    whole = lcm(first * (parts // first_parts), second * (parts // second_parts))
+    return EXACT.divide(Decimal(whole), Decimal(parts))
 
 
-def size(buy: BookSide, sell: BookSide, settings: Settings) -> Sizing | SizingRefusal:
-    """The largest amount on both lots within depth, `min_net_bps` at the margin, `max_notional` and free balances."""
-    factor = sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate)
+def size(
+    buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None = None
+) -> Sizing | SizingRefusal:
+    """The largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels shown,
+    within depth, free balances, `max_notional` and `most_notional` (both in settlement currency).
+
+    No amount that these rules allow brings more, as long as `min_net_bps` is not negative, since each unit adds to it.
+    At 0 it is the greatest profit of all lots but for one case: where the units that pay end inside a lot, that whole
+    lot may still gain, and is left, since a leg's limit price must not reach into a loss.
+    """
+    terms = _terms(buy, sell, Decimal(str(settings.min_net_bps)))
     step = common_step(buy.market.lot_step, sell.market.lot_step)
-    minimum = _minimum(buy, sell, settings, factor, step)
-    amount = _floored(_reach(buy, sell, settings, factor, with_balances=True), step)
+    minimum = _minimum(buy, sell, settings, terms.factor, step)
+    walk = walked(buy.levels, sell.levels, terms, _limits(buy, sell, settings, most_notional))
+    amount = walk.floored(step)
     if amount < minimum:
-        unlimited = _floored(_reach(buy, sell, settings, factor, with_balances=False), step)
-        return "too_small" if unlimited < minimum else "insufficient_balance"
-    sell_amount = floor_to_step(amount * factor, sell.market.lot_step)
-    slack = settings.max_slippage_bps
-    return Sizing(Amount(amount), step, minimum, factor, _sized(buy, amount, slack), _sized(sell, sell_amount, slack))
+        return _shortage(buy, sell, settings, most_notional, minimum)
+    sell_amount = floor_to_step(amount * terms.factor, sell.market.lot_step)
+    walk = walk.cut(amount)
+    legs = (
+        _sized(buy, amount, walk.steps[-1].ask.price, settings),
+        _sized(sell, sell_amount, walk.bid_reached(sell_amount).price, settings),
+    )
+    return Sizing(Amount(amount), step, minimum, terms.factor, *legs, walk)
 
 
-def _reach(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal, with_balances: bool) -> Fraction:
-    """How far the walk goes before something forbids the next unit. What is allowed shrinks with every stretch."""
-    reached = Fraction(0)
-    for stretch in _stretches(buy.levels, sell.levels, Fraction(factor)):
-        if net_bps(buy, sell, stretch.buy.price, stretch.sell.price) < Fraction(str(settings.min_net_bps)):
-            break
-        caps = [stretch.end, _notional_cap(buy, sell, stretch, settings)]
-        if with_balances:
-            caps += _balance_caps(buy, sell, stretch, settings, factor)
-        reached = max(reached, min(caps))
-        if reached < stretch.end:
-            break
-    return reached
+def _shortage(
+    buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None, minimum: Decimal
+) -> SizingRefusal:
+    """What it is that leaves less than the minimum: depth and settings first, balances last."""
+    terms = _terms(buy, sell, Decimal(str(settings.min_net_bps)))
+    rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
+    bounds: dict[SizingRefusal, Decimal | None] = {"too_small": None, "limit_reached": most_notional}
+    for reason, bound in bounds.items():
+        if walked(buy.levels, sell.levels, terms, _limits(rich_buy, rich_sell, settings, bound)).amount < minimum:
+            return reason
+    return "insufficient_balance"
 
 
-def _stretches(asks: tuple[Level, ...], bids: tuple[Level, ...], factor: Fraction) -> Iterator[_Stretch]:
-    at = Fraction(0)
-    asks_left, bids_left = list(asks), list(bids)
-    ask_end = bid_end = Fraction(0)
-    while asks_left and bids_left:
-        if ask_end <= at:
-            ask_end += Fraction(asks_left[0].amount)
-        if bid_end <= at:
-            bid_end += Fraction(bids_left[0].amount) / factor
-        end = min(ask_end, bid_end)
-        yield _Stretch(at, end, asks_left[0], bids_left[0])
-        at = end
-        if ask_end == at:
-            asks_left.pop(0)
-        if bid_end == at:
-            bids_left.pop(0)
+def _terms(buy: BookSide, sell: BookSide, least_bps: Decimal | None) -> Terms:
+    return Terms(
+        buy_fee=quote_rate(buy.market, "buy", buy.fee_rate),
+        sell_fee=quote_rate(sell.market, "sell", sell.fee_rate),
+        buy_rate=buy.rate,
+        sell_rate=sell.rate,
+        factor=sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate),
+        least_bps=least_bps,
+    )
 
 
-def _notional_cap(buy: BookSide, sell: BookSide, stretch: _Stretch, settings: Settings) -> Fraction:
-    """By the dearer of both legs: the buy at its limit price, the sell at the best bid."""
-    buy_limit = buy.limit(stretch.buy.price, settings.max_slippage_bps)
-    unit = max(buy.settled(buy_limit), sell.settled(sell.levels[0].price))
-    return Fraction(settings.max_notional) / unit
-
-
-def _balance_caps(
-    buy: BookSide, sell: BookSide, stretch: _Stretch, settings: Settings, factor: Decimal
-) -> list[Fraction]:
-    caps = []
-    for side, price, per_matched in ((buy, stretch.buy.price, Fraction(1)), (sell, stretch.sell.price, factor)):
-        if side.free is not None:
-            limit = side.limit(price, settings.max_slippage_bps)
-            _, per_unit = hold_of(side.market, side.side, side.fee_rate, limit)
-            caps.append(max(Fraction(0), Fraction(side.free)) / (Fraction(per_unit) * Fraction(per_matched)))
-    return caps
+def _limits(buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None) -> Limits:
+    """Notional counts for the dearer of both legs: the buy at its limit price, the sell at the best bid."""
+    notional = settings.max_notional if most_notional is None else min(settings.max_notional, most_notional)
+    times, over = settling(buy.rate, "buy")
+    budget = max(Fraction(0), Fraction(notional) * Fraction(over) / Fraction(times))
+    if buy.free is not None:
+        _, per_paid = hold_of(buy.market, "buy", buy.fee_rate, Decimal(1))
+        budget = min(budget, max(Fraction(0), Fraction(buy.free) / Fraction(per_paid)))
+    times, over = settling(sell.rate, "sell")
+    best = Fraction(sell.levels[0].price) * Fraction(times)
+    most = max(Fraction(0), Fraction(notional) * Fraction(over) / best)
+    if sell.free is not None:
+        _, per_sold = hold_of(sell.market, "sell", sell.fee_rate, sell.levels[0].price)
+        factor = sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate)
+        most = min(most, max(Fraction(0), Fraction(sell.free) / (Fraction(per_sold) * Fraction(factor))))
+    return Limits(most, budget, lambda ask: buy.limit(ask, settings.max_slippage_bps))
 
 
 def _minimum(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
     """The same for every amount of this opportunity: notionals count at the lowest price that an order may carry."""
-    lowest_sell = sell.limit(sell.levels[-1].price, settings.max_slippage_bps)
-    buy_least = _least_order(buy.market, buy.levels[0].price)
-    sell_least = Fraction(ceil_to_step(_least_order(sell.market, lowest_sell), sell.market.lot_step)) / Fraction(factor)
-    return max(ceil_to_step(buy_least, step), -floor(-sell_least / Fraction(step)) * step, step)
+    slack = settings.max_slippage_bps
+    buy_least = least_order(buy.market, buy.limit(buy.levels[0].price, slack))
+    sell_least = least_order(sell.market, sell.limit(sell.levels[-1].price, slack))
+    matched = max(Fraction(buy_least), Fraction(sell_least) / Fraction(factor))
+    return max(ceil(matched / Fraction(step)), 1) * step
 
 
-def _least_order(market: Market, price: Decimal) -> Decimal:
-    return max(market.minimum_amount, ceil_to_step(market.minimum_notional / price, market.lot_step))
-
-
-def _floored(number: Fraction, step: Decimal) -> Decimal:
-    return floor(number / Fraction(step)) * step
-
-
-def _sized(side: BookSide, amount: Decimal, slack_bps: float) -> SizedLeg:
-    worst = worst_price(side.levels, amount)
-    limit = side.limit(worst, slack_bps)
+def _sized(side: BookSide, amount: Decimal, worst: Price, settings: Settings) -> SizedLeg:
+    limit = side.limit(worst, settings.max_slippage_bps)
     currency, per_unit = hold_of(side.market, side.side, side.fee_rate, limit)
     return SizedLeg(Amount(amount), worst, limit, currency, per_unit, displayed_amount(side.side, side.levels, limit))
-
-
-def worst_price(levels: tuple[Level, ...], amount: Decimal) -> Price:
-    """Price of the last level that an order of `amount` reaches; the last one known where it reaches further."""
-    reached = ZERO
-    for level in levels:
-        reached += level.amount
-        if reached >= amount:
-            return level.price
-    return levels[-1].price
 
 
 def displayed_amount(side: Side, levels: tuple[Level, ...], limit: Decimal) -> Decimal:

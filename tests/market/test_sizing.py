@@ -1,20 +1,20 @@
-"""Sizing against a brute-force oracle that walks lot by lot, and its answers in plain cases."""
+"""Sizing against brute force over every lot there is, and its answers in plain cases."""
 
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.fees import sell_factor
+from market.limits import rule_broken
 from market.markets import Market
-from market.money import floor_to_step
+from market.orders import LimitOrder
 from market.quotes import Level
 from market.settings import Settings
-from market.sizing import BookSide, Sizing, common_step, displayed_amount, net_bps, size, worst_price
+from market.sizing import BookSide, Sizing, common_step, displayed_amount, net_bps, size
+from tests.market.brute_force import allowed, every_lot, price_reached, profit_at, taken, terms_of
 from tests.market.samples import EUR_MARKET, EUR_RATE, JPY_MARKET, JPY_RATE, USD_MARKET, levels, settings_of
 
 RATES = {"USD": None, "EUR": EUR_RATE, "JPY": JPY_RATE}
@@ -96,22 +96,44 @@ def test_net_bps_is_what_fees_and_both_fx_sides_leave() -> None:
     sell = side_of(JPY_MARKET, "sell", levels(("9000000", "1")))
     cost = Fraction(50_000) * Fraction("1.1001")
     proceeds = Fraction(9_000_000) / Fraction("150.1")
-    expected = (proceeds - cost - cost * Fraction("0.0012") - proceeds * Fraction("0.0015")) * 10_000 / cost
+    # one BTC bought pays the fee of JPY's exchange in BTC, too: so much less of it is sold
+    proceeds *= Fraction("0.998502246630")
+    expected = (proceeds - cost - cost * Fraction("0.0012")) * 10_000 / cost
     assert net_bps(buy, sell, Decimal(50_000), Decimal(9_000_000)) == expected
 
 
-def test_worst_price_and_displayed_amount() -> None:
+def test_displayed_amount() -> None:
     book = levels(("10", "1"), ("11", "2"))
-    assert [worst_price(book, Decimal(amount)) for amount in ("0.5", "1", "1.1", "9")] == [10, 10, 11, 11]
     assert displayed_amount("buy", book, Decimal("10.5")) == 1
     assert displayed_amount("sell", tuple(reversed(book)), Decimal("10.5")) == 2
 
 
-# The oracle: one lot after the other, every rule asked anew, in settlement currency, by its own arithmetic.
+@pytest.mark.parametrize(("most_notional", "expected"), [("601", "0.01"), ("0", None), ("-3", None), ("9000", "0.02")])
+def test_a_bound_from_outside_counts_like_the_setting(most_notional: str, expected: str | None) -> None:
+    coarse = replace(USD_MARKET, lot_step=COARSE, minimum_amount=COARSE)
+    buy = side_of(coarse, "buy", levels(("59000", "0.02")))
+    sell = side_of(replace(coarse, exchange="beta"), "sell", levels(("60000", "0.02")))
+    settings = settings_of(max_notional=Decimal(1_200))
+    sizing = size(buy, sell, settings, Decimal(most_notional))
+    assert (sizing.amount if isinstance(sizing, Sizing) else sizing) == (
+        "limit_reached" if expected is None else Decimal(expected)
+    )
 
-markets_for_property = st.sampled_from(
-    [replace(market, lot_step=COARSE, minimum_amount=COARSE) for market in (USD_MARKET, EUR_MARKET, JPY_MARKET)]
-)
+
+# The oracle: every number of lots there is, every rule asked of each anew, by its own arithmetic.
+
+
+@st.composite
+def markets(draw: st.DrawFn) -> Market:
+    market = draw(st.sampled_from((USD_MARKET, EUR_MARKET, JPY_MARKET)))
+    lot = draw(st.sampled_from(("0.01", "0.02", "0.03")))
+    return replace(
+        market,
+        lot_step=Decimal(lot),
+        minimum_amount=Decimal(lot) * draw(st.integers(1, 5)),
+        minimum_notional=market.minimum_notional * draw(st.integers(0, 200)),
+        fee_side=draw(st.sampled_from(("quote", "base", "received"))),
+    )
 
 
 @st.composite
@@ -125,8 +147,8 @@ def books(draw: st.DrawFn, best: int, step: int) -> tuple[Level, ...]:
 
 
 @st.composite
-def trades(draw: st.DrawFn) -> tuple[BookSide, BookSide, Settings]:
-    buy_market, sell_market = draw(markets_for_property), draw(markets_for_property)
+def trades(draw: st.DrawFn) -> tuple[BookSide, BookSide, Settings, Decimal | None]:
+    buy_market, sell_market = draw(markets()), draw(markets())
     mids = {"USD": 6_000, "EUR": 5_454, "JPY": 900_000}
     asks = draw(books(mids[buy_market.quote_currency], mids[buy_market.quote_currency] // 1_000))
     bids = draw(books(mids[sell_market.quote_currency] * 103 // 100, -(mids[sell_market.quote_currency] // 1_000)))
@@ -141,72 +163,99 @@ def trades(draw: st.DrawFn) -> tuple[BookSide, BookSide, Settings]:
     settings = settings_of(
         max_notional=Decimal(draw(st.integers(10, 5_000))),
         min_net_bps=float(draw(st.integers(0, 200))),
+        emit_net_bps=0.0,
         max_slippage_bps=float(draw(st.integers(0, 10))),
     )
-    return buy, sell, settings
+    return buy, sell, settings, draw(st.none() | st.integers(-10, 5_000).map(Decimal))
 
 
-def settled(side: BookSide, price: Decimal) -> Fraction:
-    rate = side.rate
-    if rate is None:
-        return Fraction(price)
-    one = Decimal(1)
-    unit = rate.paid(one) if side.side == "buy" else rate.received(one)
-    exact = {"EUR": Fraction(unit), "JPY": 1 / Fraction(rate.bid if side.side == "buy" else rate.ask)}
-    return Fraction(price) * exact[rate.currency]
-
-
-def allowed(buy: BookSide, sell: BookSide, settings: Settings, amount: Decimal) -> bool:
-    """Whether `amount` may be traded; amounts that the books cannot show may not."""
-    factor = sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate)
-    if sum(level.amount for level in buy.levels) < amount or sum(row.amount for row in sell.levels) < amount * factor:
-        return False
-    ask, bid = worst_price(buy.levels, amount), worst_price(sell.levels, amount * factor)
-    cost, proceeds = settled(buy, ask), settled(sell, bid)
-    net = proceeds * (1 - Fraction(sell.fee_rate)) - cost * (1 + Fraction(buy.fee_rate))
-    if net * 10_000 < Fraction(str(settings.min_net_bps)) * cost:
-        return False
-    limit = buy.limit(ask, settings.max_slippage_bps)
-    dearer = max(settled(buy, limit), settled(sell, sell.levels[0].price))
-    if dearer * Fraction(amount) > Fraction(settings.max_notional):
-        return False
-    quote_fee = buy.fee_rate if buy.market.fee_side == "quote" else 0
-    base_fee = sell.fee_rate if sell.market.fee_side == "base" else 0
-    if buy.free is not None and limit * (1 + quote_fee) * amount > buy.free:
-        return False
-    return sell.free is None or amount * factor * (1 + base_fee) <= sell.free
+def profit_of(buy: BookSide, sell: BookSide, lots: Fraction) -> Fraction:
+    profit = profit_at(buy.levels, sell.levels, terms_of(buy, sell), lots)
+    assert profit is not None, lots
+    return profit
 
 
 @given(trade=trades())
-def test_equals_brute_force(trade: tuple[BookSide, BookSide, Settings]) -> None:
-    buy, sell, settings = trade
-    best = Decimal(0)
-    for lots in count(1):
-        if not allowed(buy, sell, settings, lots * COARSE):
-            break
-        best = lots * COARSE
-    sizing = size(buy, sell, settings)
+def test_brings_the_most_of_all_lots_that_every_rule_allows(
+    trade: tuple[BookSide, BookSide, Settings, Decimal | None],
+) -> None:
+    buy, sell, settings, most_notional = trade
+    profits = [
+        (profit_of(buy, sell, lots), lots)
+        for lots in every_lot(buy, sell)
+        if allowed(buy, sell, settings, most_notional, lots) and taken(buy, sell, settings, lots)
+    ]
+    sizing = size(buy, sell, settings, most_notional)
+    if not profits:
+        assert not isinstance(sizing, Sizing)
+        return
+    assert isinstance(sizing, Sizing), sizing
+    best, amount = max(profits)
+    assert (Fraction(sizing.amount), sizing.walk.profit) == (amount, best)
+    assert sizing.amount == sizing.walk.amount
+
+
+@given(trade=trades())
+def test_names_the_first_that_leaves_too_little(trade: tuple[BookSide, BookSide, Settings, Decimal | None]) -> None:
+    buy, sell, settings, most_notional = trade
+    rich = (replace(buy, free=None), replace(sell, free=None))
+
+    def any_fits(sides: tuple[BookSide, BookSide], bound: Decimal | None) -> bool:
+        return any(
+            allowed(*sides, settings, bound, lots) and taken(*sides, settings, lots) for lots in every_lot(*sides)
+        )
+
+    sizing = size(buy, sell, settings, most_notional)
     if isinstance(sizing, Sizing):
-        assert sizing.amount == best
-        assert sizing.amount >= sizing.minimum_amount
-        assert sizing.sell.amount == floor_to_step(best * sizing.factor, COARSE)
-        assert sizing.buy.displayed >= sizing.buy.amount
-        assert sizing.sell.displayed >= sizing.sell.amount
+        assert any_fits((buy, sell), most_notional)
+    elif not any_fits(rich, None):
+        assert sizing == "too_small"
     else:
-        assert best < Decimal("0.03")
+        assert sizing == ("insufficient_balance" if any_fits(rich, most_notional) else "limit_reached")
 
 
 @given(trade=trades())
-def test_both_legs_keep_the_rules_of_their_exchanges(trade: tuple[BookSide, BookSide, Settings]) -> None:
-    buy, sell, settings = trade
+def test_at_zero_no_amount_at_all_brings_more_but_the_next_lot_where_the_paying_units_end_inside_it(
+    trade: tuple[BookSide, BookSide, Settings, Decimal | None],
+) -> None:
+    buy, sell = (replace(side, free=None) for side in trade[:2])
+    settings = settings_of(min_net_bps=0.0, max_notional=Decimal(10_000_000))
     sizing = size(buy, sell, settings)
     if not isinstance(sizing, Sizing):
         return
+    step, chosen = Fraction(sizing.amount_step), Fraction(sizing.amount)
+    profits = {lots: profit_of(buy, sell, lots) for lots in every_lot(buy, sell)}
+    most = max(profits.values())
+    if most > sizing.walk.profit:
+        assert most == profits[chosen + step]
+        assert not allowed(buy, sell, settings, None, chosen + step)
+
+
+def test_a_lot_that_gains_with_a_part_that_loses_is_left() -> None:
+    whole = replace(USD_MARKET, lot_step=Decimal(1), minimum_amount=Decimal(1))
+    buy = side_of(whole, "buy", levels(("100", "1.9"), ("104", "5")))
+    sell = side_of(replace(whole, exchange="beta"), "sell", levels(("103", "9")))
+    sizing = sized(buy, sell, settings_of(min_net_bps=0.0, max_slippage_bps=0.0))
+    assert [sizing.amount, sizing.buy.limit_price] == [1, 100]
+    # the second lot would bring 0.9 × 2.8 − 0.1 × 1.2 more, at a limit of 104 for all of it
+    assert profit_of(buy, sell, Fraction(2)) > sizing.walk.profit
+
+
+@given(trade=trades())
+def test_both_legs_keep_the_rules_of_their_exchanges(
+    trade: tuple[BookSide, BookSide, Settings, Decimal | None],
+) -> None:
+    buy, sell, settings, most_notional = trade
+    sizing = size(buy, sell, settings, most_notional)
+    if not isinstance(sizing, Sizing):
+        return
+    sold = Fraction(sizing.amount) * Fraction(sizing.factor)
+    assert sold - Fraction(sell.market.lot_step) < sizing.sell.amount <= sold
     for side, leg in ((buy, sizing.buy), (sell, sizing.sell)):
-        market = side.market
-        assert leg.amount % market.lot_step == 0
-        assert leg.limit_price % market.tick_size == 0
-        assert leg.amount >= market.minimum_amount
-        assert leg.amount * leg.limit_price >= market.minimum_notional
+        market, price = side.market, leg.limit_price
+        order = LimitOrder("id", market.exchange, market.symbol, side.side, leg.amount, price, intended_at=0)
+        assert rule_broken(order, market) is None
+        assert leg.worst_price == price_reached(side.levels, Fraction(leg.amount))
         slack = leg.worst_price * Decimal(str(settings.max_slippage_bps)) / 10_000
         assert abs(leg.limit_price - leg.worst_price) <= slack
+        assert leg.displayed >= leg.amount
