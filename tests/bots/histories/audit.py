@@ -1,0 +1,86 @@
+"""Whether a history ended well, by the exchanges' own records."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from market.arbitrages import OPEN_STATES, Arbitrage
+from market.execution import lot_tolerance, markets_by_symbol, outcome_of
+from market.money import ZERO
+from market.orders import Fill
+from market.reservations import fill_key
+from tests.bots.histories.world import OPENING, World
+from tests.bots.ledger import balances_by_fills
+from tests.market.samples import MARKETS
+
+DECISIONS = ("held", "closed", "unwound")
+"""States that say what was decided about a leg left alone."""
+
+
+def violations(world: World) -> list[str]:
+    """What must never be, once everything was healed and had time; empty where all held."""
+    return [
+        *(f"unexpected: {failure}" for process in world.processes for failure in process.unexpected()),
+        *_sent_twice(world),
+        *_fills(world),
+        *_ends(world),
+        *_reservations(world),
+        *_balances(world),
+    ]
+
+
+def _sent_twice(world: World) -> Iterator[str]:
+    for exchange in world.exchanges.values():
+        for identity, count in exchange.posts.items():
+            if count > 1:
+                yield f"{exchange.name}: order {identity} sent {count} times"
+
+
+def _fills(world: World) -> Iterator[str]:
+    """The ledger has what the exchanges executed, each digit of it, and so have the legs."""
+    executed = {fill_key(fill): fill for exchange in world.exchanges.values() for fill in exchange.fills}
+    booked = {fill_key(fill): fill for fill in world.ledger()}
+    yield from _differences("ledger", executed, booked)
+    legs = [fill for one in world.arbitrages() for leg in one.legs for fill in leg.fills]
+    yield from _differences("legs", executed, {fill_key(fill): fill for fill in legs})
+    if len(legs) != len(executed):
+        yield f"legs have {len(legs)} fills, {len(executed)} were executed"
+
+
+def _differences(where: str, executed: dict[str, Fill], booked: dict[str, Fill]) -> Iterator[str]:
+    for key in executed.keys() | booked.keys():
+        if executed.get(key) != booked.get(key):
+            yield f"fill {key}: executed {executed.get(key)}, in the {where} {booked.get(key)}"
+
+
+def _ends(world: World) -> Iterator[str]:
+    markets = markets_by_symbol(MARKETS)
+    for one in world.arbitrages():
+        if one.state in OPEN_STATES:
+            yield f"{one.arbitrage_id} is still {one.state}"
+        elif _is_single(one, lot_tolerance(one, markets)) and not (one.state in DECISIONS and one.reason):
+            yield f"{one.arbitrage_id} left a leg alone as {one.state}, {one.reason}"
+        if any(not leg.is_final for leg in one.legs):
+            yield f"{one.arbitrage_id} ended with an open leg"
+
+
+def _is_single(arbitrage: Arbitrage, tolerance: Decimal) -> bool:
+    return abs(outcome_of(arbitrage).left) > tolerance
+
+
+def _reservations(world: World) -> Iterator[str]:
+    for row in world.balance_rows():
+        if row.held != 0:
+            yield f"{row.exchange} still holds {row.held} {row.currency}"
+    for one in world.arbitrages():
+        yield from (f"{one.arbitrage_id} {leg.role} still holds {leg.held}" for leg in one.legs if leg.held != 0)
+
+
+def _balances(world: World) -> Iterator[str]:
+    by_fills = balances_by_fills(OPENING, world.ledger())
+    rows = {(row.exchange, row.currency): row.free for row in world.balance_rows()}
+    for exchange in world.exchanges.values():
+        for currency, balance in exchange.balances.items():
+            if by_fills[exchange.name].get(currency, ZERO) != balance:
+                yield f"{exchange.name} has {balance} {currency}, by the ledger {by_fills[exchange.name].get(currency)}"
+            if rows.get((exchange.name, currency)) != balance:
+                yield f"{exchange.name} has {balance} {currency}, its row {rows.get((exchange.name, currency))}"

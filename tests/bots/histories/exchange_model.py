@@ -1,0 +1,230 @@
+"""An exchange that does what is asked of it and no more, and misbehaves in every way that exchanges do.
+
+Its own records are the truth that a history is judged by.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Literal
+
+from exchanges.errors import AccountRefusedError, OrderRefusedError, OutcomeUnknownError
+from market.clock import MICROSECONDS
+from market.fees import charged, fee_currency
+from market.markets import Market
+from market.money import ZERO, Amount, floor_to_step, total
+from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
+from tests.bots.histories.stepped_loop import Time
+
+LookUp = Literal["client_id", "content"]
+"""How it finds an order again: by the id we gave it, or only by what it says and when it was sent."""
+FEE_RATE = Decimal("0.001")
+FEE_STEP = Decimal("0.00000001")
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What becomes of one order. Times are microseconds from when it was posted."""
+
+    outcome: Literal["taken", "refused", "lost", "account_refused"] = "taken"
+    share: Decimal = Decimal(1)
+    """How much of it fills."""
+    acknowledged: bool = True
+    arrives_after: int = 0
+    """It lies in the network for so long; its acknowledgement is lost then."""
+    shown_after: int = 0
+    """For so long after it arrived look-ups deny it, as those of a stale replica do."""
+    ends_after: int = 0
+    """For so long after it arrived its report is not final and lacks the last fill."""
+    fills_listed: int = 1
+    """How often each fill is in the report."""
+
+
+PLAIN = Treatment()
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOrder:
+    """One order in the exchange's books."""
+
+    order: LimitOrder
+    exchange_order_id: str
+    placed_at: int
+    shown_at: int
+    ends_at: int
+    fills: tuple[Fill, ...]
+    fills_listed: int
+
+
+@dataclass
+class ExchangeModel:
+    """One exchange with our one account on it."""
+
+    market: Market
+    look_up_by: LookUp
+    time: Time
+    balances: dict[str, Decimal]
+    treatments: list[Treatment] = field(default_factory=list)
+    """Of the next orders, the first first; then all are plain."""
+    posts: Counter[str] = field(default_factory=Counter)
+    """Our id of an order → how often anybody sent it off."""
+    under_way: list[tuple[int, LimitOrder, Treatment]] = field(default_factory=list)
+    """(when it arrives, order, treatment)."""
+    taken: list[TakenOrder] = field(default_factory=list)
+    _count: int = 0
+    _fill_count: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.market.exchange
+
+    @property
+    def fills(self) -> tuple[Fill, ...]:
+        """All that it ever executed for us."""
+        return tuple(fill for one in self.taken for fill in one.fills)
+
+    def post(self, order: LimitOrder) -> OrderReport:
+        """Raises what an account's `place` raises."""
+        self.posts[order.client_order_id] += 1
+        treatment = self.treatments.pop(0) if self.treatments else PLAIN
+        if treatment.outcome == "lost":
+            raise OutcomeUnknownError("lost on the way")
+        if treatment.outcome == "refused":
+            raise OrderRefusedError("not today")
+        if treatment.outcome == "account_refused":
+            raise AccountRefusedError("bad key")
+        if treatment.arrives_after > 0:
+            self.under_way.append((self.time.now() + treatment.arrives_after, order, treatment))
+            raise OutcomeUnknownError("timed out")
+        taken = self._take(order, treatment)
+        if not treatment.acknowledged:
+            raise OutcomeUnknownError("answer lost")
+        return self._report(taken)
+
+    def look_up(self, order: LimitOrder, others: Collection[str]) -> OrderReport | None:
+        """Raises OutcomeUnknownError where more than one order may be it."""
+        shown = [one for one in self._shown() if self._fits(one, order) and one.exchange_order_id not in others]
+        if len(shown) > 1:
+            raise OutcomeUnknownError(f"{len(shown)} orders fit {order.client_order_id}")
+        return self._report(shown[0]) if shown else None
+
+    def open_orders(self) -> list[OpenOrder]:
+        resting = [one for one in self._shown() if one.ends_at > self.time.now()]
+        return [
+            OpenOrder(
+                exchange=self.name,
+                symbol=one.order.symbol,
+                exchange_order_id=one.exchange_order_id,
+                client_order_id=self._told_id(one),
+                side=one.order.side,
+                amount=one.order.amount,
+                price=one.order.price,
+                placed_at=one.placed_at,
+            )
+            for one in resting
+        ]
+
+    def fills_since(self, since: int) -> list[AccountFill]:
+        """From the whole second of `since` on."""
+        first = since // MICROSECONDS * MICROSECONDS
+        return [
+            AccountFill(fill, one.exchange_order_id, self._told_id(one))
+            for one in self._shown()
+            for fill in self._executed_of(one)
+            if fill.filled_at >= first
+        ]
+
+    def let_arrive(self, everything: bool = False) -> None:
+        """What was under way and is due by now."""
+        due = [one for one in self.under_way if everything or one[0] <= self.time.now()]
+        self.under_way = [one for one in self.under_way if one not in due]
+        for _, order, treatment in due:
+            self._take(order, treatment)
+
+    def next_arrival(self) -> int | None:
+        return min((at for at, _, _ in self.under_way), default=None)
+
+    def show_everything(self) -> None:
+        """No stale replica any more, and every order has ended."""
+        self.treatments.clear()
+        self.let_arrive(everything=True)
+        self.taken = [replace(one, shown_at=0, ends_at=0) for one in self.taken]
+
+    def _take(self, order: LimitOrder, treatment: Treatment) -> TakenOrder:
+        self._count += 1
+        now = self.time.now()
+        taken = TakenOrder(
+            order=order,
+            exchange_order_id=f"{self.name}-{self._count}",
+            placed_at=now,
+            shown_at=now + treatment.shown_after,
+            ends_at=now + treatment.ends_after,
+            fills=self._executed(order, treatment.share),
+            fills_listed=treatment.fills_listed,
+        )
+        self.taken.append(taken)
+        return taken
+
+    def _executed(self, order: LimitOrder, share: Decimal) -> tuple[Fill, ...]:
+        """Two executions where the amount allows it, as far as the balance bears them."""
+        lot = self.market.lot_step
+        filled = floor_to_step(order.amount * share, lot)
+        first = floor_to_step(filled / 3, lot)
+        amounts = [amount for amount in (first, filled - first) if amount > 0]
+        return tuple(fill for amount in amounts if (fill := self._fill(order, amount)) is not None)
+
+    def _fill(self, order: LimitOrder, amount: Decimal) -> Fill | None:
+        cost = order.price * amount
+        fee = (charged(self.market, order.side, cost, amount) * FEE_RATE).quantize(FEE_STEP)
+        sign = 1 if order.side == "buy" else -1
+        after = dict(self.balances)
+        for currency, change in (
+            (self.market.base, sign * amount),
+            (self.market.quote_currency, -sign * cost),
+            (fee_currency(self.market, order.side), -fee),
+        ):
+            after[currency] = after.get(currency, ZERO) + change
+        if min(after.values()) < 0:
+            return None
+        self.balances = after
+        self._fill_count += 1
+        return Fill(
+            fill_id=f"{self.name}-fill-{self._fill_count}",
+            exchange=self.name,
+            symbol=order.symbol,
+            side=order.side,
+            price=order.price,
+            amount=Amount(amount),
+            cost=cost,
+            fee=fee,
+            fee_currency=fee_currency(self.market, order.side),
+            filled_at=self.time.now(),
+        )
+
+    def _fits(self, taken: TakenOrder, order: LimitOrder) -> bool:
+        one = taken.order
+        if self.look_up_by == "client_id":
+            return one.client_order_id == order.client_order_id
+        return taken.placed_at >= order.intended_at and (one.symbol, one.side, one.price, one.amount) == (
+            order.symbol,
+            order.side,
+            order.price,
+            order.amount,
+        )
+
+    def _shown(self) -> list[TakenOrder]:
+        return [one for one in self.taken if one.shown_at <= self.time.now()]
+
+    def _told_id(self, taken: TakenOrder) -> str | None:
+        return taken.order.client_order_id if self.look_up_by == "client_id" else None
+
+    def _executed_of(self, taken: TakenOrder) -> tuple[Fill, ...]:
+        """Those that it tells by now."""
+        return taken.fills if taken.ends_at <= self.time.now() else taken.fills[:-1]
+
+    def _report(self, taken: TakenOrder) -> OrderReport:
+        is_final = taken.ends_at <= self.time.now()
+        fills = self._executed_of(taken)
+        listed = tuple(fill for fill in fills for _ in range(taken.fills_listed))
+        return OrderReport(taken.exchange_order_id, is_final, Amount(total(fill.amount for fill in fills)), listed)

@@ -1,0 +1,108 @@
+"""One process of a bot: a loop of its own, a gate to the outside, and the real bot inside."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass, field
+
+from bots.desk import Desk
+from bots.knowledge import Knowledge
+from bots.reading import Signal
+from exchanges.errors import AccountRefusedError
+from store.errors import FencedOutError
+from store.memory import MemoryTradeStore
+from tests.bots.histories.exchange_model import ExchangeModel
+from tests.bots.histories.gates import AccountAtTheGate, Gate, Step, store_at
+from tests.bots.histories.stepped_loop import SteppedLoop, Time
+from tests.market.samples import MARKETS
+
+ENDS_OF_A_PROCESS = (AccountRefusedError, FencedOutError)
+"""What a bot may end with; its supervisor starts it again."""
+
+
+@dataclass(eq=False)
+class Process:
+    """Runs only while the driver lets it."""
+
+    name: str
+    exchange: str
+    loop: SteppedLoop
+    gate: Gate
+    signals: "asyncio.Queue[Signal]" = field(default_factory=asyncio.Queue)
+    is_paused: bool = False
+    hanging: set[Step] = field(default_factory=set)
+    """Calls whose time has not come, however long it takes."""
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.task is None or self.task.done()
+
+    @property
+    def steps(self) -> list[Step]:
+        """Those that the driver may let go on."""
+        if self.is_over or self.is_paused:
+            return []
+        return [step for step in self.gate.steps if step not in self.hanging and not step.is_over]
+
+    def begin(self, work: Coroutine[object, object, None]) -> None:
+        self.task = self.loop.create_task(work)
+        self.loop.run_ready()
+
+    def run_ready(self) -> None:
+        if not self.is_paused and not self.is_over:
+            self.loop.run_ready()
+
+    def wake(self) -> None:
+        """After a pause, however long."""
+        self.is_paused = False
+        self.run_ready()
+
+    def die(self) -> None:
+        """As by kill -9: whatever its code still does on the way out reaches nobody."""
+        self.gate.is_dead = True
+        self.end()
+
+    def end(self) -> None:
+        """As by SIGTERM, as far as it comes without waiting."""
+        self.is_paused = False
+        if self.task is not None:
+            self.task.cancel()
+            self.loop.run_ready()
+
+    def unexpected(self) -> list[str]:
+        """What it ended with or left behind that no bot should."""
+        left = [str(failure) for failure in self.loop.failures]
+        if self.task is None or not self.task.done() or self.task.cancelled():
+            return left
+        error = self.task.exception()
+        return left if error is None else left + [repr(one) for one in _leaves(error) if not _is_an_end(one)]
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for one in error.exceptions for leaf in _leaves(one)]
+    return [error]
+
+
+def _is_an_end(error: BaseException) -> bool:
+    return isinstance(error, ENDS_OF_A_PROCESS)
+
+
+def bot_of(
+    process: Process, store: MemoryTradeStore, model: ExchangeModel, time: Time
+) -> Coroutine[object, object, None]:
+    """What the process runs."""
+    seen = store_at(process.gate, store)
+    account = AccountAtTheGate(model, process.gate)
+
+    async def signals() -> AsyncIterator[Signal]:
+        while True:
+            yield await process.signals.get()
+
+    async def run() -> None:
+        settings = await seen.settings()
+        assert settings is not None
+        desk = Desk(seen, account, MARKETS, time, Knowledge(settings), round_seconds=1.0)
+        await desk.run(signals(), lambda: None)
+
+    return run()

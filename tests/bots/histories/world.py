@@ -1,0 +1,212 @@
+"""Everything of one history: the store, both exchanges, the bots' processes, and the one time that moves them."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from random import Random
+from typing import Literal, TypeVar
+
+from market import backoff
+from market.arbitrages import Arbitrage
+from market.opportunities import Opportunity
+from market.orders import Fill
+from market.reservations import BalanceRow
+from market.settings import Settings
+from store.memory import MemoryTradeStore
+from tests.bots.histories.exchange_model import ExchangeModel, LookUp
+from tests.bots.histories.gates import Fate, Gate, Step
+from tests.bots.histories.process import Process, bot_of
+from tests.bots.histories.stepped_loop import SteppedLoop, Time
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
+
+OPENING = {
+    "alpha": {"USD": Decimal(200_000), "BTC": Decimal(30)},
+    "beta": {"EUR": Decimal(200_000), "BTC": Decimal(30)},
+}
+SETTINGS = settings_of(max_notional=2_000, cool_down_ms=0, max_quote_age_ms=86_400_000, reconcile_ms=1_000)
+LOOK_UPS: dict[str, LookUp] = {"alpha": "client_id", "beta": "content"}
+MOST_STEPS = 20_000
+"""More without time passing is a bot that never rests."""
+
+Blow = Fate | Literal["hang", "crash", "crash_after", "pause", "pause_after", "end"]
+"""A fate of one call, or of the process that makes it: `…_after` its effect, before its answer; else before both."""
+Answer = TypeVar("Answer")
+Store = Callable[[Time], MemoryTradeStore]
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """What befalls the next step of an exchange's processes that fits."""
+
+    exchange: str
+    what: str
+    """Part of the step's name."""
+    is_answer: bool
+    blow: Blow
+
+    def hits(self, process: Process, step: Step) -> bool:
+        return process.exchange == self.exchange and self.what in step.what and step.is_answer == self.is_answer
+
+
+@dataclass
+class World:
+    """Nothing happens in it unless told."""
+
+    look_ups: dict[str, LookUp] = field(default_factory=lambda: dict(LOOK_UPS))
+    settings: Settings = SETTINGS
+    make_store: Store = MemoryTradeStore
+    time: Time = field(default_factory=Time)
+    strikes: list[Strike] = field(default_factory=list)
+    blows: dict[int, Blow] = field(default_factory=dict)
+    """What befalls the n-th step of all."""
+    passed: int = 0
+    """How many steps went on, or had a blow, so far."""
+    processes: list[Process] = field(default_factory=list)
+    offers: int = 0
+
+    def __post_init__(self) -> None:
+        backoff.CHANCE.seed(1)
+        self.store = self.make_store(self.time)
+        self.exchanges = {
+            market.exchange: ExchangeModel(
+                market, self.look_ups[market.exchange], self.time, dict(OPENING[market.exchange])
+            )
+            for market in (USD_MARKET, EUR_MARKET)
+        }
+        self.ask(self.store.create_settings(self.settings))
+
+    def ask(self, question: Coroutine[object, object, Answer]) -> Answer:
+        """What the store says, beside all gates."""
+        loop = SteppedLoop(self.time)
+        task = loop.create_task(question)
+        loop.run_ready()
+        return task.result()
+
+    def arbitrages(self) -> list[Arbitrage]:
+        return self.ask(self.store.session_arbitrages())
+
+    def ledger(self) -> list[Fill]:
+        return self.ask(self.store.fills())
+
+    def balance_rows(self) -> list[BalanceRow]:
+        return self.ask(self.store.balance_rows())
+
+    def change_settings(self, changes: dict[str, object]) -> None:
+        """As by REST."""
+        current = self.store.settings_versions[-1][0]
+        changed = current.model_copy(update=changes)
+        self.ask(self.store.change_settings(changed, current.version, "somebody"))
+        for process in self.processes:
+            process.run_ready()
+
+    # ---- processes
+
+    def start(self, exchange: str) -> Process:
+        process = Process(f"{exchange}-{len(self.processes) + 1}", exchange, SteppedLoop(self.time), Gate())
+        self.processes.append(process)
+        process.begin(bot_of(process, self.store, self.exchanges[exchange], self.time))
+        return process
+
+    def alive(self, exchange: str | None = None) -> list[Process]:
+        return [one for one in self.processes if not one.is_over and exchange in (None, one.exchange)]
+
+    # ---- the market
+
+    def offer(self, buy: str = "alpha", amount: str = "0.3", told: Sequence[str] = ("alpha", "beta")) -> Opportunity:
+        """An opportunity, now, to buy at `buy` and sell at the other; the processes of `told` hear of it."""
+        self.offers += 1
+        usd, eur = ("6000", "5618") if buy == "alpha" else ("6200", "5400")
+        books = [(USD_MARKET, levels((usd, amount))), (EUR_MARKET, levels((eur, amount)))]
+        first, second = books if buy == "alpha" else reversed(books)
+        opportunity = opportunity_of(
+            first,
+            second,
+            identity=f"opportunity-{self.offers}",
+            event_time=self.time.now(),
+            sequence=self.offers,
+        )
+        for process in self.alive():
+            if process.exchange in told:
+                process.signals.put_nowait(opportunity)
+                process.run_ready()
+        return opportunity
+
+    # ---- time and steps
+
+    def pass_step(self, process: Process, step: Step, fate: Fate = "through") -> None:
+        """Let one call go on, unless a blow or a strike was meant for it."""
+        blow = self.blows.get(self.passed, fate)
+        self.passed += 1
+        strike = next((one for one in self.strikes if one.hits(process, step)), None)
+        if strike is not None:
+            self.strikes.remove(strike)
+            blow = strike.blow
+        self._befall(process, step, blow)
+
+    def _befall(self, process: Process, step: Step, blow: Blow) -> None:
+        if blow in ("through", "held", "failed"):
+            step.passed.set_result(blow)
+            process.run_ready()
+        elif blow == "hang":
+            process.hanging.add(step)
+        elif blow == "end":
+            process.end()
+        else:
+            if blow in ("crash_after", "pause_after"):
+                step.passed.set_result("held")
+                process.run_ready()
+            if blow in ("crash", "crash_after"):
+                process.die()
+            else:
+                process.is_paused = True
+
+    def calm(self, random: Random | None = None) -> None:
+        """All that goes on without time passing: oldest step first, or in the order that `random` likes."""
+        for _ in range(MOST_STEPS):
+            waiting = [(process, step) for process in self.processes for step in process.steps]
+            if not waiting:
+                return
+            self.pass_step(*(waiting[0] if random is None else random.choice(waiting)))
+        raise AssertionError("the bots never rest")
+
+    def run(self, seconds: float, random: Random | None = None) -> None:
+        """So much time passes, and all that goes on in it."""
+        end = self.time.now() + round(seconds * 1_000_000)
+        self.calm(random)
+        while (moment := self._next_moment()) is not None and moment <= end:
+            self._move_to(moment)
+            self.calm(random)
+        self._move_to(end)
+
+    def let_pass(self, seconds: float) -> None:
+        """Time passes, and every call waits on."""
+        self._move_to(self.time.now() + round(seconds * 1_000_000))
+
+    def _move_to(self, moment: int) -> None:
+        self.time.micros = max(moment, self.time.micros)
+        for exchange in self.exchanges.values():
+            exchange.let_arrive()
+        for process in self.processes:
+            process.run_ready()
+
+    def _next_moment(self) -> int | None:
+        timers = [one.loop.next_timer() for one in self.processes if not one.is_over and not one.is_paused]
+        arrivals = [exchange.next_arrival() for exchange in self.exchanges.values()]
+        return min((one for one in (*timers, *arrivals) if one is not None), default=None)
+
+    def heal(self, seconds: float = 60.0) -> None:
+        """Nothing fails any more, every exchange has a bot, and there is time enough."""
+        self.strikes.clear()
+        for exchange in self.exchanges.values():
+            exchange.show_everything()
+        for process in self.alive():
+            process.hanging.clear()
+            process.wake()
+        for name in self.exchanges:
+            if not self.alive(name):
+                self.start(name)
+        self.run(seconds)
+
+    def close(self) -> None:
+        for process in self.alive():
+            process.die()
