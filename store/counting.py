@@ -11,6 +11,7 @@ from pymongo import ASCENDING, DESCENDING
 from market.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from market.clock import MICROSECONDS, wall_now
 from market.money import ZERO
+from market.profit_groups import ProfitGroup, profit_from
 from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, REFUSALS, integer_of
 
@@ -34,16 +35,26 @@ class SessionTotals:
     """Reason → how many."""
     forgone: dict[str, Decimal] = field(default_factory=dict)
     """Reason → what those refused were expected to bring, in the settlement currency."""
+    groups: tuple[ProfitGroup, ...] = ()
+    """The profit by exchange, asset and day."""
 
 
 class RunningSums:
     """Sums over a collection that grows: what is settled is read once, only what is newer each time."""
 
     def __init__(
-        self, database: Database, collection: str, wanted: Document, by: Sequence[str], summed: Sequence[object]
+        self,
+        database: Database,
+        collection: str,
+        wanted: Document,
+        by: Sequence[object],
+        summed: Sequence[object],
+        stages: Sequence[Document] = (),
     ) -> None:
+        """`by` and `summed` are the server's expressions on what `stages` make of the documents `wanted`."""
         self._collection = database[collection]
         self._wanted = wanted
+        self._stages = stages
         self._by = list(by)
         self._summed = {f"sum{index}": {"$sum": each} for index, each in enumerate(summed)}
         self._settled: Sums = {}
@@ -79,6 +90,7 @@ class RunningSums:
         group: Document = {"_id": {"is_settled": {"$lt": ["$at", until]}, "by": self._by}}
         pipeline: list[Document] = [
             {"$match": self._wanted | {"at": {"$gte": since}}},
+            *self._stages,
             {"$group": group | self._summed},
         ]
         settled: Sums = {}
@@ -112,7 +124,7 @@ class RunningTotals:
                 profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
         reasons = {reason: int(count) for (reason,), (count, _) in refusals.items()}
         forgone = {reason: missed for (reason,), (_, missed) in refusals.items()}
-        return SessionTotals(ProfitAndLoss(currency, **profit), dict(states), reasons, forgone)
+        return SessionTotals(profit_from(currency, profit), dict(states), reasons, forgone)
 
 
 async def counts_by(

@@ -1,7 +1,7 @@
 """What people look at: pages, counts and sums of a session, and the changes of them."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from pymongo import ASCENDING
@@ -12,7 +12,8 @@ from market.feeds import FeedState
 from market.money import total
 from market.opportunities import Opportunity
 from market.orders import Fill
-from market.reservations import BalanceRow
+from market.profit_groups import ProfitGroup, profit_from
+from market.rows import BalanceRow
 from market.session import Session
 from market.settings import Settings
 from store.balances import BalanceBook
@@ -39,6 +40,7 @@ from store.errors import HistoryLostError
 from store.health import HealthBook
 from store.pages import Page, read_page
 from store.port import Balances
+from store.profits import DAY_ENDED, RunningProfits
 from store.settings import SettingsHistory
 from store.watching import ChangeFollower
 
@@ -85,6 +87,7 @@ class TradeReader:
         self._balances = BalanceBook(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
         self._totals = RunningTotals(self._database, self._of_session)
+        self._profits = RunningProfits(self._database, self._of_session)
 
     async def close(self) -> None:
         self._client.close()
@@ -162,10 +165,9 @@ class TradeReader:
 
     async def profit_totals(self) -> list[ProfitTotal]:
         """By day, pair and currency, oldest first."""
-        ended = {"$toDate": {"$toLong": {"$divide": ["$times.ended", 1_000]}}}
         group: Document = {
             "_id": {
-                "day": {"$dateToString": {"date": ended, "format": "%Y-%m-%d"}},
+                "day": DAY_ENDED,
                 "buy": "$opportunity.buy.exchange",
                 "sell": "$opportunity.sell.exchange",
                 "currency": "$profit.currency",
@@ -184,14 +186,18 @@ class TradeReader:
     async def profit(self, currency: str) -> ProfitAndLoss:
         """All of the session, in its settlement currency."""
         totals = [each.profit for each in await self.profit_totals() if each.profit.currency == currency]
-        return ProfitAndLoss(currency, **{part: total(getattr(each, part) for each in totals) for part in PROFIT_PARTS})
+        return profit_from(currency, {part: total(getattr(each, part) for each in totals) for part in PROFIT_PARTS})
 
     async def totals(self, currency: str) -> SessionTotals:
         """`profit`, `arbitrage_counts` and all of the refusals together, for those who ask again and again.
 
         Reads what is new since the last call. What changes late in old rows is seen after five minutes.
         """
-        return await self._totals.read(currency)
+        return replace(await self._totals.read(currency), groups=await self.profit_groups(currency))
+
+    async def profit_groups(self, currency: str) -> tuple[ProfitGroup, ...]:
+        """The profit in the settlement currency by exchange, asset and day; read like `totals`."""
+        return await self._profits.read(currency)
 
     async def watch(self, collections: Iterable[str]) -> AsyncGenerator[Change | None]:
         """First None, once nothing that follows can be missed; then each change, at least once.
@@ -219,7 +225,7 @@ def _profit_total(document: Document) -> ProfitTotal:
         buy_exchange=str(names.get("buy")),
         sell_exchange=str(names.get("sell")),
         arbitrages=integer_of(document["arbitrages"]),
-        profit=ProfitAndLoss(str(names.get("currency")), **sums),
+        profit=profit_from(str(names.get("currency")), sums),
     )
 
 

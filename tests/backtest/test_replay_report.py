@@ -8,7 +8,8 @@ import pytest
 from backtest.profiles import LEAN_BTC
 from backtest.recordings import Recording, load_recording
 from backtest.replay_report import ReplayOutcome, report_json, report_lines
-from market.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss
+from market.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState
+from market.profit_groups import profit_from
 from tests.backtest.recorded import write_bars
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, fill_of, levels, opportunity_of, order_leg
 
@@ -31,7 +32,7 @@ def ended(state: ArbitrageState, net: str | None) -> Arbitrage:
         return replace(arbitrage_of(opportunity, order_leg(USD_MARKET, "buy", one, hundred)), state=state)
     leg = order_leg(USD_MARKET, "buy", one, hundred, [fill_of(USD_MARKET, "buy", one, hundred)])
     parts = {"gross": Decimal(2), "slippage": Decimal(net) - 1, "fees": Decimal(-1), "net": Decimal(net)}
-    profit = ProfitAndLoss(currency="USD", fx=Decimal(0), unwinding=Decimal(0), **parts)
+    profit = profit_from("USD", parts)
     return replace(arbitrage_of(opportunity, leg), state=state, profit=profit)
 
 

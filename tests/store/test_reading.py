@@ -8,9 +8,10 @@ from decimal import Decimal
 import orjson
 import pytest
 
-from market.arbitrages import ProfitAndLoss, Refusal
+from market.arbitrages import Refusal
 from market.clock import wall_now
 from market.feeds import FeedState
+from market.profit_groups import profit_by, profit_from
 from store.client import connected
 from store.counting import SessionTotals
 from store.documents import ARBITRAGES, OPPORTUNITIES, REFUSALS, SETTINGS, arbitrage_of, microseconds_of
@@ -18,7 +19,7 @@ from store.errors import CursorError
 from store.reading import ALL, Change, TradeReader
 from store.trades import MongoTradeStore
 from tests.market.samples import settings_of
-from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import PROFIT, close, filled, open_books, opportunity, reserve_both, sent, wish
 
 FREE = settings_of(max_open_arbitrages=100)
 SECOND = 1_000_000
@@ -95,9 +96,9 @@ async def test_sums_are_exact_and_of_the_session(
         assert len(await later.session_arbitrages()) == 1
         assert await later.refusal_counts() == {"too_small": 1}
         assert len(await later.fills()) == 2
-    expected = ProfitAndLoss("USD", *(3 * Decimal(part) for part in ("2.5", "-0.5", "-1", "0", "0", "1")))
+    expected = profit_from("USD", {name: 3 * Decimal(part) for name, part in PROFIT.items()})
     assert await reader.profit("USD") == expected
-    assert await reader.profit("EUR") == replace(expected, currency="EUR", **dict.fromkeys(PARTS, Decimal(0)))
+    assert await reader.profit("EUR") == profit_from("EUR", {})
     (pair,) = await reader.profit_totals()
     assert (pair.buy_exchange, pair.sell_exchange, pair.arbitrages) == ("alpha", "beta", 3)
     assert await reader.arbitrage_counts() == {"closed": 3}
@@ -106,9 +107,6 @@ async def test_sums_are_exact_and_of_the_session(
     everything = TradeReader(connected(mongodb_uri), database, ALL)
     assert await everything.arbitrage_counts() == {"closed": 4}
     await everything.close()
-
-
-PARTS = ("gross", "slippage", "fees", "fx", "unwinding", "net")
 
 
 async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
@@ -175,7 +173,10 @@ async def test_running_totals_are_those_of_a_full_count(
             await reader.refusal_counts(),
             await reader.refused_profit(),
         )
-        assert await reader.totals("USD") == SessionTotals(*whole)
+        totals = await reader.totals("USD")
+        assert replace(totals, groups=()) == SessionTotals(*whole)
+        for by in ("exchange", "asset", "day"):
+            assert sum(line.profit.net for line in profit_by(totals.groups, by)) == totals.profit.net
 
     await close_one(mongo_store, "opportunity-0")
     await rows.update_one({"_id": "opportunity-0"}, {"$set": {"at": NOW, "state": "reserved"}})

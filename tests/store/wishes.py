@@ -3,11 +3,12 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from market.arbitrages import Arbitrage, Leg, LegRole, ProfitAndLoss
+from market.arbitrages import Arbitrage, Leg, LegRole
 from market.execution import client_order_id
 from market.money import Amount, Price
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport, Side
+from market.profit_groups import profit_from
 from market.reservations import Reservation
 from market.settings import Settings
 from store.port import TradeStore
@@ -15,6 +16,8 @@ from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of,
 
 SETTINGS = settings_of()
 STEP = Decimal("0.0001")
+PROFIT = {"gross": "2.5", "slippage": "-0.5", "fees": "-1", "net": "1"}
+"""Of every arbitrage that `close` closes."""
 PRICES: dict[Side, Decimal] = {"buy": Decimal(100), "sell": Decimal(101)}
 HOLD_PER_UNIT: dict[Side, Decimal] = {"buy": Decimal("100.1"), "sell": Decimal(1)}
 OPENING = {"alpha": {"USD": Decimal(1_000), "BTC": Decimal(0)}, "beta": {"EUR": Decimal(0), "BTC": Decimal(10)}}
@@ -87,7 +90,7 @@ def filled(leg: Leg, amount: Decimal | None = None, fill_id: str = "1") -> Order
 
 def close(arbitrage: Arbitrage, _: Settings, now: int) -> Arbitrage:
     """The plainest `advance`: it ends, whatever was filled."""
-    profit = ProfitAndLoss("USD", *(Decimal(part) for part in ("2.5", "-0.5", "-1", "0", "0", "1")))
+    profit = profit_from("USD", {name: Decimal(part) for name, part in PROFIT.items()})
     return replace(arbitrage, state="closed", profit=profit, times=arbitrage.times | {"ended": now})
 
 

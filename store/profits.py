@@ -1,0 +1,46 @@
+"""The shares of all arbitrages' profits, summed by exchange, asset and day while they grow."""
+
+from market.arbitrages import PROFIT_PARTS
+from market.profit_groups import NOT_SPLIT, ProfitGroup, profit_from
+from store.client import Database, Document
+from store.counting import RunningSums
+from store.documents import ARBITRAGES
+
+DAY_ENDED: Document = {
+    "$dateToString": {
+        "date": {"$toDate": {"$toLong": {"$divide": ["$times.ended", 1_000]}}},
+        "format": "%Y-%m-%d",
+    }
+}
+"""The server's UTC day, by the server's clock."""
+
+_SHARES: tuple[Document, ...] = (
+    {"$match": {"profit": {"$ne": None}}},
+    {"$unwind": {"path": "$profit.shares", "includeArrayIndex": "share", "preserveNullAndEmptyArrays": True}},
+)
+_EXCHANGE: Document = {"$ifNull": ["$profit.shares.exchange", NOT_SPLIT]}
+_IS_FIRST: Document = {"$cond": [{"$gt": ["$share", 0]}, 0, 1]}
+
+
+class RunningProfits:
+    """Of one session, cheap enough to be read every few seconds."""
+
+    def __init__(self, database: Database, wanted: Document) -> None:
+        parts = [{"$toDecimal": {"$ifNull": [f"$profit.shares.{part}", f"$profit.{part}"]}} for part in PROFIT_PARTS]
+        self._sums = RunningSums(
+            database,
+            ARBITRAGES,
+            wanted,
+            ("$profit.currency", _EXCHANGE, "$base", DAY_ENDED),
+            [1, _IS_FIRST, *parts],
+            _SHARES,
+        )
+
+    async def read(self, currency: str) -> tuple[ProfitGroup, ...]:
+        """By day, exchange and asset. Raises StoreUnavailableError."""
+        groups = []
+        for (its_currency, exchange, asset, day), (involved, arbitrages, *parts) in (await self._sums.read()).items():
+            if its_currency == currency:
+                profit = profit_from(currency, dict(zip(PROFIT_PARTS, parts, strict=True)))
+                groups.append(ProfitGroup(exchange, asset, day, int(involved), int(arbitrages), profit))
+        return tuple(sorted(groups, key=lambda group: (group.day, group.exchange, group.asset)))
