@@ -19,6 +19,8 @@ from ui.views import version_row
 
 router = APIRouter(tags=["settings"])
 
+ChangedBy = Annotated[str, Header(min_length=1, max_length=64, description="Kept in the history.")]
+
 LONGEST_VERSION = 18
 """Digits; no version of ours has more, and Python refuses to read thousands."""
 NO_SETTINGS = "There are no settings yet; they appear with the first start of the system."
@@ -61,16 +63,11 @@ async def patch_settings(
     request: Request,
     x_api_key: Annotated[str | None, Header()] = None,
     if_match: Annotated[str | None, Header()] = None,
-    x_changed_by: Annotated[str, Header(min_length=1, max_length=64, description="Kept in the history.")] = "rest",
+    x_changed_by: ChangedBy = "rest",
 ) -> JSONResponse:
     """Change some settings. 401: no key; 428: no version; 409, 412: an old one (body, If-Match); 422: what is wrong."""
     dashboard = dashboard_of(request)
-    if not is_api_key(dashboard.session.home, x_api_key):
-        raise ProblemError(
-            401,
-            f"Changing needs the header X-API-Key; the key lies in {KEY_FILE} in the data folder.",
-            headers={"WWW-Authenticate": "ApiKey"},
-        )
+    check_key(dashboard, x_api_key)
     changes = _object(await request.body())
     body_version = _version_in(changes)
     match_version = _version_of_etag(if_match)
@@ -80,6 +77,16 @@ async def patch_settings(
     if match_version is not None and body_version not in (None, match_version):
         raise ProblemError(422, "`version` in the body and If-Match differ.")
     return await _changed(dashboard, changes, expected, x_changed_by, 409 if match_version is None else 412)
+
+
+def check_key(dashboard: Dashboard, given: str | None) -> None:
+    """Raises ProblemError where `given` is not the key."""
+    if not is_api_key(dashboard.session.home, given):
+        raise ProblemError(
+            401,
+            f"Changing needs the header X-API-Key; the key lies in {KEY_FILE} in the data folder.",
+            headers={"WWW-Authenticate": "ApiKey"},
+        )
 
 
 async def _changed(

@@ -1,0 +1,49 @@
+"""The kill switch, the limits with what is used of them, and what the refusals would have brought."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request
+from pydantic import BaseModel, ConfigDict
+
+from market.settings import TradingState
+from ui.api.market import dashboard_of
+from ui.api.problems import PROBLEM_RESPONSE, ProblemError
+from ui.api.tuning import NO_SETTINGS, ChangedBy, check_key
+from ui.risk_rows import ForgoneRow, TradingStateRow, forgone_row
+from ui.tuning import SettingsMissingError, switch_trading
+
+router = APIRouter(tags=["risk"])
+
+
+class WantedState(BaseModel):
+    """`running`; `reducing`: nothing new is begun, single legs are unwound; `halted`: nothing is sent any more."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: TradingState
+
+
+@router.put("/trading-state", responses=dict.fromkeys((401, 404, 422, 503), PROBLEM_RESPONSE))
+async def put_trading_state(
+    request: Request,
+    wanted: WantedState,
+    x_api_key: Annotated[str | None, Header()] = None,
+    x_changed_by: ChangedBy = "rest",
+) -> TradingStateRow:
+    """The kill switch. Takes no version: it holds whatever else is being changed at the same time. A state that is in
+    force already is no new version of the settings."""
+    dashboard = dashboard_of(request)
+    check_key(dashboard, x_api_key)
+    try:
+        saved = await switch_trading(dashboard, wanted.state, x_changed_by)
+    except SettingsMissingError:
+        raise ProblemError(404, NO_SETTINGS) from None
+    return TradingStateRow(state=saved.trading_state, settings_version=saved.version)
+
+
+@router.get("/refusals/summary")
+async def refusal_summary(request: Request) -> ForgoneRow:
+    """Why opportunities were not traded, and what they were expected to bring: the dearest reason first."""
+    dashboard = dashboard_of(request)
+    counts, forgone = await dashboard.reader.refusal_counts(), await dashboard.reader.refused_profit()
+    return forgone_row(dashboard.session.settlement_currency, counts, forgone)
