@@ -10,7 +10,7 @@ from pathlib import Path
 
 from launch.configuration import read_configuration
 from launch.errors import LaunchError
-from launch.home import home_folder, locked, read_session
+from launch.home import bot_name, home_folder, locked, read_session
 from launch.process import Ready, run_process
 from market.money import decimal_of
 from market.session import Session
@@ -80,14 +80,13 @@ def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     exchanges.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="let things go wrong, by the clock")
     exchanges.add_argument("--session", action="store_true", help="those of the running session, and nothing else")
     exchanges.set_defaults(run=_exchanges)
-    named: tuple[PartCommand, ...] = (
-        ("feed", "run one exchange's price feeder of the running session", _feed),
-        ("bot", "run one exchange's bot of the running session", _bot),
-    )
-    for name, text, entry in named:
-        part = commands.add_parser(name, help=text)
-        part.add_argument("name", metavar="EXCHANGE")
-        part.set_defaults(run=entry)
+    feed = commands.add_parser("feed", help="run one exchange's price feeder of the running session")
+    feed.add_argument("name", metavar="EXCHANGE")
+    feed.set_defaults(run=_feed)
+    bot = commands.add_parser("bot", help="run one exchange's bot of the running session, or one that stands by")
+    bot.add_argument("name", metavar="EXCHANGE")
+    bot.add_argument("--number", type=_number_of_bot, default=1, help="among the bots of that exchange (default 1)")
+    bot.set_defaults(run=_bot)
     unnamed: tuple[PartCommand, ...] = (
         ("bridge", "run the settings bridge of the running session", _bridge),
         ("cep", "run the Spark job of the running session", _cep),
@@ -164,9 +163,8 @@ def _bot(arguments: argparse.Namespace) -> int:
     from bots.bot import run_bot
 
     session = _session_with(arguments.name)
-    return _run_part(
-        session, f"bot-{arguments.name}", lambda part, ready: run_bot(part, arguments.name, ready, os.environ)
-    )
+    part = bot_name(arguments.name, arguments.number)
+    return _run_part(session, part, lambda of, ready: run_bot(of, arguments.name, ready, os.environ))
 
 
 def _bridge(_: argparse.Namespace) -> int:
@@ -231,6 +229,13 @@ def _seed(text: str) -> int:
     number = _number(text)
     if number % 1:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number")
+    return int(number)
+
+
+def _number_of_bot(text: str) -> int:
+    number = _number(text)
+    if not 1 <= number <= 99 or number % 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number between 1 and 99")
     return int(number)
 
 

@@ -60,6 +60,8 @@ class Configuration(BaseModel):
     """The address the dashboard listens on; beyond loopback only where told to."""
     seed: int = 1
     partitions: int = Field(default=1, ge=1, le=64)
+    bots_per_exchange: int = Field(default=1, ge=1, le=4)
+    """One of them trades; the others stand by and take over once it has been silent for longer than its lease."""
     feeds: FeedConfiguration = FeedConfiguration()
     record: bool = False
     """Whether what the feeds hear and say is recorded below `recordings` of the data folder."""

@@ -95,3 +95,8 @@ def check_writable(path: Path) -> None:
 def ready_file(home: Path, name: str) -> Path:
     """Written by a process once it really works; holds its process id."""
     return home / "ready" / name
+
+
+def bot_name(exchange: str, number: int) -> str:
+    """The part of a session that is one of the bots of an exchange; the first has the exchange's name alone."""
+    return f"bot-{exchange}" if number == 1 else f"bot-{exchange}-{number}"

@@ -69,7 +69,7 @@ async def run_session(
     services = await service_parts(session, told, settings)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
-    supervisor = Supervisor(home, [*services, *own_parts(session, names, fed=True)], say)
+    supervisor = Supervisor(home, [*services, *own_parts(session, names, fed=True, bots=told.bots_per_exchange)], say)
     meter, stopped = Meter(session), stop_event()
     await supervisor.start()
     try:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from launch.children import Part
 from launch.configuration import Configuration
 from launch.errors import CannotStartError
+from launch.home import bot_name
 from launch.jars import broker_classpath
 from launch.prerequisites import checked_java
 from market.session import Session
@@ -85,8 +86,11 @@ async def _prepare_configured_mongodb(session: Session, settings: Settings) -> N
         raise CannotStartError(f"mongodb: {error}") from error
 
 
-def own_parts(session: Session, services: tuple[str, ...], fed: bool) -> list[Part]:
-    """Everything that is ours, in the order of the flow; `fed` False where a replayer writes the log instead."""
+def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[Part]:
+    """Everything that is ours, in the order of the flow; `fed` False where a replayer writes the log instead.
+
+    `bots` of each exchange: one trades, the others stand by.
+    """
     kafka = tuple(name for name in services if name == "kafka")
     outside = ("exchanges",) if session.exchanges_url else ()
     parts: list[Part] = []
@@ -100,10 +104,18 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool) -> list[Pa
             _part(session, f"feed-{name}", "feed", name, after=services + outside, exchange=name)
             for name in session.exchanges
         ]
-    traded = dict.fromkeys(market.exchange for market in session.traded)
-    parts += [_part(session, f"bot-{name}", "bot", name, after=services + outside, exchange=name) for name in traded]
+    parts += [
+        _part(session, name, "bot", exchange, "--number", str(number), after=services + outside, exchange=exchange)
+        for name, exchange, number in bot_parts(session, bots)
+    ]
     parts.append(_part(session, "ui", "ui", after=services))
     return parts
+
+
+def bot_parts(session: Session, bots: int) -> list[tuple[str, str, int]]:
+    """(name of the part, exchange, number among the bots of that exchange)."""
+    traded = dict.fromkeys(market.exchange for market in session.traded)
+    return [(bot_name(exchange, number), exchange, number) for exchange in traded for number in range(1, bots + 1)]
 
 
 def _part(

@@ -52,6 +52,11 @@ class Supervisor:
     def names(self) -> tuple[str, ...]:
         return tuple(part.name for part in self._parts)
 
+    def group_of(self, name: str) -> int | None:
+        """The process group of a part, which is its own process's id; None where it is down just now."""
+        child = self._children.get(name)
+        return None if child is None or child.poll() is not None else child.pid
+
     async def all_ready(self, seconds: float) -> None:
         """Wait until every part has reported ready. Raises LaunchError naming those that have not."""
         deadline = wall_now() + int(seconds * MICROSECONDS)
