@@ -70,8 +70,8 @@ SANDBOX_FEEDS = {
 }
 """Stream and REST of the sandboxes' public market data, as ccxt's `urls["test"]` has them."""
 
-Place = Literal["live", "sandbox", "simulated"]
-"""Real money, the exchange's own play money, or our simulated exchange."""
+Place = Literal["live", "sandbox", "public", "simulated"]
+"""Real money, the exchange's own play money, a real exchange without an account there, or our simulated exchange."""
 
 
 def every_address(tree: object) -> Iterator[str]:
@@ -92,6 +92,9 @@ def address_fault(place: Place, address: str) -> str | None:
     on_loopback = _is_loopback(parts.hostname or "")
     if place == "simulated":
         return None if on_loopback and parts.scheme in ("http", "ws") else "is not on loopback"
+    if place == "public":
+        # nothing secret is sent there, so that a gateway may be anywhere
+        return None if parts.scheme in ("http", "ws", "https", "wss") and parts.hostname else "is no address"
     if parts.scheme not in ("https", "wss") or not parts.hostname:
         return "is not encrypted (https or wss)"
     return "is on loopback, where no real exchange is" if on_loopback else None

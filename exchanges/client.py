@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -62,8 +62,13 @@ def session_config(session: Session, exchange: str, environment: Mapping[str, st
         place: Place = "live" if session.mode == "live" else "sandbox"
         return live_config(exchange, environment, place, gateway_url(session, exchange))
     if session.exchanges_url is None:
-        raise AccountRefusedError("this session trades on local paper accounts, it has no simulated exchanges")
+        raise AccountRefusedError("this session trades on local paper accounts, it has none at an exchange")
     return simulated_config(exchange, session.exchanges_url, session.home)
+
+
+def public_config(session: Session, exchange: str) -> ExchangeConfig:
+    """What anybody may ask a real exchange: no keys, and so no account."""
+    return ExchangeConfig(exchange, "public", gateway_url(session, exchange), None)
 
 
 def gateway_url(session: Session, exchange: str) -> str | None:
@@ -81,7 +86,9 @@ def make_exchange(
     is neither loopback (simulated) nor https and elsewhere (live, sandbox). The client is dynamic by nature: whoever
     calls it turns answers into values at once.
     """
-    if config.mode != "simulated":
+    if config.mode == "public":
+        config = replace(config, credentials=None)
+    elif config.mode != "simulated":
         _check_armed(config.exchange, environment or {})
         if config.credentials is None:
             raise AccountRefusedError(f"{config.mode} trading on {config.exchange} needs keys")
@@ -109,7 +116,7 @@ def _addresses(client: Any, config: ExchangeConfig) -> object:
     """All of them and no others: what is left of ccxt's own would lead somewhere else."""
     if config.base_url is not None or config.mode == "simulated":
         return simulated_addresses(config.exchange, config.base_url or "")
-    if config.mode == "live":
+    if config.mode in ("live", "public"):
         return client.urls["api"]
     sandbox = client.urls.get("test")
     if not sandbox:

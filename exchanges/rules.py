@@ -50,6 +50,32 @@ async def exchange_rules(
         await client.close()
 
 
+@dataclass(frozen=True, slots=True)
+class ListedRules:
+    """Markets with the sizes in force, and what whoever begins there pays as a taker; None where none is listed."""
+
+    markets: tuple[Market, ...]
+    taker_rate: Decimal | None
+
+
+async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> ListedRules:
+    """Asked of the exchange, by anybody. Raises AccountRefusedError where a market is not what we take it for,
+    ExchangeUnavailableError."""
+    client = make_exchange(config)
+    try:
+        listed: Mapping[str, Any] = await client.load_markets()
+        rows = {market.symbol: listed.get(market.symbol) for market in markets}
+        own = tuple(market_as_listed(market, rows[market.symbol]) for market in markets)
+        rates = [_listed_rate(rows[market.symbol] or {}) for market in markets if not market.is_fx]
+        return ListedRules(own, next(iter(rates), None))
+    except ccxt.BaseError as error:
+        raise read_error(config.exchange, error, None) from None
+    except AnswerNotUnderstoodError as error:
+        raise ExchangeUnavailableError(f"{config.exchange}: {error}") from None
+    finally:
+        await client.close()
+
+
 def market_as_listed(market: Market, row: Mapping[str, Any] | None) -> Market:
     """`market` with what ccxt knows of its sizes. Raises AccountRefusedError where it is not traded or another asset.
 
@@ -84,7 +110,15 @@ def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
 
 
 async def _taker_rate(client: Any, market: Market) -> Decimal:
-    rate = await _ASKED_FEES[client.id](client, market)
+    return _checked_rate(await _ASKED_FEES[client.id](client, market))
+
+
+def _listed_rate(row: Mapping[str, Any]) -> Decimal | None:
+    stated = row.get("taker")
+    return None if stated is None else _checked_rate(decimal_of(stated))
+
+
+def _checked_rate(rate: Decimal) -> Decimal:
     if not 0 <= rate <= _HIGHEST_RATE:
         raise AnswerNotUnderstoodError(f"a taker fee of {rate} is no fraction of the notional")
     return rate

@@ -98,12 +98,13 @@ def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _paper(arguments: argparse.Namespace) -> int:
     from launch.paper import PaperOptions, run_paper
+    from launch.public import run_public
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
     told = read_configuration(arguments.config, os.environ)
-    home = home_folder()
+    home, run_session = home_folder(), run_public if told.is_public else run_paper
     with locked(home):
-        return asyncio.run(run_paper(home, options, told, say))
+        return asyncio.run(run_session(home, options, told, say))
 
 
 def _live(arguments: argparse.Namespace) -> int:

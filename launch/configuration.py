@@ -2,8 +2,9 @@
 
 import tomllib
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -27,8 +28,8 @@ class ExchangeConfiguration(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    mode: Literal["simulated", "sandbox", "live"] = "simulated"
-    """Our simulation; the exchange's own play money; money."""
+    mode: Literal["simulated", "public", "sandbox", "live"] = "simulated"
+    """Our simulation; its public prices and an account of our own; the exchange's own play money; money."""
     url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#]+[^\s?#]*$")
     """Root of a gateway before a real exchange, laid out as `arbitrage exchanges` is; none named means its own."""
 
@@ -40,6 +41,19 @@ class ExchangeConfiguration(BaseModel):
         if parts.username is not None or parts.port == 0:  # asking for a port that cannot be raises ValueError too
             raise ValueError("must hold no name, password or port 0")
         return url
+
+
+class PaperConfiguration(BaseModel):
+    """Local paper accounts, at live or at recorded prices: `[paper]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    latency_ms: int = Field(default=50, ge=0, le=60_000)
+    """From the decision to the match, the median."""
+    latency_spread: float = Field(default=0.0, ge=0, le=2)
+    """Standard deviation of its logarithm, drawn by `seed`; 0: always the median."""
+    balances: dict[str, dict[str, Annotated[Decimal, Field(ge=0, le=1_000_000_000_000)]]] = Field(default_factory=dict)
+    """`[paper.balances.NAME]`: what a new account at live prices opens with, by currency, in place of the default."""
 
 
 class Configuration(BaseModel):
@@ -63,12 +77,18 @@ class Configuration(BaseModel):
     bots_per_exchange: int = Field(default=1, ge=1, le=4)
     """One of them trades; the others stand by and take over once it has been silent for longer than its lease."""
     feeds: FeedConfiguration = FeedConfiguration()
+    paper: PaperConfiguration = PaperConfiguration()
     record: bool = False
     """Whether what the feeds hear and say is recorded below `recordings` of the data folder."""
     recordings_mb: int = Field(default=1_000, ge=1)
     """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether `arbitrage paper` is to trade at the live prices of real exchanges."""
+        return any(exchange.mode == "public" for exchange in self.exchange.values())
 
 
 ENVIRONMENT = {

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import psutil
 from packaging.requirements import Requirement
 
+from exchanges.markets import simulated_taker_fees
 from launch.configuration import Configuration, read_configuration
 from launch.environment import PINS
 from launch.errors import CannotStartError
@@ -93,6 +94,13 @@ def checked_configuration(home: Path, told: Configuration, environment: Mapping[
         chosen_markets(told.exchanges)
         paper_settings(told)
         return "`arbitrage paper`"
+    if told.is_public:
+        from launch.public import public_session, public_settings  # noqa: PLC0415 - loads ccxt
+
+        session = public_session(home, PaperOptions(None, None, None, None), told)
+        fees = simulated_taker_fees()
+        public_settings(told, {market.exchange: fees[market.exchange] for market in session.traded})
+        return "`arbitrage paper` at live prices"
     from launch.live import check_accounts, live_session, live_settings  # noqa: PLC0415 - loads ccxt
 
     session = live_session(home, PaperOptions(None, None, None, None), told)
@@ -174,7 +182,7 @@ def room_finding(subject: str, free: int, needed: int) -> Finding:
 def session_findings(home: Path, told: Configuration) -> Iterator[Finding]:
     """Ports: those of the running session, else whether the next one can have them."""
     if session_runs(home):
-        session_homes = (home, home / "replay", home / "live", home / "sandbox")
+        session_homes = (home, home / "replay", home / "public", home / "live", home / "sandbox")
         session_home = next((one for one in session_homes if (one / "run.json").exists()), None)
         if session_home is None:
             yield Finding("ok", "session", "one is starting")

@@ -2,7 +2,7 @@
 anything is sent."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
 from launch.home import check_writable
 from launch.paper import SETTLEMENT_CURRENCY, PaperOptions, Say, chosen_markets, room_for_recordings, run_session
-from market.session import Session
+from market.session import Mode, Session
 from market.settings import Settings
 from streams.embedded_broker import free_ports
 from ui.keys import ensure_api_key
@@ -44,8 +44,11 @@ async def run_live(
 
 def live_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
     """Raises CannotStartError for a configuration that mixes modes or names what cannot be traded so."""
-    mode = real_mode(told)
-    names = told.exchanges or tuple(told.exchange)
+    return session_at_exchanges(home, options, told, real_mode(told))
+
+
+def session_at_exchanges(home: Path, options: PaperOptions, told: Configuration, mode: Mode) -> Session:
+    """At real prices. Raises CannotStartError for what no such session can have."""
     if told.kafka is not None:
         raise CannotStartError("`kafka` is set: real trading keeps its own, so that no simulated price gets into it.")
     if told.feeds.stale_after_ms < LEAST_STALE_MS:
@@ -63,7 +66,7 @@ def live_session(home: Path, options: PaperOptions, told: Configuration) -> Sess
         kafka=f"127.0.0.1:{kafka_port}",
         mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=f"arbitrage_{mode}",
-        markets=chosen_markets(names),
+        markets=chosen_markets(named_exchanges(told)),
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=told.partitions,
         gateways={name: one.url for name, one in told.exchange.items() if one.url is not None},
@@ -74,23 +77,39 @@ def live_session(home: Path, options: PaperOptions, told: Configuration) -> Sess
     )
 
 
-def real_mode(told: Configuration) -> RealMode:
-    """The one mode of all exchanges. Raises CannotStartError where they differ, or where one is simulated."""
-    names = told.exchanges or tuple(told.exchange)
-    strange = [name for name in told.exchange if name not in names]
+def named_exchanges(told: Configuration) -> tuple[str, ...]:
+    return told.exchanges or tuple(told.exchange)
+
+
+def one_mode(told: Configuration, watched: Collection[str] = ()) -> str:
+    """Of all exchanges; those `watched` for their rates may be configured without being named.
+
+    Raises CannotStartError where they differ.
+    """
+    names = named_exchanges(told)
+    strange = [name for name in told.exchange if name not in (*names, *watched)]
     if strange:
         raise CannotStartError(f"[exchange.{strange[0]}] is configured, but `exchanges` does not name {strange[0]}.")
     modes = {name: told.exchange[name].mode if name in told.exchange else "simulated" for name in names}
+    modes |= {name: told.exchange[name].mode for name in watched if name in told.exchange}
     if len(set(modes.values())) > 1:
         told_modes = ", ".join(f"{name} is {mode}" for name, mode in modes.items())
         raise CannotStartError(f"one session trades in one mode, but {told_modes}.")
-    if "sandbox" in modes.values():
-        lacking = [name for name in names if name not in SANDBOXES]
+    return next(iter(modes.values()), "simulated")
+
+
+def real_mode(told: Configuration) -> RealMode:
+    """The one mode of all exchanges. Raises CannotStartError where they differ, or where none trades for real."""
+    mode = one_mode(told)
+    if mode == "sandbox":
+        lacking = [name for name in named_exchanges(told) if name not in SANDBOXES]
         if lacking:
             raise CannotStartError(f"{lacking[0]} has no sandbox, only {' and '.join(SANDBOXES)} have.")
         return "sandbox"
-    if "live" in modes.values():
+    if mode == "live":
         return "live"
+    if mode == "public":
+        raise CannotStartError('mode = "public" is paper trading; start it with `arbitrage paper`.')
     raise CannotStartError(
         'no exchange is real: `arbitrage live` needs [exchange.NAME] with mode = "live" or "sandbox" for each; '
         "`arbitrage paper` trades on simulated ones."

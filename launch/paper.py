@@ -33,6 +33,7 @@ READY_SECONDS = 180.0
 
 TRADING = {
     "paper": "trading on paper",
+    "public": "trading on paper at live prices",
     "sandbox": "trading in the exchanges' sandboxes",
     "live": "TRADING FOR REAL, with money",
 }
@@ -146,7 +147,7 @@ def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) 
 
 
 def check_simulated(told: Configuration) -> None:
-    """Raises CannotStartError where any exchange is configured to be real: paper trading never reaches one."""
+    """Raises CannotStartError where any exchange is configured to be real: trading on simulated ones reaches none."""
     for name, exchange in told.exchange.items():
         if exchange.mode != "simulated":
             raise CannotStartError(
@@ -154,6 +155,8 @@ def check_simulated(told: Configuration) -> None:
             )
         if exchange.url is not None:
             raise CannotStartError(f"[exchange.{name}] url is for real exchanges; a session simulates its own.")
+    if told.paper.balances:
+        raise CannotStartError("[paper.balances] is for accounts at live prices; simulated exchanges open their own.")
 
 
 def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:

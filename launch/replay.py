@@ -110,7 +110,10 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, tol
         web_host=told.bind,
         web_port=told.port if options.port is None else options.port,
         replay=_time_from(recording, 1.0, wall_now()),
+        seed=told.seed,
         paper_balances=recording.profile.paper_balances,
+        paper_latency_ms=told.paper.latency_ms,
+        paper_latency_spread=told.paper.latency_spread,
     )
 
 

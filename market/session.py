@@ -40,7 +40,7 @@ class Session:
     exchanges_url: str | None = None
     """Root of the simulated exchanges; None where there are none."""
     gateways: dict[str, str] = field(default_factory=dict)
-    """Public, sandbox and live: exchange → root of a gateway that stands before it, where not its own addresses are used."""
+    """At real exchanges: exchange → root of a gateway that stands before it, where not its own addresses are used."""
     web_host: str = "127.0.0.1"
     web_port: int = 8000
     seed: int = 1

@@ -55,7 +55,9 @@ def _addresses(session: Session, wire: WireExchange) -> tuple[str, str]:
 
 
 def _keys(session: Session, exchange: str, environment: Mapping[str, str]) -> Credentials | None:
-    """None where there are none: only a stream that needs them will say so."""
+    """None where there are none: only a stream that needs them will say so. At public prices none are looked for."""
+    if session.mode == "public":
+        return None
     try:
         if session.mode in ("sandbox", "live"):
             return environment_credentials(exchange, environment, session.mode == "sandbox")

@@ -11,6 +11,13 @@ import { TradesView } from "./trades_view.js";
 
 const STATE_WORDS = { connecting: "connecting…", live: "live", stale: "stale", reconnecting: "reconnecting…" };
 const TRADING_WORDS = { running: "trading on", reducing: "nothing new begun", halted: "trading halted" };
+const MODE_WORDS = {
+  paper: "Paper trading",
+  public: "Paper on live prices",
+  replay: "Paper trading · replay",
+  sandbox: "Sandbox trading",
+  live: "Live trading",
+};
 const panels = new WeakMap();
 
 // Streamlit calls this again after each script run and theme change: the second call only takes up the new colours.
@@ -80,7 +87,8 @@ class Panel {
     this.opportunities.show(model);
     this.trades.show(model);
     this.slow.forEach((view) => view.show(model));
-    setText(this.paper, model.mode === "replay" ? "Paper trading · replay" : "Paper trading");
+    setText(this.paper, MODE_WORDS[model.mode] ?? MODE_WORDS.paper);
+    this.paper.nextElementSibling.hidden = model.mode === "live";
     this.root.dataset.known = "yes";
   }
 
