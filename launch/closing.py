@@ -61,6 +61,7 @@ async def activity_of(
         opportunities=meter.opportunities,
         arbitrages=arbitrages,
         refusals=await store.refusal_counts(),
+        refused_profit=await store.refused_profit(),
         fills=await store.fills(),
         markets=session.markets,
         before=before,
@@ -100,6 +101,7 @@ SHOWN = {
     "opportunities": "opportunities since then",
     "arbitrages": "arbitrages by how they end",
     "refusals": "refusals by reason",
+    "refused_profit": "... and what they forwent",
     "pnl": "profit and loss",
 }
 

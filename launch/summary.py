@@ -31,6 +31,7 @@ class Activity:
     opportunities: int
     arbitrages: Sequence[Arbitrage]
     refusals: Mapping[str, int]
+    refused_profit: Mapping[str, Decimal]
     fills: Sequence[Fill]
     markets: Sequence[Market]
     before: Balances
@@ -50,6 +51,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "opportunities": activity.opportunities,
         "arbitrages": _counted(arbitrage.state for arbitrage in activity.arbitrages),
         "refusals": dict(activity.refusals),
+        "refused_profit": {reason: text_of(forgone) for reason, forgone in activity.refused_profit.items()},
         "fills": [fill_row(fill) for fill in activity.fills],
         "pnl": profit_row(activity.arbitrages, activity.currency),
         "balances_before": _balance_rows(activity.before),

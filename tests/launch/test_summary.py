@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.summary import balance_differences, percentiles
+from launch.summary import Activity, Latencies, balance_differences, percentiles, summary_of
 from market.money import Amount, Price
 from market.orders import Fill, Side
 from tests.market.samples import USD_MARKET
@@ -67,3 +67,22 @@ def test_a_currency_that_vanished_is_a_difference() -> None:
 )
 def test_percentiles_by_nearest_rank(milliseconds: list[float], expected: dict[str, float] | None) -> None:
     assert percentiles(milliseconds) == expected
+
+
+def test_what_refusals_forwent_stands_beside_their_number_as_plain_digits() -> None:
+    activity = Activity(
+        quotes={},
+        opportunities=3,
+        arbitrages=(),
+        refusals={"stale": 3},
+        refused_profit={"stale": Decimal("1.50E-7")},
+        fills=(),
+        markets=(MARKET,),
+        before={},
+        after={},
+        currency="USD",
+        latencies=Latencies(),
+        seconds_to_first_opportunity=None,
+    )
+    summary = summary_of(activity)
+    assert (summary["refusals"], summary["refused_profit"]) == ({"stale": 3}, {"stale": "0.00000015"})
