@@ -23,6 +23,8 @@ Markets = Mapping[tuple[str, str], Market]
 """(exchange, symbol) → market."""
 
 _STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("complete", "reverse"), "reverse": ("reverse",), "hold": ()}
+_LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "reverse": ("flatten",), "hold": ()}
+"""For what turns up once an arbitrage had ended: the opportunity is long gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,12 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
     if arbitrage.state not in ("reserved", "single_leg") or not all(leg.is_final for leg in arbitrage.legs):
         return arbitrage
     outcome = outcome_of(arbitrage)
+    if arbitrage.strategy == "ma":
+        return _position_taken(arbitrage, outcome, now)
     if not _has_markets(arbitrage, markets):
         times = arbitrage.times | {"ended": now}
         return replace(arbitrage, state="held", reason="market_missing", times=times, profit=profit_of(arbitrage))
-    if abs(outcome.left) > lot_tolerance(arbitrage, markets):
+    if abs(outcome.left) > lot_tolerance(arbitrage, markets) and settings.trading_state != "halted":
         added = _next_leg(arbitrage, outcome.left, settings, now, markets)
         if added is not None:
             return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, added))
@@ -69,20 +73,30 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
     return replace(arbitrage, state=state, reason=reason, times=times, profit=profit_of(arbitrage))
 
 
+def _position_taken(arbitrage: Arbitrage, outcome: Outcome, now: int) -> Arbitrage:
+    """A moving average trade ends with its one leg; what it bought is meant to stay."""
+    is_filled = outcome.bought != 0 or outcome.sold != 0
+    times = arbitrage.times | {"ended": now}
+    if is_filled:
+        return replace(arbitrage, state="closed", reason=None, times=times)
+    return replace(arbitrage, state="unfilled", reason="nothing_filled", times=times)
+
+
 def _end_of(
     arbitrage: Arbitrage, outcome: Outcome, settings: Settings, markets: Markets
 ) -> tuple[ArbitrageState, str | None]:
     """The final state and why, once no further leg helps."""
-    reverse = arbitrage.leg("reverse")
     if outcome.bought == 0 and outcome.sold == 0:
         return "unfilled", "nothing_filled"
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
         arbitrage, outcome.left, settings, markets
     ):
-        return "held", "single_leg_left"
+        return "held", "halted" if settings.trading_state == "halted" else "single_leg_left"
     if outcome.bought == 0 or outcome.sold == 0:
         return "held", "below_minimum"
-    return ("unwound", "reversed") if reverse is not None and reverse.filled > 0 else ("closed", None)
+    if any(leg.role in ("reverse", "flatten") and leg.filled > 0 for leg in arbitrage.legs):
+        return "unwound", "reversed"
+    return "closed", None
 
 
 def outcome_of(arbitrage: Arbitrage) -> Outcome:
@@ -99,7 +113,8 @@ def lot_tolerance(arbitrage: Arbitrage, markets: Markets) -> Decimal:
 
 def _next_leg(arbitrage: Arbitrage, left: Decimal, settings: Settings, now: int, markets: Markets) -> Leg | None:
     """The first step of the policy that was not tried yet and that its exchange would take."""
-    for role in _STEPS[settings.single_leg_policy]:
+    steps = _LATE_STEPS if "reopened" in arbitrage.times else _STEPS
+    for role in steps[settings.single_leg_policy]:
         if arbitrage.leg(role) is None:
             leg = _unwinding_leg(arbitrage, role, left, settings, now, markets)
             if leg is not None:
@@ -119,7 +134,8 @@ def _unwinding_leg(
     amount = _order_amount(market, side, abs(left), fee_rate)
     if not _is_tradable(market, seen, amount):
         return None
-    limit = limit_price(market, side, seen.price, settings.single_leg_limit_bps)
+    slack = settings.flatten_limit_bps if role == "flatten" else settings.single_leg_limit_bps
+    limit = limit_price(market, side, seen.price, slack)
     _, per_unit = hold_of(market, side, fee_rate, limit)
     return Leg(
         role=role,

@@ -3,19 +3,17 @@
 Both adapters of the store read `Rows`, decide here, and write what became of them.
 """
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from market.arbitrages import Arbitrage, Leg, held_currency
+from market.arbitrages import Arbitrage, Leg, Strategy, held_currency
 from market.clock import MICROSECONDS
 from market.money import ZERO, Amount, floor_to_step
 from market.opportunities import Opportunity
-from market.orders import Fill, Side
 from market.permission import forbidden
+from market.risk import Standing, hard_limit, notional_left
+from market.rows import PairRow, Rows, Terms, half_key, liquidity_key
 from market.settings import Settings
-
-SIDES: tuple[Side, ...] = ("buy", "sell")
 
 RESERVE_WITHIN = 1 * MICROSECONDS
 """How long a half reservation waits for the other bot."""
@@ -48,6 +46,10 @@ class Reservation:
     """As the bot knew them; those of `Rows`, in force by then, decide where there are any."""
     valid_until: int | None = None
     """The store's time, microseconds, when the opportunity is over: an outage may outlast it."""
+    unit_notional: Decimal = ZERO
+    """Settlement currency per unit of the matched amount, at most: what the limits on notional count."""
+    strategy: Strategy = "arbitrage"
+    """`ma`: this leg alone is the whole trade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,111 +58,6 @@ class ReservationResult:
 
     arbitrage: Arbitrage | None
     refusal: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BalanceRow:
-    """What the bots may still use (`free`) and what open legs hold, of one currency on one exchange."""
-
-    exchange: str
-    currency: str
-    free: Decimal
-    held: Decimal
-
-    def holding(self, amount: Decimal) -> "BalanceRow":
-        """`amount` more of it held; negative gives back."""
-        return replace(self, free=self.free - amount, held=self.held + amount)
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the first bot asked for, kept until the second's amount trims its hold."""
-
-    hold_per_unit: Decimal
-    leg_factor: Decimal
-    leg_step: Decimal
-    minimum_amount: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """One ordered pair of exchanges for one base: at most one open arbitrage, and when the last was reserved."""
-
-    arbitrage_id: str | None = None
-    reserved_at: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """All that one step of an arbitrage is decided on, as of `now` (the server's, microseconds)."""
-
-    now: int
-    opportunity: Opportunity
-    settings: Settings | None = None
-    """Those in force."""
-    reservations_open: bool = True
-    open_arbitrages: int = 0
-    arbitrage: Arbitrage | None = None
-    terms: Terms | None = None
-    """Of the leg that is reserved first."""
-    pair: PairRow = field(default_factory=PairRow)
-    balances: Mapping[tuple[str, str], BalanceRow] = field(default_factory=dict)
-    """(exchange, currency) → row, of both exchanges."""
-    liquidity: Mapping[str, Decimal] = field(default_factory=dict)
-    """`liquidity_key` → base amount that arbitrages took of that side of the quote."""
-    half_reserved: Mapping[str, str | None] = field(default_factory=dict)
-    """`half_key` → the half-reserved arbitrage."""
-    known_fills: Container[str] = frozenset()
-    """`fill_key`s that are in the ledger already."""
-    booked: tuple[Fill, ...] = ()
-    """Fills to enter into the ledger."""
-
-    def balance(self, exchange: str, currency: str) -> BalanceRow:
-        return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
-
-    def with_hold(self, leg: Leg, amount: Decimal) -> "Rows":
-        """`amount` more held for `leg`; negative gives back."""
-        return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
-
-    def with_balance(self, row: BalanceRow) -> "Rows":
-        return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
-
-    def with_liquidity(self, leg: Leg, amount: Decimal) -> "Rows":
-        """`amount` more of the quote behind `leg` used; negative gives back."""
-        key = liquidity_key(self.opportunity, leg.side)
-        return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
-
-    def with_half(self, leg: Leg, arbitrage_id: str | None) -> "Rows":
-        return replace(self, half_reserved={**self.half_reserved, half_key(self.opportunity, leg.side): arbitrage_id})
-
-    def ended(self) -> "Rows":
-        """The counter and the pair are free for the next arbitrage."""
-        pair = self.pair
-        if self.arbitrage is not None and pair.arbitrage_id == self.arbitrage.arbitrage_id:
-            pair = replace(pair, arbitrage_id=None)
-        return replace(self, open_arbitrages=self.open_arbitrages - 1, pair=pair)
-
-
-def pair_key(opportunity: Opportunity) -> str:
-    return f"{opportunity.base}|{opportunity.buy.exchange}|{opportunity.sell.exchange}"
-
-
-def liquidity_key(opportunity: Opportunity, side: Side) -> str:
-    """One side of one quote: asks where the leg buys."""
-    seen = opportunity.buy if side == "buy" else opportunity.sell
-    return f"{seen.quote_id}|{side}"
-
-
-def half_key(opportunity: Opportunity, side: Side) -> str:
-    """One bot, one currency, one pair of exchanges: it may wait for the other bot with one opportunity at a time."""
-    exchange = opportunity.buy.exchange if side == "buy" else opportunity.sell.exchange
-    currency = opportunity.buy.quote_currency if side == "buy" else opportunity.base
-    return f"{exchange}|{currency}|{opportunity.buy.exchange}|{opportunity.sell.exchange}"
-
-
-def fill_key(fill: Fill) -> str:
-    """Unique in the ledger: fill ids are unique per exchange only."""
-    return f"{fill.exchange}|{fill.fill_id}"
 
 
 def reserved(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
@@ -179,10 +76,18 @@ def reserved(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
     if reason := forbidden(wish.opportunity, rows.settings or wish.settings):
         return rows, ReservationResult(None, reason)
     if arbitrage is None:
-        return _first(rows, wish)
+        return _noted(_first(rows, wish), None)
     if arbitrage.state != "half_reserved" or rows.now > arbitrage.reserve_by:
         return rows, ReservationResult(None, "expired")
-    return _second(rows, wish, arbitrage)
+    return _noted(_second(rows, wish, arbitrage), arbitrage)
+
+
+def _noted(outcome: tuple[Rows, ReservationResult], before: Arbitrage | None) -> tuple[Rows, ReservationResult]:
+    rows, result = outcome
+    if result.arbitrage is None:
+        return outcome
+    after = rows.noted(before)
+    return after, ReservationResult(after.arbitrage)
 
 
 def expired(rows: Rows) -> Rows:
@@ -199,7 +104,7 @@ def expired(rows: Rows) -> Rows:
         times=arbitrage.times | {"ended": rows.now},
     )
     given_back = rows.with_hold(leg, -leg.held).with_liquidity(leg, -leg.amount).with_half(leg, None)
-    return replace(given_back.ended(), arbitrage=ended, terms=None)
+    return replace(given_back.ended(), arbitrage=ended, terms=None).noted(arbitrage)
 
 
 def _first(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
@@ -212,27 +117,38 @@ def _first(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
         reason = "too_small"
     if reason is not None:
         return rows, ReservationResult(None, reason)
-    opportunity = wish.opportunity
-    arbitrage = Arbitrage(
-        arbitrage_id=opportunity.opportunity_id,
-        base=opportunity.base,
-        state="half_reserved",
-        opportunity=opportunity,
-        legs=(leg,),
-        amount=Amount(matched),
-        reserve_by=rows.now + RESERVE_WITHIN,
-        send_by=rows.now + RESERVE_WITHIN + SEND_WITHIN,
-        times={"event": opportunity.event_time, "detected": opportunity.detected_time},
-    )
-    taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_half(leg, arbitrage.arbitrage_id)
+    arbitrage = _begun(wish, leg, matched, rows.now)
+    taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount)
+    if arbitrage.state == "half_reserved":
+        terms = Terms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount)
+        taken = replace(taken.with_half(leg, arbitrage.arbitrage_id), terms=terms)
     after = replace(
         taken,
         arbitrage=arbitrage,
-        terms=Terms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount),
         pair=PairRow(arbitrage.arbitrage_id, rows.now),
         open_arbitrages=rows.open_arbitrages + 1,
     )
-    return after, ReservationResult(arbitrage)
+    return after.with_notional(1), ReservationResult(arbitrage)
+
+
+def _begun(wish: Reservation, leg: Leg, matched: Decimal, now: int) -> Arbitrage:
+    """Waiting for the other leg, where there is one."""
+    opportunity = wish.opportunity
+    is_half = wish.strategy == "arbitrage"
+    times = {"event": opportunity.event_time, "detected": opportunity.detected_time}
+    return Arbitrage(
+        arbitrage_id=opportunity.opportunity_id,
+        base=opportunity.base,
+        state="half_reserved" if is_half else "reserved",
+        opportunity=opportunity,
+        legs=(leg,),
+        amount=Amount(matched),
+        reserve_by=now + RESERVE_WITHIN,
+        send_by=now + (RESERVE_WITHIN if is_half else 0) + SEND_WITHIN,
+        times=times if is_half else times | {"reserved": now},
+        strategy=wish.strategy,
+        notional=matched * wish.unit_notional,
+    )
 
 
 def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, ReservationResult]:
@@ -255,24 +171,32 @@ def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, 
         amount=Amount(matched),
         send_by=rows.now + SEND_WITHIN,
         times=arbitrage.times | {"reserved": rows.now},
+        notional=matched * wish.unit_notional,
     )
     taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_half(other, None)
     taken = taken.with_hold(other, trimmed.held - other.held).with_liquidity(other, trimmed.amount - other.amount)
-    return replace(taken, arbitrage=matching, terms=None), ReservationResult(matching)
+    taken = replace(taken.with_notional(-1), arbitrage=matching, terms=None)
+    return taken.with_notional(1), ReservationResult(matching)
 
 
 def _limit_reached(rows: Rows, wish: Reservation) -> str | None:
     """Why no new arbitrage may begin, whatever its size."""
-    settings = rows.settings or wish.settings
-    if not rows.reservations_open:
-        return "stopping"
-    if rows.open_arbitrages >= settings.max_open_arbitrages:
-        return "too_many_open"
-    if rows.pair.arbitrage_id or rows.half_reserved.get(half_key(wish.opportunity, wish.leg.side)):
-        return "pair_busy"
-    if rows.now - rows.pair.reserved_at < settings.cool_down_ms * 1_000:
-        return "cooling_down"
-    return None
+    return hard_limit(wish.opportunity, _standing(rows, wish))
+
+
+def _standing(rows: Rows, wish: Reservation) -> Standing:
+    is_waiting = rows.half_reserved.get(half_key(wish.opportunity, wish.leg.side)) is not None
+    return Standing(
+        now=rows.now,
+        settings=rows.settings or wish.settings,
+        reservations_open=rows.reservations_open,
+        open_arbitrages=rows.open_arbitrages,
+        notional=rows.notional,
+        day_net=rows.day_net,
+        paused_until=rows.paused_until,
+        pair_busy=rows.pair.arbitrage_id is not None or is_waiting,
+        pair_reserved_at=rows.pair.reserved_at,
+    )
 
 
 def _affordable(rows: Rows, wish: Reservation) -> tuple[Decimal, str]:
@@ -280,12 +204,15 @@ def _affordable(rows: Rows, wish: Reservation) -> tuple[Decimal, str]:
     leg = wish.leg
     used = rows.liquidity.get(liquidity_key(wish.opportunity, leg.side), ZERO)
     free = rows.balance(leg.exchange, wish.hold_currency).free
-    amount, reason = min(
-        (leg.amount, "too_small"),
+    caps = [
+        (Decimal(leg.amount), "too_small"),
         (wish.displayed_amount - used, "liquidity_used"),
         (free / wish.hold_per_unit, "insufficient_balance"),
-        key=lambda limit: limit[0],
-    )
+    ]
+    if wish.unit_notional > 0 and rows.arbitrage is None:
+        left, limit = notional_left(wish.opportunity, _standing(rows, wish))
+        caps.append((left / wish.unit_notional, limit))
+    amount, reason = min(caps, key=lambda cap: cap[0])
     matched = floor_to_step(max(amount, ZERO), wish.amount_step)
     if matched * wish.hold_per_unit > free and matched > 0:
         # the quotient was rounded up in its last digit

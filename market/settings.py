@@ -63,6 +63,8 @@ class Settings(BaseModel):
     single_leg_policy: Literal["complete", "reverse", "hold"] = "complete"
     single_leg_limit_bps: Bps = 50.0
     """How far from the seen price completing or reversing a single leg may go."""
+    flatten_limit_bps: Bps = 200.0
+    """How far from the seen price it may go for what a fill left that came after the end: the market has moved on."""
     ma_trading: Literal["off", "signals", "orders"] = "signals"
     """The moving average strategy: not at all, its signals alone, or with orders of `ma_notional`."""
     ma_notional: Money = Decimal(100)

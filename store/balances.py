@@ -6,10 +6,12 @@ from typing import Literal
 from pymongo import ASCENDING
 from pymongo.errors import DuplicateKeyError
 
+from market.leases import UNFENCED, Actor
 from market.money import ZERO
-from market.reservations import BalanceRow
+from market.rows import BalanceRow
 from store.client import Client, Database, Document, Session, in_transaction, translated_errors
 from store.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of
+from store.leases import check_not_fenced_out
 from store.port import Balances
 from store.rows import balance_of, balance_update
 
@@ -23,11 +25,16 @@ class BalanceBook:
         self._session_id = session_id
 
     async def replace(
-        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor = UNFENCED,
     ) -> None:
-        """What the exchange reported; holds of open legs stay held."""
+        """What the exchange reported; holds of open legs stay held. Raises FencedOutError."""
 
         async def step(session: Session) -> None:
+            await check_not_fenced_out(self._database, session, by)
             found = self._database[BALANCES].find({"exchange": exchange}, session=session)
             held = {row.currency: row.held for row in [balance_of(document) async for document in found]}
             currencies = sorted(held.keys() | balances.keys())

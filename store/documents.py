@@ -13,10 +13,11 @@ from market.arbitrages import Arbitrage, Refusal
 from market.breaker import Health
 from market.clock import MICROSECONDS, wall_now
 from market.feeds import FeedState
+from market.leases import Lease
 from market.moving_average import AverageState, AverageTrade
 from market.opportunities import Opportunity
 from market.orders import Fill
-from market.reservations import Terms
+from market.rows import Terms
 from market.settings import Settings
 from store.client import Document
 from store.errors import StoreError
@@ -33,6 +34,7 @@ SETTINGS = "settings"
 SETTINGS_VERSIONS = "settings_versions"
 SESSION_BALANCES = "session_balances"
 FEEDS = "feeds"
+LEASES = "leases"
 AVERAGES = "averages"
 """The last closes of each market, for the moving average strategy."""
 AVERAGE_TRADES = "average_trades"
@@ -48,6 +50,7 @@ COLLECTIONS = (
     SETTINGS_VERSIONS,
     SESSION_BALANCES,
     FEEDS,
+    LEASES,
     AVERAGES,
     AVERAGE_TRADES,
 )
@@ -60,6 +63,7 @@ _AVERAGE_STATE = TypeAdapter(AverageState)
 _AVERAGE_TRADE = TypeAdapter(AverageTrade)
 _FEED = TypeAdapter(FeedState)
 _FILL = TypeAdapter(Fill)
+_LEASE = TypeAdapter(Lease)
 _HEALTH = TypeAdapter(Health)
 _OPPORTUNITY = TypeAdapter(Opportunity)
 _REFUSAL = TypeAdapter(Refusal)
@@ -99,6 +103,14 @@ def feed_document(state: FeedState) -> Document:
 
 def feed_of(document: Mapping[str, object]) -> FeedState:
     return _value(_FEED, document)
+
+
+def lease_document(lease: Lease) -> Document:
+    return _document(_LEASE, lease) | {"_id": lease.exchange}
+
+
+def lease_of(document: Mapping[str, object]) -> Lease:
+    return _value(_LEASE, document)
 
 
 def fill_document(fill: Fill) -> Document:

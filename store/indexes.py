@@ -30,7 +30,11 @@ _NOTES = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=NOTES_SECONDS)
 
 INDEXES: dict[str, list[IndexModel]] = {
     OPPORTUNITIES: [IndexModel([_SESSION, *_NEWEST_FIRST]), _NOTES],
-    ARBITRAGES: [IndexModel([("state", ASCENDING), *_NEWEST_FIRST]), IndexModel([_SESSION, *_NEWEST_FIRST])],
+    ARBITRAGES: [
+        IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
+    ],
     REFUSALS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),

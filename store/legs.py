@@ -1,35 +1,40 @@
 """The life of a reserved leg, from sending to its fills in the books: pure, used by both adapters."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
+from market.lifecycle import Moment, noted
 from market.money import ZERO
 from market.orders import Fill, OrderReport
 from market.profit import profit_of
-from market.reservations import SEND_WITHIN, Rows, fill_key
+from market.reservations import SEND_WITHIN
+from market.rows import Rows, fill_key
 from market.settings import Settings
 from store.errors import StoreError
 from store.port import Advance
 
-MOST_STEPS = 3
-"""Completing, reversing, the end: an `advance` that goes on asking for legs that no balance bears is stopped."""
+HALTED = "halted"
+"""Why a single leg was left as it is while nothing may be sent."""
+MOST_STEPS = 4
+"""Completing, reversing, flattening, the end: an `advance` that asks on for legs that no balance bears is stopped."""
 
 
-def sending(arbitrage: Arbitrage, role: LegRole, now: int) -> Arbitrage:
-    """After the one step that allows a leg to be posted: `sending`, or `not_sent` past `send_by`.
+def sending(arbitrage: Arbitrage, role: LegRole, moment: Moment, settings: Settings | None) -> Arbitrage:
+    """After the one step that allows a leg to be posted: `sending`, or `not_sent` past `send_by` or while halted.
 
     The same arbitrage where the step was taken before or is not due.
     """
     leg = arbitrage.leg(role)
     if leg is None or leg.state != "reserved" or arbitrage.state not in ("reserved", "single_leg"):
         return arbitrage
-    if now > arbitrage.send_by:
-        return _with_leg(arbitrage, replace(leg, state="not_sent"))
-    sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": now}))
-    if "sent" in sent.times or any(one.state == "reserved" for one in sent.legs):
-        return sent
-    return replace(sent, times=sent.times | {"sent": now})
+    if moment.now > arbitrage.send_by or _is_halted(settings):
+        return noted(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
+    sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": moment.now}))
+    if "sent" not in sent.times and all(one.state != "reserved" for one in sent.legs):
+        sent = replace(sent, times=sent.times | {"sent": moment.now})
+    return noted(arbitrage, sent, moment)
 
 
 def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
@@ -38,13 +43,13 @@ def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
     return leg if leg is not None and leg.state == "sending" else None
 
 
-def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, now: int) -> Arbitrage:
+def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, moment: Moment) -> Arbitrage:
     """The exchange knows the order; the same arbitrage where that was noted before."""
     leg = arbitrage.leg(role)
     if leg is None or leg.state != "sending" or leg.exchange_order_id is not None:
         return arbitrage
-    known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": now})
-    return _with_leg(arbitrage, known)
+    known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": moment.now})
+    return noted(arbitrage, _with_leg(arbitrage, known), moment)
 
 
 def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance) -> Rows:
@@ -59,19 +64,54 @@ def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Se
     is_open = arbitrage.state in OPEN_STATES
     is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
     fills = _new_fills(rows, report)
-    is_booked = "done" in leg.times
+    is_booked = "done" in leg.times and not _has_turned_up(leg, report)
     if arbitrage.state == "half_reserved" or (is_booked and not fills and not is_stuck):
         return rows
     closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
-    closed = _with_filled_time(closed, rows.now)
-    booked = replace(_booked(rows, leg, fills), arbitrage=closed)
+    booked = _booked(rows, leg, fills)
+    if not is_open and not fills:
+        return replace(booked, arbitrage=closed).noted(arbitrage)
     if not is_open:
-        # its end was decided without these fills: somebody must look at it
-        late = replace(closed, state="held", reason="late_fill", profit=profit_of(closed))
-        return replace(booked, arbitrage=late)
+        # its end was decided without these fills: what they left has to be traded away
+        booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
+    closed = _with_filled_time(closed, rows.now)
+    booked = replace(booked, arbitrage=closed)
     if all(one.is_final for one in closed.legs):
-        return _followed(booked, closed, settings, advance)
-    return booked
+        booked = _followed(booked, closed, settings, advance)
+    return booked.noted(arbitrage)
+
+
+def resumed(rows: Rows, settings: Settings, advance: Advance) -> Rows:
+    """The rows once a single leg that a halt had left is unwound after all; the same rows where there is none."""
+    arbitrage = rows.arbitrage
+    if arbitrage is None or (arbitrage.state, arbitrage.reason) != ("held", HALTED) or _is_halted(settings):
+        return rows
+    again = _reopened(arbitrage, "resumed", rows.now)
+    return _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance).noted(arbitrage)
+
+
+def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> list[tuple[str, Leg]]:
+    """Their legs of `exchange` that counted as not sent at or after `since`, since nobody there knew the order."""
+    return [
+        (arbitrage.arbitrage_id, leg)
+        for arbitrage in arbitrages
+        for leg in arbitrage.legs
+        if leg.exchange == exchange and leg.state == "not_sent" and leg.times.get("unconfirmed", -1) >= since
+    ]
+
+
+def _reopened(arbitrage: Arbitrage, reason: str, now: int) -> Arbitrage:
+    times = arbitrage.times | {"reopened": now}
+    return replace(arbitrage, state="single_leg", reason=reason, times=times, profit=None)
+
+
+def _is_halted(settings: Settings | None) -> bool:
+    return settings is not None and settings.trading_state == "halted"
+
+
+def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
+    """Whether this is the first word of an order that counted as never sent."""
+    return report is not None and leg.state == "not_sent" and "sending" in leg.times
 
 
 def _new_fills(rows: Rows, report: OrderReport | None) -> tuple[Fill, ...]:
@@ -81,13 +121,17 @@ def _new_fills(rows: Rows, report: OrderReport | None) -> tuple[Fill, ...]:
 
 def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
     order_id = leg.exchange_order_id or (report.exchange_order_id if report is not None else None) or None
+    times = {"done": now} | leg.times
+    if report is None and leg.state == "sending":
+        # it may be on its way yet: reconciliation goes on looking for it
+        times |= {"unconfirmed": now}
     return replace(
         leg,
         state="not_sent" if report is None and leg.state != "done" else "done",
         exchange_order_id=order_id,
         fills=leg.fills + fills,
         held=ZERO,
-        times={"done": now} | leg.times,
+        times=times,
     )
 
 
@@ -127,7 +171,9 @@ def _followed(rows: Rows, before: Arbitrage, settings: Settings, advance: Advanc
         after = _reserved(after, replace(leg, held=_hold_needed(leg), times=leg.times | {"reserved": rows.now}))
     if following.state in OPEN_STATES:
         return after
-    return replace(after.ended(), arbitrage=replace(following, times={"ended": rows.now} | following.times))
+    over = replace(following, times=following.times | {"ended": rows.now})
+    net = ZERO if over.profit is None else over.profit.net
+    return replace(after.ended(), arbitrage=over, day_net=after.day_net + net)
 
 
 def _is_borne(rows: Rows, leg: Leg) -> bool:

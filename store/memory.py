@@ -2,7 +2,7 @@
 
 from asyncio import Queue
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
@@ -12,25 +12,16 @@ from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
 from market.breaker import Failure, Health, failed
 from market.clock import MICROSECONDS, Clock, SystemClock
 from market.feeds import FeedState
+from market.leases import UNFENCED, Actor, Lease, acquired, is_fenced_out, released, renewed
+from market.lifecycle import Moment
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
-from market.reservations import (
-    SIDES,
-    BalanceRow,
-    PairRow,
-    Reservation,
-    ReservationResult,
-    Rows,
-    Terms,
-    fill_key,
-    liquidity_key,
-    pair_key,
-)
+from market.reservations import Reservation, ReservationResult
+from market.rows import SIDES, BalanceRow, PairRow, Rows, Terms, fill_key, liquidity_key, pair_key
 from market.settings import Settings
 from store import legs
-from store.errors import StoreError, VersionConflictError
-from store.memory_averages import MemoryAverages
+from store.errors import FencedOutError, StoreError, VersionConflictError
 from store.memory_averages import MemoryAverages
 from store.port import Advance, Balances
 
@@ -51,7 +42,6 @@ class MemoryTradeStore:
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self._clock = clock or SystemClock()
         self.averages = MemoryAverages(self._clock)
-        self.averages = MemoryAverages(self._clock)
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}
@@ -59,6 +49,10 @@ class MemoryTradeStore:
         self._balances: dict[tuple[str, str], BalanceRow] = {}
         self._half_reserved: dict[str, str | None] = {}
         self._open_arbitrages = 0
+        self._notional: dict[str, Decimal] = {}
+        self._day_net = (0, ZERO)
+        """Which day, and the net profit of the arbitrages that ended on it."""
+        self._leases: dict[str, Lease] = {}
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
         self._before: Balances = {}
@@ -102,44 +96,59 @@ class MemoryTradeStore:
             counts[refusal.reason] += refusal.count
         return dict(counts)
 
-    async def reserve(self, reservation: Reservation) -> ReservationResult:
-        before = self._read(reservation.opportunity)
+    async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
+        return self._keep_lease(acquired(self._leases.get(exchange), exchange, holder, self._clock.now()))
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        return self._keep_lease(renewed(self._leases.get(lease.exchange), lease, self._clock.now()))
+
+    async def release_lease(self, lease: Lease) -> None:
+        self._keep_lease(released(self._leases.get(lease.exchange), lease, self._clock.now()))
+
+    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+        before = self._read(reservation.opportunity, by)
         after, result = reservations.reserved(before, reservation)
         self._write(before, after)
         return result
 
-    async def expire(self, arbitrage_id: str) -> bool:
-        arbitrage = self._arbitrages.get(arbitrage_id)
-        if arbitrage is None:
-            return False
-        before = self._read(arbitrage.opportunity)
-        after = reservations.expired(before)
-        self._write(before, after)
-        return after is not before
+    async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
+        return arbitrage_id in self._arbitrages and self._changed(arbitrage_id, reservations.expired, by)
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
-        before = self._known(arbitrage_id)
-        after = legs.sending(before, role, self._clock.now())
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+        before, moment = self._known(arbitrage_id), self._moment(by)
+        after = legs.sending(before, role, moment, await self.settings())
         if after is before:
             return None
         self._keep(after)
         return legs.allowed(after, role)
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         before = self._known(arbitrage_id)
-        after = legs.acknowledged(before, role, exchange_order_id, self._clock.now())
+        after = legs.acknowledged(before, role, exchange_order_id, self._moment(by))
         if after is not before:
             self._keep(after)
 
     async def finish_leg(
-        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+        self,
+        arbitrage_id: str,
+        role: LegRole,
+        report: OrderReport | None,
+        advance: Advance,
+        by: Actor = UNFENCED,
     ) -> Arbitrage:
-        settings = await self.settings()
-        if settings is None:
-            raise StoreError("there are no settings yet")
-        before = self._read(self._known(arbitrage_id).opportunity)
-        self._write(before, legs.finished(before, role, report, settings, advance))
+        settings = self._settings_in_force()
+        self._changed(arbitrage_id, lambda rows: legs.finished(rows, role, report, settings, advance), by)
         return self._known(arbitrage_id)
+
+    async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
+        settings = self._settings_in_force()
+        return self._changed(arbitrage_id, lambda rows: legs.resumed(rows, settings, advance), by)
+
+    async def halted_arbitrages(self) -> list[Arbitrage]:
+        return [one for one in self._arbitrages.values() if (one.state, one.reason) == ("held", legs.HALTED)]
+
+    async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
+        return legs.unconfirmed(self._arbitrages.values(), exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
         return [arbitrage for arbitrage in self._arbitrages.values() if arbitrage.state in OPEN_STATES]
@@ -198,8 +207,13 @@ class MemoryTradeStore:
         return self._reservations_open
 
     async def set_balances(
-        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor = UNFENCED,
     ) -> None:
+        self._moment(by)
         known = {currency for name, currency in self._balances if name == exchange}
         for currency in known | balances.keys():
             held = self._balances[exchange, currency].held if currency in known else ZERO
@@ -236,6 +250,28 @@ class MemoryTradeStore:
     async def close(self) -> None:
         """Nothing is held open."""
 
+    def _keep_lease(self, lease: Lease | None) -> Lease | None:
+        if lease is not None:
+            self._leases[lease.exchange] = lease
+        return lease
+
+    def _moment(self, by: Actor) -> Moment:
+        """Raises FencedOutError where another process acts for the actor's exchange."""
+        if by.exchange is not None and is_fenced_out(self._leases.get(by.exchange), by):
+            raise FencedOutError(f"{by.name} no longer acts for {by.exchange}: another process has taken over")
+        return Moment(self._clock.now(), by)
+
+    def _settings_in_force(self) -> Settings:
+        if not self.settings_versions:
+            raise StoreError("there are no settings yet")
+        return self.settings_versions[-1][0]
+
+    def _changed(self, arbitrage_id: str, decide: Callable[[Rows], Rows], by: Actor) -> bool:
+        before = self._read(self._known(arbitrage_id).opportunity, by)
+        after = decide(before)
+        self._write(before, after)
+        return after is not before
+
     def _known(self, arbitrage_id: str) -> Arbitrage:
         arbitrage = self._arbitrages.get(arbitrage_id)
         if arbitrage is None:
@@ -247,14 +283,19 @@ class MemoryTradeStore:
         for queue in self._watching_settings:
             queue.put_nowait(settings)
 
-    def _read(self, opportunity: Opportunity) -> Rows:
+    def _read(self, opportunity: Opportunity, by: Actor) -> Rows:
+        moment = self._moment(by)
         used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
         return Rows(
-            now=self._clock.now(),
+            now=moment.now,
+            by=by,
             opportunity=opportunity,
             settings=self.settings_versions[-1][0] if self.settings_versions else None,
             reservations_open=self._reservations_open,
             open_arbitrages=self._open_arbitrages,
+            notional=self._notional,
+            day_net=self._day_net[1] if self._day_net[0] == _day_of(moment.now) else ZERO,
+            paused_until={name: health.paused_until for name, health in self._health.items()},
             arbitrage=self._arbitrages.get(opportunity.opportunity_id),
             terms=self._terms.get(opportunity.opportunity_id),
             pair=self._pairs.get(pair_key(opportunity), PairRow()),
@@ -272,6 +313,8 @@ class MemoryTradeStore:
         if after.terms is not None:
             self._terms[opportunity_id] = after.terms
         self._open_arbitrages = after.open_arbitrages
+        self._notional = dict(after.notional)
+        self._day_net = (_day_of(after.now), after.day_net)
         self._pairs[pair_key(after.opportunity)] = after.pair
         self._balances = dict(after.balances)
         self.liquidity.update(after.liquidity)
@@ -285,3 +328,7 @@ class MemoryTradeStore:
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
         for queue in self._watching_arbitrages:
             queue.put_nowait(arbitrage)
+
+
+def _day_of(now: int) -> int:
+    return now // (86_400 * MICROSECONDS)

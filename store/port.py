@@ -11,13 +11,12 @@ from typing import Literal, Protocol
 from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
 from market.breaker import Failure, Health
 from market.feeds import FeedState
-from market.leases import UNFENCED, Actor
-from market.moving_average import AverageOrder, AverageTrade, Close
-from market.leases import UNFENCED, Actor
+from market.leases import UNFENCED, Actor, Lease
 from market.moving_average import AverageOrder, AverageTrade, Close
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
-from market.reservations import BalanceRow, Reservation, ReservationResult
+from market.reservations import Reservation, ReservationResult
+from market.rows import BalanceRow
 from market.settings import Settings
 
 __all__ = ["Advance", "BalanceRow", "Balances", "Reservation", "ReservationResult", "TradeStore"]
@@ -53,33 +52,8 @@ class Averages(Protocol):
         ...
 
 
-class Averages(Protocol):
-    """What the moving average strategy keeps of one session, so that a bot keeps none of it."""
-
-    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
-        """Take the close into its market's average, once a period, and write the signal that it gives, if any, in the
-        same transaction. None where there is no signal, or its period was noted before. `with_order`: the signal's
-        order is `wanted`."""
-        ...
-
-    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
-        """What became of a signal's order; nothing where that is settled."""
-        ...
-
-    async def unsettled(self, exchange: str) -> list[AverageTrade]:
-        """Signals whose order is wanted or open, of any session, oldest first."""
-        ...
-
-    async def trades(self) -> list[AverageTrade]:
-        """All signals of this session, oldest first."""
-        ...
-
-
 class TradeStore(Protocol):
     """Shared state of all bots of one session."""
-
-    @property
-    def averages(self) -> Averages: ...
 
     @property
     def averages(self) -> Averages: ...
@@ -96,28 +70,62 @@ class TradeStore(Protocol):
         """Keep the first of each (pair, exchange, reason) per second whole, count the rest."""
         ...
 
-    async def reserve(self, reservation: Reservation) -> ReservationResult:
-        """One transaction over arbitrage, balance, liquidity, counters and open pair (design: the two-leg protocol)."""
+    async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
+        """The right to act for `exchange`; None while another holder's runs."""
         ...
 
-    async def expire(self, arbitrage_id: str) -> bool:
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        """None where another holder has taken it: stop."""
+        ...
+
+    async def release_lease(self, lease: Lease) -> None:
+        """Free for the next at once."""
+        ...
+
+    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+        """One transaction over arbitrage, balance, liquidity, counters and open pair (design: the two-leg protocol).
+
+        This and every later step raises FencedOutError where another process acts for the exchange of `by`.
+        """
+        ...
+
+    async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
         """End a half reservation that is past `reserve_by` and give its hold back; False where there was none."""
         ...
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
-        """The step reserved → sending, allowed once ever. None where it was taken before, or is too late (`send_by`):
-        then the leg is `not_sent` and `finish_leg` follows."""
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+        """The step reserved → sending, allowed once ever. None where it was taken before, is too late (`send_by`) or
+        trading is halted: then the leg is `not_sent` and `finish_leg` follows."""
         ...
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         """The exchange acknowledged the order."""
         ...
 
     async def finish_leg(
-        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+        self,
+        arbitrage_id: str,
+        role: LegRole,
+        report: OrderReport | None,
+        advance: Advance,
+        by: Actor = UNFENCED,
     ) -> Arbitrage:
         """Nothing more can fill: book fills (by fill id, once), balances and ledger; where no leg is open any more,
-        `advance`. `report` None: the order never reached the exchange (`not_sent`). Idempotent."""
+        `advance`. `report` None: the order never reached the exchange (`not_sent`). A fill that is new to the books
+        after the end opens the arbitrage again. Idempotent."""
+        ...
+
+    async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
+        """Go on with a single leg that a halt left as it was; False where there is none, or trading is still halted."""
+        ...
+
+    async def halted_arbitrages(self) -> list[Arbitrage]:
+        """Held since nothing might be sent; `resume` goes on with them."""
+        ...
+
+    async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
+        """Legs of `exchange` whose order it denied at or after `since` (the server's time), with their arbitrage's id:
+        it may turn up yet."""
         ...
 
     async def open_arbitrages(self) -> list[Arbitrage]: ...
@@ -149,7 +157,11 @@ class TradeStore(Protocol):
     async def reservations_open(self) -> bool: ...
 
     async def set_balances(
-        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor = UNFENCED,
     ) -> None:
         """What the exchange itself reported while no order was open there; replaces the balance rows (`now` alone keeps
         none of it in the session's record; `before` only once a session)."""

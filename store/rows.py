@@ -5,18 +5,10 @@ from dataclasses import dataclass
 
 from pymongo import InsertOne, UpdateOne
 
+from market.leases import UNFENCED, Actor
 from market.money import ZERO
 from market.opportunities import Opportunity
-from market.reservations import (
-    SIDES,
-    BalanceRow,
-    PairRow,
-    Rows,
-    fill_key,
-    half_key,
-    liquidity_key,
-    pair_key,
-)
+from market.rows import SIDES, BalanceRow, PairRow, Rows, fill_key, half_key, liquidity_key, pair_key
 from store.arbitrages import StoredArbitrage
 from store.client import Database, Document, Session
 from store.documents import (
@@ -26,6 +18,8 @@ from store.documents import (
     FILLS,
     SESSION_CLAIM,
     amount_of,
+    amounts_document,
+    amounts_of,
     arbitrage_document,
     date_of,
     fill_document,
@@ -37,9 +31,20 @@ from store.documents import (
     text_or_none,
 )
 from store.errors import StoreError
+from store.health import paused_until
 
 PAIR, LIQUIDITY, HALF = "pair|", "liquidity|", "half|"
-CLAIM_FIELDS = {"now": "$$NOW", "open_arbitrages": 1, "stopped": 1, "arbitrage_id": 1, "reserved_at": 1, "used": 1}
+CLAIM_FIELDS = {
+    "now": "$$NOW",
+    "open_arbitrages": 1,
+    "notional": 1,
+    "day": 1,
+    "day_net": 1,
+    "stopped": 1,
+    "arbitrage_id": 1,
+    "reserved_at": 1,
+    "used": 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ async def read_rows(
     opportunity: Opportunity,
     stored: StoredArbitrage | None,
     fill_keys: Iterable[str] = (),
+    by: Actor = UNFENCED,
 ) -> StoredRows:
     """All rows of `opportunity`; `fill_keys` are looked up in the ledger."""
     claims = await _claims(database, session, opportunity)
@@ -65,11 +71,16 @@ async def read_rows(
         raise StoreError("The database was not prepared: the session's counter is missing.")
     pair = claims.get(PAIR + pair_key(opportunity), {})
     terms = None if stored is None else stored.document.get("terms")
+    now = microseconds_of(counter["now"])
     rows = Rows(
-        now=microseconds_of(counter["now"]),
+        now=now,
         opportunity=opportunity,
         reservations_open=counter.get("stopped") != session_id,
         open_arbitrages=integer_of(counter.get("open_arbitrages")),
+        notional=amounts_of(counter.get("notional")),
+        day_net=amount_of(counter["day_net"]) if counter.get("day") == _day_of(now) else ZERO,
+        paused_until=await paused_until(database, session, (opportunity.buy.exchange, opportunity.sell.exchange)),
+        by=by,
         arbitrage=None if stored is None else stored.arbitrage,
         terms=terms_of(terms) if isinstance(terms, dict) else None,
         pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
@@ -155,8 +166,9 @@ def _changed_balances(before: Rows, after: Rows) -> list[UpdateOne]:
 
 def _changed_claims(before: Rows, after: Rows) -> list[UpdateOne]:
     changes: list[tuple[str, Document]] = []
-    if after.open_arbitrages != before.open_arbitrages:
-        changes.append((SESSION_CLAIM, {"open_arbitrages": after.open_arbitrages}))
+    counter = _changed_counter(before, after)
+    if counter:
+        changes.append((SESSION_CLAIM, counter))
     if after.pair != before.pair:
         pair: Document = {"arbitrage_id": after.pair.arbitrage_id, "reserved_at": after.pair.reserved_at}
         changes.append((PAIR + pair_key(after.opportunity), pair))
@@ -167,3 +179,21 @@ def _changed_claims(before: Rows, after: Rows) -> list[UpdateOne]:
         if arbitrage_id != before.half_reserved.get(key):
             changes.append((HALF + key, {"arbitrage_id": arbitrage_id}))
     return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]
+
+
+def _changed_counter(before: Rows, after: Rows) -> Document:
+    """What is counted over all arbitrages."""
+    counter: Document = {}
+    if after.open_arbitrages != before.open_arbitrages:
+        counter["open_arbitrages"] = after.open_arbitrages
+    if after.notional != before.notional:
+        # a sum that is back at nothing is left out, so that the exchanges of old sessions do not pile up
+        counter["notional"] = amounts_document({key: sum_ for key, sum_ in after.notional.items() if sum_ != 0})
+    if after.day_net != before.day_net:
+        counter |= {"day": _day_of(after.now), "day_net": stored_amount(after.day_net)}
+    return counter
+
+
+def _day_of(now: int) -> str:
+    """UTC, by the server's clock."""
+    return date_of(now).date().isoformat()

@@ -10,22 +10,23 @@ from market import reservations
 from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
 from market.breaker import Failure, Health
 from market.feeds import FeedState
+from market.leases import UNFENCED, Actor, Lease
+from market.lifecycle import Moment
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
-from market.reservations import BalanceRow, Reservation, ReservationResult, Rows, fill_key
+from market.reservations import Reservation, ReservationResult
+from market.rows import BalanceRow, Rows, fill_key
 from market.session import Session as MarketSession
 from market.settings import Settings
 from store import legs
 from store.arbitrages import (
     OLDEST_FIRST,
     OPEN,
-    StoredArbitrage,
     known_arbitrage,
     read_arbitrage,
     read_arbitrages,
     watch_arbitrages,
 )
-from store.averages import MongoAverages
 from store.averages import MongoAverages
 from store.balances import BalanceBook
 from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
@@ -46,6 +47,7 @@ from store.documents import (
 from store.errors import StoreError
 from store.health import HealthBook
 from store.indexes import lay_out
+from store.leases import LeaseBook, check_not_fenced_out
 from store.port import Advance, Balances
 from store.refusals import count_refusal
 from store.rows import read_rows, write_rows
@@ -76,7 +78,7 @@ class MongoTradeStore:
         self._session_id = session_id
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
-        self.averages = MongoAverages(client, self._database, session_id)
+        self._leases = LeaseBook(self._database)
         self.averages = MongoAverages(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
 
@@ -120,12 +122,22 @@ class MongoTradeStore:
         """Reason → how many in this session, those not stored whole included."""
         return await refusal_counts(self._database, {"session_id": self._session_id})
 
-    async def reserve(self, reservation: Reservation) -> ReservationResult:
+    async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
+        return await self._leases.acquire(exchange, holder)
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        return await self._leases.renew(lease)
+
+    async def release_lease(self, lease: Lease) -> None:
+        await self._leases.release(lease)
+
+    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
         opportunity = reservation.opportunity
 
         async def step(session: Session) -> ReservationResult:
+            await check_not_fenced_out(self._database, session, by)
             stored = await read_arbitrage(self._database, opportunity.opportunity_id, session)
-            read = await read_rows(self._database, session, self._session_id, opportunity, stored)
+            read = await read_rows(self._database, session, self._session_id, opportunity, stored, by=by)
             read = replace(read, rows=replace(read.rows, settings=await self._settings.current(session)))
             after, result = reservations.reserved(read.rows, reservation)
             await write_rows(self._database, session, self._session_id, read, after)
@@ -134,49 +146,60 @@ class MongoTradeStore:
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def expire(self, arbitrage_id: str) -> bool:
-        async def step(session: Session) -> bool:
-            stored = await read_arbitrage(self._database, arbitrage_id, session)
-            if stored is None:
-                return False
-            before, after = await self._step(session, stored, (), reservations.expired)
-            return after is not before
+    async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
+        def expired(rows: Rows, _: Settings) -> Rows:
+            return reservations.expired(rows)
 
-        with translated_errors():
-            return await in_transaction(self._client, step)
+        if await self.arbitrage(arbitrage_id) is None:
+            return False
+        before, after = await self._changed(arbitrage_id, (), expired, by)
+        return after is not before
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
-        def sending(stored: StoredArbitrage) -> Arbitrage:
-            return legs.sending(stored.arbitrage, role, stored.now)
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+        def sending(arbitrage: Arbitrage, moment: Moment, settings: Settings | None) -> Arbitrage:
+            return legs.sending(arbitrage, role, moment, settings)
 
-        before, after = await self._guarded(arbitrage_id, sending)
+        before, after = await self._guarded(arbitrage_id, sending, by)
         return None if after is before else legs.allowed(after, role)
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
-        def acknowledged(stored: StoredArbitrage) -> Arbitrage:
-            return legs.acknowledged(stored.arbitrage, role, exchange_order_id, stored.now)
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+        def acknowledged(arbitrage: Arbitrage, moment: Moment, _: Settings | None) -> Arbitrage:
+            return legs.acknowledged(arbitrage, role, exchange_order_id, moment)
 
-        await self._guarded(arbitrage_id, acknowledged)
+        await self._guarded(arbitrage_id, acknowledged, by)
 
     async def finish_leg(
-        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+        self,
+        arbitrage_id: str,
+        role: LegRole,
+        report: OrderReport | None,
+        advance: Advance,
+        by: Actor = UNFENCED,
     ) -> Arbitrage:
         reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
 
-        async def step(session: Session) -> Arbitrage:
-            stored = await known_arbitrage(self._database, arbitrage_id, session)
-            settings = await self._settings.current(session)
-            if settings is None:
-                raise StoreError("there are no settings yet")
+        def finished(rows: Rows, settings: Settings) -> Rows:
+            return legs.finished(rows, role, report, settings, advance)
 
-            def finished(rows: Rows) -> Rows:
-                return legs.finished(rows, role, report, settings, advance)
+        before, after = await self._changed(arbitrage_id, reported, finished, by)
+        arbitrage = after.arbitrage or before.arbitrage
+        if arbitrage is None:
+            raise StoreError(f"there is no arbitrage {arbitrage_id}")
+        return arbitrage
 
-            _, after = await self._step(session, stored, reported, finished)
-            return after.arbitrage or stored.arbitrage
+    async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
+        def resumed(rows: Rows, settings: Settings) -> Rows:
+            return legs.resumed(rows, settings, advance)
 
-        with translated_errors():
-            return await in_transaction(self._client, step)
+        before, after = await self._changed(arbitrage_id, (), resumed, by)
+        return after is not before
+
+    async def halted_arbitrages(self) -> list[Arbitrage]:
+        return await read_arbitrages(self._database, {"state": "held", "reason": legs.HALTED})
+
+    async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
+        found = await read_arbitrages(self._database, {"legs.times.unconfirmed": {"$gte": since}})
+        return legs.unconfirmed(found, exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
         return await read_arbitrages(self._database, OPEN)
@@ -215,9 +238,13 @@ class MongoTradeStore:
         return stopped is None
 
     async def set_balances(
-        self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "now", "after"]
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor = UNFENCED,
     ) -> None:
-        await self._balances.replace(exchange, balances, moment)
+        await self._balances.replace(exchange, balances, moment, by)
 
     async def balance_rows(self) -> list[BalanceRow]:
         return await self._balances.rows()
@@ -242,31 +269,40 @@ class MongoTradeStore:
             feeds = self._database[FEEDS].with_options(write_concern=QUICK)
             await feeds.replace_one({"_id": document["_id"]}, document, upsert=True)
 
-    async def _step(
-        self, session: Session, stored: StoredArbitrage, fill_keys: tuple[str, ...], decide: Callable[[Rows], Rows]
+    async def _changed(
+        self, arbitrage_id: str, fill_keys: tuple[str, ...], decide: Callable[[Rows, Settings], Rows], by: Actor
     ) -> tuple[Rows, Rows]:
-        """The rows before and after `decide`, written within the transaction of `session`."""
-        opportunity = stored.arbitrage.opportunity
-        read = await read_rows(self._database, session, self._session_id, opportunity, stored, fill_keys)
-        after = decide(read.rows)
-        await write_rows(self._database, session, self._session_id, read, after)
-        return read.rows, after
+        """The rows before and after `decide`, in one transaction."""
+
+        async def step(session: Session) -> tuple[Rows, Rows]:
+            await check_not_fenced_out(self._database, session, by)
+            stored = await known_arbitrage(self._database, arbitrage_id, session)
+            settings = await self._settings.current(session)
+            if settings is None:
+                raise StoreError("there are no settings yet")
+            opportunity = stored.arbitrage.opportunity
+            read = await read_rows(self._database, session, self._session_id, opportunity, stored, fill_keys, by)
+            after = decide(read.rows, settings)
+            await write_rows(self._database, session, self._session_id, read, after)
+            return read.rows, after
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
 
     async def _guarded(
-        self, arbitrage_id: str, decide: Callable[[StoredArbitrage], Arbitrage]
+        self, arbitrage_id: str, decide: Callable[[Arbitrage, Moment, Settings | None], Arbitrage], by: Actor
     ) -> tuple[Arbitrage, Arbitrage]:
-        """The arbitrage before and after `decide`, written only over the revision that was read."""
-        with translated_errors():
-            while True:
-                stored = await known_arbitrage(self._database, arbitrage_id)
-                after = decide(stored)
-                if after is stored.arbitrage or await self._replaced(stored, after):
-                    return stored.arbitrage, after
+        """The arbitrage before and after `decide`, in one transaction that touches no other row."""
 
-    async def _replaced(self, stored: StoredArbitrage, after: Arbitrage) -> bool:
-        own = {name: value for name, value in stored.document.items() if name in ("session_id", "at", "terms")}
-        document = arbitrage_document(after) | own | {"revision": stored.revision + 1}
-        written = await self._database[ARBITRAGES].replace_one(
-            {"_id": document["_id"], "revision": stored.revision}, document
-        )
-        return written.matched_count == 1
+        async def step(session: Session) -> tuple[Arbitrage, Arbitrage]:
+            await check_not_fenced_out(self._database, session, by)
+            stored = await known_arbitrage(self._database, arbitrage_id, session)
+            after = decide(stored.arbitrage, Moment(stored.now, by), await self._settings.current(session))
+            if after is not stored.arbitrage:
+                own = {name: value for name, value in stored.document.items() if name in ("session_id", "at", "terms")}
+                document = arbitrage_document(after) | own | {"revision": stored.revision + 1}
+                await self._database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, session=session)
+            return stored.arbitrage, after
+
+        with translated_errors():
+            return await in_transaction(self._client, step)

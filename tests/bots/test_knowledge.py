@@ -8,7 +8,7 @@ import pytest
 
 from bots.knowledge import Knowledge
 from market.arbitrages import Arbitrage
-from market.reservations import BalanceRow
+from market.rows import BalanceRow
 from market.spreads import SpreadWindow
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg, settings_of
 

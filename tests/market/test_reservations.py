@@ -10,18 +10,8 @@ from hypothesis import strategies as st
 
 from market.money import ZERO, floor_to_step
 from market.orders import Side
-from market.reservations import (
-    RESERVE_WITHIN,
-    SEND_WITHIN,
-    BalanceRow,
-    PairRow,
-    Reservation,
-    Rows,
-    expired,
-    half_key,
-    liquidity_key,
-    reserved,
-)
+from market.reservations import RESERVE_WITHIN, SEND_WITHIN, Reservation, expired, reserved
+from market.rows import BalanceRow, PairRow, Rows, half_key, liquidity_key
 from tests.market.samples import settings_of
 from tests.store.wishes import STEP, opportunity, wish
 

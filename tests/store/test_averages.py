@@ -67,8 +67,12 @@ async def test_two_processes_at_the_same_moment_lose_and_double_nothing(store: T
         answers = await asyncio.gather(*(store.averages.note_close(close, with_order=True) for _ in range(3)))
         told += [answer for answer in answers if answer is not None]
     expected = await note_all(MemoryTradeStore(), closes())
-    assert [trade.trade_id for trade in told] == [trade.trade_id for trade in expected]
-    assert [trade.trade_id for trade in await store.averages.trades()] == [trade.trade_id for trade in told]
+    assert [(trade.trade_id, trade.average) for trade in told] == [
+        (trade.trade_id, trade.average) for trade in expected
+    ]
+    assert [(trade.trade_id, trade.average) for trade in await store.averages.trades()] == [
+        (trade.trade_id, trade.average) for trade in told
+    ]
 
 
 async def test_a_killed_note_is_as_if_never_made_or_made(store: TradeStore) -> None:
@@ -82,7 +86,9 @@ async def test_a_killed_note_is_as_if_never_made_or_made(store: TradeStore) -> N
             await asyncio.gather(noting, return_exceptions=True)
         await store.averages.note_close(close, with_order=False)
     expected = await note_all(MemoryTradeStore(), closes())
-    assert [trade.trade_id for trade in await store.averages.trades()] == [trade.trade_id for trade in expected]
+    assert [(trade.trade_id, trade.average) for trade in await store.averages.trades()] == [
+        (trade.trade_id, trade.average) for trade in expected
+    ]
 
 
 async def test_markets_do_not_mix(store: TradeStore) -> None:

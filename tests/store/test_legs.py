@@ -9,13 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.arbitrages import Arbitrage, Leg
+from market.lifecycle import Moment
 from market.money import ZERO, Amount, Price, total
 from market.orders import Fill, OrderReport, Side
-from market.reservations import BalanceRow, Rows, fill_key, reserved
+from market.reservations import reserved
+from market.rows import BalanceRow, Rows, fill_key
 from store.legs import finished, sending
 from tests.store.wishes import OPENING, SETTINGS, close, opportunity, wish
 
 NOW = 1_700_000_000_000_000
+MOMENT = Moment(NOW)
 SIDES: tuple[Side, Side] = ("buy", "sell")
 
 Reports = list[tuple[Side, list[int]]]
@@ -29,7 +32,8 @@ def sending_rows() -> Rows:
             rows = rows.with_balance(BalanceRow(exchange, currency, amount, ZERO))
     for side in SIDES:
         rows, _ = reserved(rows, wish(side, "2"))
-    return replace(rows, arbitrage=sending(sending(arbitrage_of(rows), "buy", NOW), "sell", NOW))
+    one = sending(arbitrage_of(rows), "buy", MOMENT, SETTINGS)
+    return replace(rows, arbitrage=sending(one, "sell", MOMENT, SETTINGS))
 
 
 def arbitrage_of(rows: Rows) -> Arbitrage:
@@ -106,11 +110,11 @@ def fills_of(rows: Rows, side: Side, numbers: list[int]) -> list[Fill]:
 def test_a_leg_is_marked_sent_only_when_the_last_one_left() -> None:
     rows = sending_rows()
     first = replace(arbitrage_of(rows), times={}, legs=tuple(replace(leg, state="reserved") for leg in legs(rows)))
-    one = sending(first, "buy", NOW + 1)
-    both = sending(one, "sell", NOW + 2)
+    one = sending(first, "buy", Moment(NOW + 1), SETTINGS)
+    both = sending(one, "sell", Moment(NOW + 2), SETTINGS)
     assert "sent" not in one.times
     assert both.times["sent"] == NOW + 2
-    assert sending(both, "sell", NOW + 3) is both
+    assert sending(both, "sell", Moment(NOW + 3), SETTINGS) is both
 
 
 def legs(rows: Rows) -> tuple[Leg, ...]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from market.arbitrages import Refusal
-from market.reservations import liquidity_key
+from market.rows import liquidity_key
 from store.memory import LIQUIDITY_ROWS, MemoryTradeStore
 from tests.store.conftest import SteppedClock
 from tests.store.wishes import open_books, opportunity, wish

@@ -88,21 +88,6 @@ async def test_repeats_change_nothing(store: TradeStore) -> None:
     assert (done.state, done.exchange_order_id) == ("done", "order-1")
 
 
-async def test_a_fill_that_comes_late_is_booked_once_and_shown(store: TradeStore) -> None:
-    await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell), close)
-    await store.finish_leg(ID, "buy", None, close)
-    before = await balances(store)
-    late = filled(buy, Decimal(1))
-    for _ in range(2):
-        arbitrage = await store.finish_leg(ID, "buy", late, close)
-        assert (arbitrage.state, arbitrage.reason) == ("held", "late_fill")
-        assert (await balances(store))["alpha", "BTC"] == (before["alpha", "BTC"][0] + 1, Decimal(0))
-    assert len(await store.fills()) == 2
-
-
 async def test_a_fee_in_base_is_taken_from_base(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity(), ("1", "1"))

@@ -1,0 +1,149 @@
+"""The rows that one step of an arbitrage is decided on, and what a step changes in them. Pure."""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from market.arbitrages import Arbitrage, Leg, held_currency
+from market.leases import UNFENCED, Actor
+from market.lifecycle import Moment, noted
+from market.money import ZERO
+from market.opportunities import Opportunity
+from market.orders import Fill, Side
+from market.risk import notional_keys
+from market.settings import Settings
+
+SIDES: tuple[Side, ...] = ("buy", "sell")
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceRow:
+    """What the bots may still use (`free`) and what open legs hold, of one currency on one exchange."""
+
+    exchange: str
+    currency: str
+    free: Decimal
+    held: Decimal
+
+    def holding(self, amount: Decimal) -> "BalanceRow":
+        """`amount` more of it held; negative gives back."""
+        return replace(self, free=self.free - amount, held=self.held + amount)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the first bot asked for, kept until the second's amount trims its hold."""
+
+    hold_per_unit: Decimal
+    leg_factor: Decimal
+    leg_step: Decimal
+    minimum_amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """One ordered pair of exchanges for one base: at most one open arbitrage, and when the last was reserved."""
+
+    arbitrage_id: str | None = None
+    reserved_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All that one step of an arbitrage is decided on, as of `now` (the server's, microseconds)."""
+
+    now: int
+    opportunity: Opportunity
+    settings: Settings | None = None
+    """Those in force."""
+    reservations_open: bool = True
+    open_arbitrages: int = 0
+    notional: Mapping[str, Decimal] = field(default_factory=dict)
+    """`notional_keys` → of the open arbitrages, in the settlement currency."""
+    day_net: Decimal = ZERO
+    """Net profit of the arbitrages that ended on the server's day, UTC."""
+    paused_until: Mapping[str, int] = field(default_factory=dict)
+    """Exchange → until when it takes no part, by the server's clock."""
+    by: Actor = UNFENCED
+    """Who takes the step."""
+    arbitrage: Arbitrage | None = None
+    terms: Terms | None = None
+    """Of the leg that is reserved first."""
+    pair: PairRow = field(default_factory=PairRow)
+    balances: Mapping[tuple[str, str], BalanceRow] = field(default_factory=dict)
+    """(exchange, currency) → row, of both exchanges."""
+    liquidity: Mapping[str, Decimal] = field(default_factory=dict)
+    """`liquidity_key` → base amount that arbitrages took of that side of the quote."""
+    half_reserved: Mapping[str, str | None] = field(default_factory=dict)
+    """`half_key` → the half-reserved arbitrage."""
+    known_fills: Container[str] = frozenset()
+    """`fill_key`s that are in the ledger already."""
+    booked: tuple[Fill, ...] = ()
+    """Fills to enter into the ledger."""
+
+    def balance(self, exchange: str, currency: str) -> BalanceRow:
+        return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
+
+    def with_hold(self, leg: Leg, amount: Decimal) -> "Rows":
+        """`amount` more held for `leg`; negative gives back."""
+        return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
+
+    def with_balance(self, row: BalanceRow) -> "Rows":
+        return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
+
+    def with_liquidity(self, leg: Leg, amount: Decimal) -> "Rows":
+        """`amount` more of the quote behind `leg` used; negative gives back."""
+        key = liquidity_key(self.opportunity, leg.side)
+        return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
+
+    def with_half(self, leg: Leg, arbitrage_id: str | None) -> "Rows":
+        return replace(self, half_reserved={**self.half_reserved, half_key(self.opportunity, leg.side): arbitrage_id})
+
+    def ended(self) -> "Rows":
+        """The counters and the pair are free for the next arbitrage."""
+        pair = self.pair
+        if self.arbitrage is not None and pair.arbitrage_id == self.arbitrage.arbitrage_id:
+            pair = replace(pair, arbitrage_id=None)
+        return replace(self.with_notional(-1), open_arbitrages=self.open_arbitrages - 1, pair=pair)
+
+    def reopened(self) -> "Rows":
+        """Counted among the open ones again; what it had brought counts when it ends again."""
+        profit = None if self.arbitrage is None else self.arbitrage.profit
+        day_net = self.day_net if profit is None else self.day_net - profit.net
+        return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=day_net)
+
+    def with_notional(self, sign: int) -> "Rows":
+        """The arbitrage's own notional counted once more (1) or no longer (-1)."""
+        own = ZERO if self.arbitrage is None else sign * self.arbitrage.notional
+        if own == 0:
+            return self
+        keys = notional_keys(self.opportunity)
+        return replace(self, notional={**self.notional, **{key: self.notional.get(key, ZERO) + own for key in keys}})
+
+    def noted(self, before: Arbitrage | None) -> "Rows":
+        """With the step in the arbitrage's history. Raises IllegalStepError."""
+        if self.arbitrage is None or self.arbitrage is before:
+            return self
+        return replace(self, arbitrage=noted(before, self.arbitrage, Moment(self.now, self.by)))
+
+
+def pair_key(opportunity: Opportunity) -> str:
+    return f"{opportunity.base}|{opportunity.buy.exchange}|{opportunity.sell.exchange}"
+
+
+def liquidity_key(opportunity: Opportunity, side: Side) -> str:
+    """One side of one quote: asks where the leg buys."""
+    seen = opportunity.buy if side == "buy" else opportunity.sell
+    return f"{seen.quote_id}|{side}"
+
+
+def half_key(opportunity: Opportunity, side: Side) -> str:
+    """One bot, one currency, one pair of exchanges: it may wait for the other bot with one opportunity at a time."""
+    exchange = opportunity.buy.exchange if side == "buy" else opportunity.sell.exchange
+    currency = opportunity.buy.quote_currency if side == "buy" else opportunity.base
+    return f"{exchange}|{currency}|{opportunity.buy.exchange}|{opportunity.sell.exchange}"
+
+
+def fill_key(fill: Fill) -> str:
+    """Unique in the ledger: fill ids are unique per exchange only."""
+    return f"{fill.exchange}|{fill.fill_id}"

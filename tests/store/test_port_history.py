@@ -1,0 +1,95 @@
+"""What happens to an arbitrage after its end or during a halt, and what is kept of each step; on both adapters."""
+
+from decimal import Decimal
+
+from market.arbitrages import Arbitrage, Leg, LegRole
+from market.execution import advancing
+from market.money import Amount
+from market.orders import OrderReport
+from store.port import TradeStore
+from tests.market.samples import MARKETS, settings_of
+from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, reserve_both, sent, wish
+
+ID = "opportunity-1"
+
+
+def leg_of(arbitrage: Arbitrage | None, role: LegRole) -> Leg:
+    assert arbitrage is not None
+    leg = arbitrage.leg(role)
+    assert leg is not None
+    return leg
+
+
+async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_again(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "sell", filled(sell), close)
+    await store.finish_leg(ID, "buy", None, close)
+    assert await store.unconfirmed_legs("alpha", 0) == [(ID, leg_of(await store.arbitrage(ID), "buy"))]
+    assert await store.unconfirmed_legs("beta", 0) == []
+    before = await balances(store)
+    late = filled(buy, Decimal(1))
+    for _ in range(2):
+        arbitrage = await store.finish_leg(ID, "buy", late, complete("0.5"))
+        assert (arbitrage.state, arbitrage.reason) == ("single_leg", "late_fill")
+        assert (await balances(store))["alpha", "BTC"] == (before["alpha", "BTC"][0] + 1, Decimal(0))
+    assert len(await store.fills()) == 2
+    assert await store.open_arbitrages() == [arbitrage]
+    assert await store.unconfirmed_legs("alpha", 0) == []
+    steps = [step.what for step in arbitrage.history]
+    assert steps[-5:] == ["buy done", "buy acknowledged", "buy filled", "complete reserved", "single_leg"]
+
+
+async def test_an_order_that_turns_up_without_a_fill_is_known_and_opens_nothing(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "sell", filled(sell), close)
+    await store.finish_leg(ID, "buy", None, close)
+    arbitrage = await store.finish_leg(ID, "buy", OrderReport("order-7", True, Amount(Decimal(0)), ()), close)
+    assert arbitrage.state == "closed"
+    assert leg_of(arbitrage, "buy").exchange_order_id == "order-7"
+    assert await store.unconfirmed_legs(buy.exchange, 0) == []
+
+
+async def test_every_step_is_kept_with_who_took_it_and_when(store: TradeStore) -> None:
+    await open_books(store)
+    lease = await store.acquire_lease("alpha", "alpha-1")
+    assert lease is not None
+    await store.reserve(wish("buy"), lease.actor)
+    await store.reserve(wish("sell"))
+    await store.start_sending(ID, "buy", lease.actor)
+    arbitrage = await store.arbitrage(ID)
+    assert arbitrage is not None
+    assert [(step.what, step.actor, step.token) for step in arbitrage.history] == [
+        ("buy reserved", "alpha-1", 1),
+        ("half_reserved", "alpha-1", 1),
+        ("sell reserved", "unfenced", 0),
+        ("reserved", "unfenced", 0),
+        ("buy sending", "alpha-1", 1),
+    ]
+    times = [step.at for step in arbitrage.history]
+    assert times == sorted(times)
+    assert times[0] > 0
+
+
+async def test_while_halted_no_leg_is_sent_and_what_was_left_is_resumed_after(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy = await sent(store, ID, "buy")
+    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell") is None
+    advance = advancing(MARKETS)
+    await store.finish_leg(ID, "sell", None, advance)
+    held = await store.finish_leg(ID, "buy", filled(buy), advance)
+    assert (held.state, held.reason) == ("held", "halted")
+    assert await store.halted_arbitrages() == [held]
+    assert not await store.resume(ID, advance)
+    await store.change_settings(settings_of(), 2, "test")
+    assert await store.resume(ID, advance)
+    assert not await store.resume(ID, advance)
+    again = await store.arbitrage(ID)
+    assert again is not None
+    assert (again.state, leg_of(again, "flatten").side) == ("single_leg", "sell")
+    assert await store.open_arbitrages() == [again]
