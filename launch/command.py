@@ -66,9 +66,23 @@ def parser_of_commands() -> argparse.ArgumentParser:
     reenact = commands.add_parser("reenact", help="live a recording again: does today's feed code give the same rows?")
     reenact.add_argument("folder", type=Path, metavar="FOLDER", help="of one exchange, one session or all recordings")
     reenact.set_defaults(run=_reenact)
+    _add_chaos(commands)
     commands.add_parser("doctor", help="check every prerequisite").set_defaults(run=_doctor)
     _add_parts(commands)
     return parser
+
+
+def _add_chaos(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    chaos = commands.add_parser(
+        "chaos", help="kill, pause and confuse everything by a seed, then audit the books against the exchanges'"
+    )
+    chaos.add_argument(
+        "--seconds", type=_positive, default=180.0, help="of blows, from when all is ready (default 180)"
+    )
+    chaos.add_argument("--seed", type=_seed, default=1, help="of the schedule and of the prices (default 1)")
+    chaos.add_argument("--json", type=Path, metavar="FILE", help="write what was done and found there")
+    chaos.add_argument("--port", type=_port, help="of the dashboard (default: any that is free)")
+    chaos.set_defaults(run=_chaos)
 
 
 def _add_parts(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -131,6 +145,15 @@ def _reenact(arguments: argparse.Namespace) -> int:
     from launch.reenacting import reenact_folder
 
     return reenact_folder(arguments.folder, say)
+
+
+def _chaos(arguments: argparse.Namespace) -> int:
+    from launch.chaos import ChaosOptions, chaos_home, run_chaos
+
+    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
+    home = chaos_home(home_folder())
+    with locked(home):
+        return asyncio.run(run_chaos(home, options, say))
 
 
 def _doctor(_: argparse.Namespace) -> int:

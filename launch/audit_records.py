@@ -1,0 +1,64 @@
+"""What an audit looks at, and what it finds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from exchanges.simulated.records import CustomerFill, CustomerOrder, RefusedOrder
+from market.markets import Market
+from store.snapshot import Snapshot
+
+ViolationKind = Literal[
+    "posted_twice",
+    "unknown_order",
+    "order_differs",
+    "fill_missing",
+    "fill_unknown",
+    "fill_twice",
+    "fill_differs",
+    "fill_misfiled",
+    "left_open",
+    "single_leg_undecided",
+    "reservation_left",
+    "liquidity_differs",
+    "illegal_history",
+    "day_net_differs",
+    "balance_missing",
+    "balance_differs",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that must never be."""
+
+    kind: ViolationKind
+    detail: str
+    arbitrage_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One exchange's own record of the test account: opening balances, orders as they stand last, fills, refusals."""
+
+    exchange: str
+    opening: Mapping[str, Decimal]
+    orders: Sequence[CustomerOrder]
+    fills: Sequence[CustomerFill]
+    refused: Sequence[RefusedOrder] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Both sides, the exchanges' by name."""
+
+    accounts: Mapping[str, Account]
+    snapshot: Snapshot
+    markets: Mapping[tuple[str, str], Market]
+    """(exchange, symbol) → market."""
+
+    @property
+    def traded(self) -> frozenset[str]:
+        """Exchanges that somebody trades on."""
+        return frozenset(exchange for (exchange, _), market in self.markets.items() if not market.is_fx)

@@ -1,0 +1,76 @@
+"""A schedule of blows is a function of its seed, strikes everything that may be struck, and nothing else."""
+
+import pytest
+
+from exchanges.simulated.server import listed_symbols
+from launch.chaos import SETTINGS
+from launch.chaos_schedule import (
+    FAULT_EVERY,
+    ROOMS,
+    Blow,
+    Kill,
+    Misbehaviour,
+    Pause,
+    Retuning,
+    room_of,
+    schedule_of,
+)
+from launch.configuration import Configuration
+from launch.paper import paper_settings
+from market.leases import LEASE_SECONDS
+from market.settings import Settings
+
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+BOTS = tuple(f"bot-{name}{number}" for name in EXCHANGES for number in ("", "-2"))
+SEEDS = range(1, 11)
+SECONDS = 180.0
+
+
+def schedule(seed: int, seconds: float = SECONDS) -> tuple[Blow, ...]:
+    return schedule_of(seed, seconds, EXCHANGES, BOTS)
+
+
+def test_a_seed_gives_the_same_blows_each_time_and_another_seed_others() -> None:
+    assert schedule(7) == schedule(7)
+    assert schedule(7) != schedule(8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_three_minutes_have_everything(seed: int) -> None:
+    blows = schedule(seed)
+    assert [blow.at for blow in blows] == sorted(blow.at for blow in blows)
+    assert all(0 <= blow.at < SECONDS for blow in blows)
+    kills = {(room_of(blow.part), blow.half) for blow in blows if isinstance(blow, Kill)}
+    assert kills == {*((room, "python") for room in ROOMS), ("cep", "jvm")}
+    assert {room_of(blow.part) for blow in blows if isinstance(blow, Pause)} == set(ROOMS)
+    assert {blow.fault.kind for blow in blows if isinstance(blow, Misbehaviour)} == set(FAULT_EVERY)
+    changed = {change for blow in blows if isinstance(blow, Retuning) for change in blow.changes}
+    assert {("trading_state", "halted"), ("trading_state", "reducing")} <= changed
+
+
+def test_only_known_parts_are_struck_and_never_the_exchanges() -> None:
+    parts = {blow.part for blow in schedule(1, 3_600) if isinstance(blow, Kill | Pause)}
+    assert parts == {*BOTS, *(f"feed-{name}" for name in EXCHANGES), "cep", "bridge", "ui", "kafka", "mongodb"}
+
+
+def test_pauses_outlast_a_lease() -> None:
+    assert all(blow.seconds > LEASE_SECONDS for blow in schedule(1, 3_600) if isinstance(blow, Pause))
+
+
+def test_the_exchanges_take_every_fault() -> None:
+    symbols = listed_symbols(EXCHANGES)
+    for blow in schedule(1, 3_600):
+        if isinstance(blow, Misbehaviour):
+            blow.fault.check(symbols)
+
+
+def test_the_settings_take_every_change() -> None:
+    first = paper_settings(Configuration(settings=SETTINGS))
+    for blow in schedule(1, 3_600):
+        if isinstance(blow, Retuning):
+            changed = Settings.model_validate(first.model_dump() | dict(blow.changes))
+            assert changed != first, blow.told
+
+
+def test_a_short_run_has_the_beginning_of_a_long_one() -> None:
+    assert schedule(3, 60) == tuple(blow for blow in schedule(3, 180) if blow.at < 60)
