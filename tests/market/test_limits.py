@@ -1,12 +1,13 @@
 """Limit prices on ticks within their slack, and the size rules of an exchange."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.limits import limit_price, rule_broken
+from market.limits import least_order, limit_price, rule_broken
 from market.money import Amount, Price
 from market.orders import LimitOrder, Side
 from tests.market.samples import JPY_MARKET, USD_MARKET
@@ -24,6 +25,8 @@ def order(side: Side, amount: str, price: str) -> LimitOrder:
         ("sell", "100", 1.5, "99.99"),
         ("buy", "100", -1.0, "99.99"),
         ("sell", "100.005", 0.0, "100.01"),
+        ("sell", "100", 10_000.0, "0.01"),
+        ("buy", "0.005", 0.0, "0.01"),
     ],
 )
 def test_limit_price(side: Side, price: str, slack_bps: float, expected: str) -> None:
@@ -57,3 +60,16 @@ def test_size_rules(amount: str, price: str, part: str | None) -> None:
 def test_minimum_amount() -> None:
     small = LimitOrder("id", "gamma", "BTC/JPY", "buy", Amount(Decimal("0.001")), Price(Decimal(1)), 0)
     assert rule_broken(small, JPY_MARKET) is None
+
+
+amounts = st.integers(1, 400).map(lambda number: Decimal(number) / 1_000)
+
+
+@given(lot=amounts, minimum=amounts, notional=st.integers(0, 50), price=st.integers(1, 99_999))
+def test_the_least_order_is_taken_and_a_lot_less_is_not(
+    lot: Decimal, minimum: Decimal, notional: int, price: int
+) -> None:
+    market = replace(USD_MARKET, lot_step=lot, minimum_amount=minimum, minimum_notional=Decimal(notional))
+    least = least_order(market, Decimal(price) / 100)
+    assert rule_broken(order("buy", str(least), str(Decimal(price) / 100)), market) is None
+    assert rule_broken(order("buy", str(least - lot), str(Decimal(price) / 100)), market) is not None

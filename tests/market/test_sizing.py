@@ -83,6 +83,22 @@ def test_a_fee_in_base_is_not_sold_twice() -> None:
     assert sizing.sell.amount == Decimal("0.9985")
 
 
+@pytest.mark.parametrize(("free", "notional"), [("100.1", "10000"), ("9000", "100")])
+def test_the_buy_is_paid_and_counted_at_its_limit_price(free: str, notional: str) -> None:
+    coarse = replace(USD_MARKET, lot_step=COARSE)
+    buy = side_of(coarse, "buy", levels(("100", "9")), free)
+    sell = side_of(replace(coarse, exchange="beta"), "sell", levels(("101", "9")))
+    settings = settings_of(max_slippage_bps=600.0, max_notional=Decimal(notional))
+    # 100 / 106: at the price seen it would be 1.00, at the bid 0.99
+    assert sized(buy, sell, settings).amount == Decimal("0.94")
+
+
+def test_what_is_left_after_a_fee_in_base_suffices_to_sell() -> None:
+    buy = side_of(JPY_MARKET, "buy", levels(("9000000", "1")))
+    sell = side_of(EUR_MARKET, "sell", levels(("60000", "1")), "0.9985")
+    assert sized(buy, sell, settings_of(max_notional=Decimal(100_000))).amount == Decimal(1)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [("0.001", "0.00000001", "0.001"), ("0.002", "0.003", "0.006"), ("1", "0.25", "1"), ("0.4", "0.6", "1.2")],
@@ -151,11 +167,12 @@ def trades(draw: st.DrawFn) -> tuple[BookSide, BookSide, Settings, Decimal | Non
     buy_market, sell_market = draw(markets()), draw(markets())
     mids = {"USD": 6_000, "EUR": 5_454, "JPY": 900_000}
     asks = draw(books(mids[buy_market.quote_currency], mids[buy_market.quote_currency] // 1_000))
-    bids = draw(books(mids[sell_market.quote_currency] * 103 // 100, -(mids[sell_market.quote_currency] // 1_000)))
+    bids = draw(books(mids[sell_market.quote_currency] * 105 // 100, -(mids[sell_market.quote_currency] // 1_000)))
     free = st.none() | st.integers(0, 4_000)
     free_quote, free_base = draw(free), draw(free)
-    buy = side_of(buy_market, "buy", asks)
-    sell = side_of(sell_market, "sell", bids)
+    fees = st.sampled_from(("0", "0.0015", "0.03")).map(Decimal)
+    buy = replace(side_of(buy_market, "buy", asks), fee_rate=draw(fees))
+    sell = replace(side_of(sell_market, "sell", bids), fee_rate=draw(fees))
     if free_quote is not None:
         buy = replace(buy, free=Decimal(free_quote) * (150 if buy_market.quote_currency == "JPY" else 1))
     if free_base is not None:
@@ -164,7 +181,7 @@ def trades(draw: st.DrawFn) -> tuple[BookSide, BookSide, Settings, Decimal | Non
         max_notional=Decimal(draw(st.integers(10, 5_000))),
         min_net_bps=float(draw(st.integers(0, 200))),
         emit_net_bps=0.0,
-        max_slippage_bps=float(draw(st.integers(0, 10))),
+        max_slippage_bps=draw(st.sampled_from((0.0, 1.0, 10.0, 400.0))),
     )
     return buy, sell, settings, draw(st.none() | st.integers(-10, 5_000).map(Decimal))
 
