@@ -1,11 +1,12 @@
-"""Reasons not to trade an opportunity, each a pure question, asked in one order; the first yes is the refusal."""
+"""What a bot asks of an opportunity before it sizes anything: the table of `market.risk`, then exact arithmetic."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 
 from market.opportunities import Opportunity, OpportunityLeg
-from market.permission import forbidden
-from market.quarantine import is_absurd
+from market.risk import Case, Standing, View, first_refusal
 from market.settings import Settings
 from market.sizing import BookSide, net_bps
 from market.spreads import SpreadWindow
@@ -21,6 +22,10 @@ class Circumstances:
     now: int
     history: tuple[SpreadWindow, ...] = ()
     """The 60 s windows of its pair over the last minutes."""
+    drift: Mapping[str, Decimal] = field(default_factory=dict)
+    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    standing: Standing | None = None
+    """What stands open, as last seen; None where this leg joins an arbitrage."""
 
 
 def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumstances: Circumstances) -> str | None:
@@ -31,16 +36,10 @@ def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumst
     return quick
 
 
-def quick_refusal_of(opportunity: Opportunity, circumstances: Circumstances) -> str | None:
+def quick_refusal_of(opportunity: Opportunity, known: Circumstances) -> str | None:
     """The first reason that needs no arithmetic: most opportunities end here, hundreds a second in a wild market."""
-    reason = forbidden(opportunity, circumstances.settings)
-    if reason is not None:
-        return reason
-    if _is_stale(opportunity, circumstances):
-        return "stale"
-    if is_absurd(opportunity, circumstances.history, circumstances.settings):
-        return "quarantined"
-    return "not_persistent" if _is_fleeting(circumstances) else None
+    view = View(known.now, known.window, known.history, known.drift)
+    return first_refusal(Case(opportunity, known.settings, known.standing, view))
 
 
 def is_expired(opportunity: Opportunity, now: int) -> bool:
@@ -60,15 +59,3 @@ def _is_consistent(leg: OpportunityLeg, opportunity: Opportunity) -> bool:
     if leg.quote_currency != opportunity.currency and opportunity.rate(leg.quote_currency) is None:
         return False
     return bool(leg.levels) and leg.levels[0] == (leg.price, leg.amount) and leg.price > 0 and leg.amount > 0
-
-
-def _is_stale(opportunity: Opportunity, circumstances: Circumstances) -> bool:
-    """Ages grow on from the detection: what was fresh enough then may not be so any more."""
-    since = max(0, circumstances.now - opportunity.event_time)
-    oldest = max(opportunity.buy.age, opportunity.sell.age) + since
-    return oldest > circumstances.settings.max_quote_age_ms * 1_000
-
-
-def _is_fleeting(circumstances: Circumstances) -> bool:
-    least = circumstances.settings.min_share_above_10s
-    return least > 0 and (circumstances.window is None or circumstances.window.share_above < least)

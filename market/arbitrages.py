@@ -155,8 +155,10 @@ class Arbitrage:
 class Refusal:
     """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
 
-    Reasons: below_threshold, not_persistent, quarantined, reducing, halted, exchange_disabled, stale, recheck_failed,
-    too_small, insufficient_balance, too_many_open, pair_busy, cooling_down, liquidity_used, stopping.
+    Reasons, in the order in which they are looked for (docs/risk.md): halted, reducing, exchange_disabled,
+    below_threshold, stale, crossed, quarantined, not_persistent, stopping, daily_loss, exchange_paused, too_many_open,
+    pair_busy, cooling_down, total_limit, asset_limit, exchange_limit, exposure, currency_drift, recheck_failed,
+    too_small, insufficient_balance, liquidity_used.
     """
 
     refusal_id: str

@@ -10,8 +10,7 @@ from market.arbitrages import Arbitrage, Leg, Strategy, held_currency
 from market.clock import MICROSECONDS
 from market.money import ZERO, Amount, floor_to_step
 from market.opportunities import Opportunity
-from market.permission import forbidden
-from market.risk import Standing, hard_limit, notional_left
+from market.risk import Standing, forbidden, hard_limit, notional_left
 from market.rows import PairRow, Rows, Terms, half_key, liquidity_key
 from market.settings import Settings
 
