@@ -1,5 +1,7 @@
 """The local paper account keeps the contract of every trading account, whichever side its fee is taken on."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -8,9 +10,10 @@ from typing import cast
 import pytest
 
 from bots.paper_account import PaperAccount
+from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
 from exchanges.port import TradingAccount
-from market.clock import SystemClock
+from market.clock import SystemClock, wall_now
 from market.markets import Market
 from market.money import Amount, Price
 from market.orders import Side
@@ -24,9 +27,40 @@ BIDS = levels(("59950", "0.02"), ("59900", "0.05"), ("59850", "1"))
 
 @dataclass
 class PaperBench:
-    account: TradingAccount
     market: Market
-    quote: Quote
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.quote = self._quote(1)
+        self.account: TradingAccount = self._opened(self.quote)
+
+    @property
+    def keeps_client_ids(self) -> bool:
+        return True
+
+    @asynccontextmanager
+    async def reopened(self) -> AsyncIterator[TradingAccount]:
+        yield self._opened(self._quote(2))
+
+    def _quote(self, sequence: int) -> Quote:
+        market = self.market
+        place = (market.exchange, market.region, market.symbol, market.base, market.quote_currency)
+        return Quote("quote", *place, BIDS, ASKS, None, wall_now(), sequence)
+
+    def _opened(self, quote: Quote) -> PaperAccount:
+        market = self.market
+        account = PaperAccount(
+            exchange=market.exchange,
+            markets=(market,),
+            opening={market.base: Decimal(10), market.quote_currency: Decimal(1_000_000)},
+            journal=PaperJournal(self.folder / "account.jsonl"),
+            clock=SystemClock(),
+            fee_rate=lambda: Decimal("0.001"),
+            latency_ms=2,
+            conditions=FillConditions(latency_spread=0.5, max_quote_age=lambda: 60_000_000),
+        )
+        account.see_quote(quote)
+        return account
 
     def best(self, side: Side) -> tuple[Price, Amount]:
         level = self.quote.bids[0] if side == "buy" else self.quote.asks[0]
@@ -42,18 +76,4 @@ class TestPaperAccount(AccountContract):
             minimum_amount=Decimal("0.01"),
             tick_size=Decimal("0.01"),
         )
-        account = PaperAccount(
-            exchange=market.exchange,
-            markets=(market,),
-            opening={market.base: Decimal(10), market.quote_currency: Decimal(1_000_000)},
-            journal=PaperJournal(tmp_path / "account.jsonl"),
-            clock=SystemClock(),
-            fee_rate=lambda: Decimal("0.001"),
-            latency_ms=0,
-        )
-        currency = market.quote_currency
-        quote = Quote(
-            "quote", market.exchange, market.region, market.symbol, market.base, currency, BIDS, ASKS, None, 1, 1
-        )
-        account.see_quote(quote)
-        return PaperBench(account, market, quote)
+        return PaperBench(market, tmp_path)

@@ -1,17 +1,19 @@
 """What every trading account does, whatever is behind it. Inherit `AccountContract` and give it a `bench`."""
 
+import asyncio
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
 
 import pytest
 
-from exchanges.errors import OrderRefusedError
+from exchanges.errors import OrderRefusedError, OutcomeUnknownError
 from exchanges.port import TradingAccount
 from market.clock import MICROSECONDS, wall_now
 from market.fees import fee_currency
 from market.markets import Market
-from market.money import Amount, Price, floor_to_step
+from market.money import Amount, Price, floor_to_step, total
 from market.orders import OrderReport, Side
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import order_on
@@ -29,7 +31,16 @@ class Bench(Protocol):
     def market(self) -> Market: ...
 
     def best(self, side: Side) -> tuple[Price, Amount]:
-        """Best bid ("buy") or ask ("sell") with the amount there."""
+        """Best bid ("buy") or ask ("sell") with the amount there, as the exchange first showed it."""
+        ...
+
+    @property
+    def keeps_client_ids(self) -> bool:
+        """Whether an id is taken for ever. The others free it with the end of its order, or know none."""
+        ...
+
+    def reopened(self) -> AbstractAsyncContextManager[TradingAccount]:
+        """The same account as another process sees it, or this one after a crash."""
         ...
 
 
@@ -138,6 +149,82 @@ class AccountContract:
     async def test_what_has_ended_does_not_rest(self, bench: Bench) -> None:
         await _traded(bench, "buy", Decimal("0.5"), at_worst="0.002")
         assert await bench.account.open_orders() == []
+
+    @pytest.mark.parametrize("side", SIDES)
+    async def test_what_was_taken_is_not_there_again(self, bench: Bench, side: Side) -> None:
+        """Each level gives what it shows once, however many orders ask for it."""
+        price, shown = bench.best("sell" if side == "buy" else "buy")
+        part = floor_to_step(shown * Decimal("0.6"), bench.market.lot_step)
+        orders = [order_on(bench.market, side, max(part, bench.market.minimum_amount), price) for _ in range(3)]
+        reports = [await bench.account.place(order) for order in orders]
+        assert reports[0].filled == orders[0].amount
+        assert total(report.filled for report in reports) == shown
+        assert reports[2].filled == 0
+
+    async def test_orders_placed_at_once_share_what_is_there(self, bench: Bench) -> None:
+        price, shown = bench.best("sell")
+        amount = max(floor_to_step(shown / 2, bench.market.lot_step), bench.market.minimum_amount)
+        orders = [order_on(bench.market, "buy", amount, price) for _ in range(4)]
+        before = await bench.account.balances()
+        reports = await asyncio.gather(*(bench.account.place(order) for order in orders))
+        assert all(report.is_final for report in reports)
+        assert total(report.filled for report in reports) == min(shown, 4 * amount)
+        assert len({report.exchange_order_id for report in reports}) == 4
+        fills = [fill for report in reports for fill in report.fills]
+        assert await bench.account.balances() == balances_after(before, fills)
+
+    async def test_another_process_finds_all_that_was_done(self, bench: Bench) -> None:
+        """Nothing lives in the adapter: orders, fills, balances and the depth that is gone are the exchange's."""
+        began = wall_now()
+        price, shown = bench.best("sell")
+        order = order_on(bench.market, "buy", shown, price)
+        report = await bench.account.place(order)
+        assert report.filled == shown
+        async with bench.reopened() as later:
+            assert await later.look_up(order) == report
+            assert await later.balances() == await bench.account.balances()
+            assert await later.fills_since(began) == await bench.account.fills_since(began)
+            assert await later.open_orders() == []
+            assert (await later.place(order_on(bench.market, "buy", shown, price))).filled == 0
+
+    async def test_a_client_id_used_before_is_never_a_second_order(self, bench: Bench) -> None:
+        """Whether it is a refusal cannot be told from a lost answer's repeat, so it must be looked up."""
+        if not bench.keeps_client_ids:
+            pytest.skip("this exchange forgets ids")
+        price, amount = bench.best("sell")
+        order = order_on(bench.market, "buy", max(amount / 2, bench.market.minimum_amount), price)
+        first = await bench.account.place(order)
+        balances = await bench.account.balances()
+        async with bench.reopened() as later:
+            for account in (bench.account, later):
+                with pytest.raises(OutcomeUnknownError):
+                    await account.place(order)
+                assert await account.look_up(order) == first
+                assert await account.balances() == balances
+
+    async def test_a_notional_below_the_least_is_refused(self, bench: Bench) -> None:
+        market = bench.market
+        if market.minimum_notional == 0:
+            pytest.skip("this market has no least notional")
+        highest = market.minimum_notional / market.minimum_amount - market.tick_size
+        price = floor_to_step(min(bench.best("buy")[0], highest), market.tick_size)
+        order = order_on(market, "buy", market.minimum_amount, price)
+        assert order.amount * order.price < market.minimum_notional
+        with pytest.raises(OrderRefusedError, match="below the minimum"):
+            await bench.account.place(order)
+        assert await bench.account.look_up(order) is None
+
+    @pytest.mark.parametrize("other", [{"symbol": "ETH/USD"}, {"exchange": "elsewhere"}])
+    async def test_an_order_of_another_market_is_refused(self, bench: Bench, other: dict[str, str]) -> None:
+        price, amount = bench.best("sell")
+        before = await bench.account.balances()
+        order = order_on(bench.market, "buy", amount, price)
+        elsewhere = replace(
+            order, symbol=other.get("symbol", order.symbol), exchange=other.get("exchange", order.exchange)
+        )
+        with pytest.raises(OrderRefusedError, match=elsewhere.symbol):
+            await bench.account.place(elsewhere)
+        assert await bench.account.balances() == before
 
 
 def _limit(bench: Bench, side: Side, at_worst: str) -> Decimal:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -31,6 +32,18 @@ class SimulatedBench:
     def best(self, side: Side) -> tuple[Price, Amount]:
         return self.outside.best(self.market, side)
 
+    @property
+    def keeps_client_ids(self) -> bool:
+        return self.market.exchange in ("coinbaseexchange", "bitstamp")
+
+    @asynccontextmanager
+    async def reopened(self) -> AsyncIterator[CcxtAccount]:
+        account = open_account(self.outside.config(self.market.exchange), [self.market])
+        try:
+            yield account
+        finally:
+            await account.close()
+
 
 @pytest.fixture(params=TRADED, ids=lambda market: market.exchange)
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SimulatedBench]:
@@ -53,22 +66,6 @@ class TestCcxtAccount(AccountContract):
 async def outside(tmp_path: Path) -> AsyncIterator[Served]:
     async with served(tmp_path) as running:
         yield running
-
-
-@pytest.mark.parametrize("exchange", ["coinbaseexchange", "bitstamp"])
-async def test_a_client_id_used_before_is_never_a_second_order(outside: Served, exchange: str) -> None:
-    market = BY_EXCHANGE[exchange]
-    account = open_account(outside.config(exchange), [market])
-    try:
-        price, amount = outside.best(market, "sell")
-        order = order_on(market, "buy", amount / 2, price)
-        first = await account.place(order)
-        with pytest.raises(OutcomeUnknownError):
-            await account.place(order)
-        assert await account.look_up(order) == first
-        assert len(outside.world.gateways[exchange].exchange.customer.orders) == 1
-    finally:
-        await account.close()
 
 
 async def test_two_like_orders_on_bitflyer_are_for_a_person_to_tell_apart(outside: Served) -> None:
