@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+from market.arbitrages import FINAL_STATES, Arbitrage
 from market.money import ZERO, Price, total
 from market.orders import Side
 
@@ -137,6 +138,18 @@ def noted(state: AverageState, close: Close, now: int, *, with_order: bool) -> t
 def trade_id_of(close: Close) -> str:
     """One per market and period, whoever notes it."""
     return f"{close.exchange}|{close.symbol}|{close.period}"
+
+
+def order_of(arbitrage: Arbitrage) -> AverageOrder:
+    """What became of the order so far, by its arbitrage."""
+    if arbitrage.state not in FINAL_STATES:
+        return AverageOrder("open")
+    filled, cost = total(leg.filled for leg in arbitrage.legs), total(leg.cost for leg in arbitrage.legs)
+    if arbitrage.state == "held":
+        return AverageOrder("held", arbitrage.reason, filled, cost)
+    if filled == 0:
+        return AverageOrder("unfilled", arbitrage.reason)
+    return AverageOrder("filled" if filled >= arbitrage.amount else "partly_filled", None, filled, cost)
 
 
 def with_order(trade: AverageTrade, order: AverageOrder) -> AverageTrade:

@@ -1,11 +1,20 @@
 """The moving average strategy in MongoDB: one guarded document per market, one row per signal."""
 
 from collections.abc import Mapping
-
-from pymongo import ASCENDING
+from dataclasses import replace
 
 from market.leases import UNFENCED, Actor
-from market.moving_average import UNSETTLED_STATES, AverageOrder, AverageState, AverageTrade, Close, noted, with_order
+from market.moving_average import (
+    UNSETTLED_STATES,
+    AverageOrder,
+    AverageState,
+    AverageTrade,
+    Close,
+    noted,
+    order_of,
+    with_order,
+)
+from store.arbitrages import OLDEST_FIRST, read_arbitrages
 from store.client import Client, Database, Session, in_transaction, translated_errors
 from store.documents import (
     AVERAGE_TRADES,
@@ -15,9 +24,8 @@ from store.documents import (
     average_trade_document,
     average_trade_of,
 )
+from store.pages import Page, read_page
 from store.server_time import server_now
-
-OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 
 
 class MongoAverages:
@@ -78,3 +86,15 @@ class MongoAverages:
         if document is None or document.get("session_id") != self._session_id:
             return AverageState()
         return average_state_of(document)
+
+
+async def read_average_trades(
+    database: Database, wanted: Mapping[str, object], cursor: str | None, limit: int
+) -> Page[AverageTrade]:
+    """Newest first. An order is told by its arbitrage, which knows of fills that came late. Raises CursorError."""
+    page = await read_page(database, AVERAGE_TRADES, average_trade_of, wanted, cursor, limit)
+    ordered = [trade.trade_id for trade in page.items if trade.order is not None]
+    begun = await read_arbitrages(database, {"_id": {"$in": ordered}}) if ordered else []
+    orders = {arbitrage.arbitrage_id: order_of(arbitrage) for arbitrage in begun}
+    items = [replace(trade, order=orders.get(trade.trade_id, trade.order)) for trade in page.items]
+    return Page(tuple(items), page.next_cursor)

@@ -10,12 +10,14 @@ from market.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAnd
 from market.breaker import Health
 from market.feeds import FeedState
 from market.money import total
+from market.moving_average import AverageTrade
 from market.opportunities import Opportunity
 from market.orders import Fill
 from market.profit_groups import ProfitGroup, profit_from
 from market.rows import BalanceRow
 from market.session import Session
 from market.settings import Settings
+from store.averages import read_average_trades
 from store.balances import BalanceBook
 from store.client import Client, Document, connected, database_of, translated_errors
 from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts, refused_profit
@@ -146,6 +148,10 @@ class TradeReader:
 
     async def fills(self, cursor: str | None, limit: int) -> Page[Fill]:
         return await read_page(self._database, FILLS, fill_of, self._of_session, cursor, limit)
+
+    async def average_trades(self, cursor: str | None, limit: int) -> Page[AverageTrade]:
+        """Signals of the moving average strategy, each with what became of its order by now."""
+        return await read_average_trades(self._database, self._of_session, cursor, limit)
 
     async def balance_rows(self) -> list[BalanceRow]:
         return await self._balances.rows()
