@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from launch.errors import CannotStartError
+from launch.transfers import TransferConfiguration
 from market.settings import Settings
 
 
@@ -82,6 +83,8 @@ class Configuration(BaseModel):
     """Whether what the feeds hear and say is recorded below `recordings` of the data folder."""
     recordings_mb: int = Field(default=1_000, ge=1)
     """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
+    transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
+    """Exchange → currency → what sending it away costs, where that is not as `market/transfers.py` knows it."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 

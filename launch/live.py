@@ -15,6 +15,7 @@ from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
 from launch.home import check_writable
 from launch.paper import SETTLEMENT_CURRENCY, PaperOptions, Say, chosen_markets, room_for_recordings, run_session
+from launch.transfers import session_transfers
 from market.session import Mode, Session
 from market.settings import Settings
 from streams.embedded_broker import free_ports
@@ -74,6 +75,7 @@ def session_at_exchanges(home: Path, options: PaperOptions, told: Configuration,
         web_port=told.port if options.port is None else options.port,
         stale_after_ms=told.feeds.stale_after_ms,
         recordings_mb=room_for_recordings(own, options, told),
+        transfers=session_transfers(told.transfers),
     )
 
 

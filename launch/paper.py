@@ -16,6 +16,7 @@ from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
 from launch.summary import Activity
 from launch.supervisor import Supervisor
+from launch.transfers import session_transfers
 from launch.waiting import stop_event, stopped_or_after, unless_stopped
 from market.assets import identity_fault
 from market.clock import wall_now
@@ -129,6 +130,7 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
         seed=options.seed if options.seed is not None else told.seed,
         stale_after_ms=told.feeds.stale_after_ms,
         recordings_mb=room_for_recordings(home, options, told),
+        transfers=session_transfers(told.transfers),
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from market.clock import Clock, ReplayClock, SystemClock
 from market.markets import Market
+from market.transfers import KNOWN_TERMS, TransferTerms
 
 Mode = Literal["paper", "public", "replay", "sandbox", "live"]
 """On simulated exchanges; on local accounts, at the public prices of real exchanges or at recorded ones; on real
@@ -55,6 +56,8 @@ class Session:
     """How old the newest sign that a quote holds may be before its feeder withdraws it."""
     recordings_mb: int | None = None
     """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
+    transfers: tuple[TransferTerms, ...] = KNOWN_TERMS
+    """What sending a currency from one exchange to another costs."""
 
     def clock(self) -> Clock:
         if self.replay is None:

@@ -217,9 +217,10 @@ class Hub:
 
     async def _read_books(self) -> None:
         balances, states = await self._reader.balance_rows(), await self._reader.feed_states()
+        opening, _ = await self._reader.session_balances()
         now = self._clock.now()
         feeds = [state.as_seen(now, self._session.stale_after_ms) for state in states]
-        self._note_ledger(replace(self.board.ledger, balances=tuple(balances), feeds=tuple(feeds)))
+        self._note_ledger(replace(self.board.ledger, balances=tuple(balances), feeds=tuple(feeds), opening=opening))
 
     async def _read_totals(self) -> None:
         totals = await self._reader.totals(self._session.settlement_currency)
@@ -229,7 +230,7 @@ class Hub:
         if ledger != self.board.ledger:
             self.board.ledger = ledger
             self._changed = True
-            self._tell(ledger_message(ledger))
+            self._tell(ledger_message(self._session, self.board.snapshot()))
 
 
 async def _keep_reading(

@@ -3,27 +3,30 @@
 * `snapshot`: everything. It replaces all that the client knew.
 * `pulse`: quotes, the newest point of each chart that moved, spreads, new opportunities; at least one a second.
 * `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` stand outside too, for meters.
-* `ledger`: balances, feeds, P&L, refusals. `settings`: the ones in force.
+* `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), refusals. `settings`: the ones in force.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import get_args
 
 import orjson
 
 from market.arbitrages import Arbitrage
 from market.clock import MICROSECONDS
 from market.opportunities import Opportunity
+from market.profit_groups import GroupedBy, profit_by
 from market.session import Session
 from market.settings import Settings
+from ui.inventory import inventory_row
 from ui.price_series import PricePoint
+from ui.profits import pnl_line_row, pnl_row
 from ui.rows import SeriesRow, SourcesRow
-from ui.snapshot import Ledger, MarketKey, Snapshot, Sources
+from ui.snapshot import MarketKey, Snapshot, Sources
 from ui.views import (
     arbitrage_row,
     balance_row,
     feed_row,
     opportunity_row,
-    pnl_row,
     quote_rows,
     reason_rows,
     series_row,
@@ -45,7 +48,7 @@ def snapshot_message(session: Session, snapshot: Snapshot) -> str:
             "series": [_series(session, snapshot, key) for key in snapshot.series],
             "arbitrages": [arbitrage_row(arbitrage) for arbitrage in snapshot.arbitrages[:SHOWN_ARBITRAGES]],
             "settings": _settings(snapshot.settings),
-            "ledger": _ledger(snapshot.ledger),
+            "ledger": _ledger(session, snapshot),
             **_market(snapshot, snapshot.opportunities),
         },
     )
@@ -76,8 +79,8 @@ def trade_message(arbitrage: Arbitrage) -> str:
     )
 
 
-def ledger_message(ledger: Ledger) -> str:
-    return _text("ledger", {"ledger": _ledger(ledger)})
+def ledger_message(session: Session, snapshot: Snapshot) -> str:
+    return _text("ledger", {"ledger": _ledger(session, snapshot)})
 
 
 def settings_message(settings: Settings) -> str:
@@ -105,11 +108,15 @@ def _series(session: Session, snapshot: Snapshot, key: MarketKey) -> SeriesRow:
     return series_row(market, snapshot.series[key])
 
 
-def _ledger(ledger: Ledger) -> dict[str, object]:
+def _ledger(session: Session, snapshot: Snapshot) -> dict[str, object]:
+    ledger = snapshot.ledger
+    groups, earned = ledger.totals.groups, ledger.totals.profit.net
     return {
         "balances": [balance_row(balance) for balance in ledger.balances],
         "feeds": [feed_row(feed) for feed in ledger.feeds],
         "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
+        "pnl_by": {by: [pnl_line_row(line) for line in profit_by(groups, by)] for by in get_args(GroupedBy)},
+        "inventory": inventory_row(session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned),
         "refusals": reason_rows(ledger.totals.refusals),
     }
 

@@ -122,8 +122,18 @@ class ProfitRow(TypedDict):
     net: str
 
 
+class FxRow(TypedDict):
+    """An FX quote that the arbitrage is valued at; `inverted`: `symbol` is SETTLEMENT/CURRENCY."""
+
+    currency: str
+    symbol: str
+    inverted: bool
+    bid: str
+    ask: str
+
+
 class ArbitrageRow(TypedDict):
-    """`times`: event, detected, reserved, sent, filled, ended – those that happened."""
+    """`times`: event, detected, reserved, sent, filled, ended – those that happened. Prices are those seen."""
 
     arbitrage_id: str
     base: str
@@ -133,8 +143,11 @@ class ArbitrageRow(TypedDict):
     amount: str
     buy_exchange: str
     buy_symbol: str
+    buy_price: str
     sell_exchange: str
     sell_symbol: str
+    sell_price: str
+    fx: list[FxRow]
     net_bps: float
     expected_profit: float
     legs: list[LegRow]
@@ -188,6 +201,21 @@ class PnlRow(TypedDict):
     unwinding: str
     net: str
     arbitrages: dict[str, int]
+
+
+class PnlLineRow(TypedDict):
+    """Sums of one exchange, asset or day (`name`); an arbitrage counts at each of its exchanges."""
+
+    name: str
+    arbitrages: int
+    currency: str
+    gross: str
+    latency_decay: str
+    slippage: str
+    fees: str
+    fx: str
+    unwinding: str
+    net: str
 
 
 class FeedRow(TypedDict):

@@ -1,12 +1,14 @@
 """What the dashboard knows at one moment: immutable, so that any thread may read it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 
-from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.arbitrages import Arbitrage
 from market.feeds import FeedState
 from market.opportunities import Opportunity
-from market.reservations import BalanceRow
+from market.profit_groups import profit_from
+from market.rows import BalanceRow
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from store.counting import SessionTotals
@@ -25,6 +27,8 @@ class Ledger:
     balances: tuple[BalanceRow, ...]
     feeds: tuple[FeedState, ...]
     totals: SessionTotals
+    opening: Mapping[str, Mapping[str, Decimal]] = field(default_factory=dict)
+    """What the exchanges reported when the session began: exchange → currency → amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,4 @@ class Snapshot:
 
 
 def empty_ledger(settlement_currency: str) -> Ledger:
-    zero = Decimal(0)
-    profit = ProfitAndLoss(settlement_currency, zero, zero, zero, zero, zero, zero)
-    return Ledger((), (), SessionTotals(profit, {}, {}))
+    return Ledger((), (), SessionTotals(profit_from(settlement_currency, {}), {}, {}))

@@ -3,27 +3,27 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from market.arbitrages import FINAL_STATES, Arbitrage, Leg, ProfitAndLoss, Refusal
+from market.arbitrages import FINAL_STATES, Arbitrage, Leg, Refusal
 from market.clock import MICROSECONDS
 from market.feeds import FeedState
 from market.markets import Market
 from market.money import text_of
-from market.opportunities import Opportunity
+from market.opportunities import FxRate, Opportunity
 from market.orders import Fill
-from market.reservations import BalanceRow
+from market.rows import BalanceRow
 from market.spreads import SpreadWindow
 from store.documents import SettingsVersion
 from ui.price_series import PricePoint
+from ui.profits import profit_row
 from ui.rows import (
     ArbitrageRow,
     BalanceRowView,
     ChangeRow,
     FeedRow,
     FillRow,
+    FxRow,
     LegRow,
     OpportunityRow,
-    PnlRow,
-    ProfitRow,
     QuoteRow,
     ReasonRow,
     RefusalRow,
@@ -99,8 +99,11 @@ def arbitrage_row(arbitrage: Arbitrage) -> ArbitrageRow:
         amount=text_of(arbitrage.amount),
         buy_exchange=opportunity.buy.exchange,
         buy_symbol=opportunity.buy.symbol,
+        buy_price=text_of(opportunity.buy.price),
         sell_exchange=opportunity.sell.exchange,
         sell_symbol=opportunity.sell.symbol,
+        sell_price=text_of(opportunity.sell.price),
+        fx=[_fx_row(rate) for rate in opportunity.fx],
         net_bps=opportunity.net_bps,
         expected_profit=opportunity.expected_profit,
         legs=[leg_row(arbitrage.arbitrage_id, leg) for leg in arbitrage.legs],
@@ -145,24 +148,6 @@ def fill_row(arbitrage_id: str, role: str, fill: Fill) -> FillRow:
         fee_currency=fill.fee_currency,
         filled_at=fill.filled_at,
     )
-
-
-def profit_row(profit: ProfitAndLoss) -> ProfitRow:
-    return ProfitRow(
-        currency=profit.currency,
-        gross=text_of(profit.gross),
-        latency_decay=text_of(profit.latency_decay),
-        slippage=text_of(profit.slippage),
-        fees=text_of(profit.fees),
-        fx=text_of(profit.fx),
-        unwinding=text_of(profit.unwinding),
-        net=text_of(profit.net),
-    )
-
-
-def pnl_row(profit: ProfitAndLoss, arbitrages: Mapping[str, int]) -> PnlRow:
-    """`arbitrages`: state → how many."""
-    return PnlRow(**profit_row(profit), arbitrages=dict(arbitrages))
 
 
 def refusal_row(refusal: Refusal) -> RefusalRow:
@@ -269,6 +254,16 @@ def _quote_row(top: TopOfBook, snapshot: Snapshot) -> QuoteRow:
         received_time=top.received_time,
         verified_time=top.verified_time,
         status=top.status(snapshot.now, snapshot.max_quote_age),
+    )
+
+
+def _fx_row(rate: FxRate) -> FxRow:
+    return FxRow(
+        currency=rate.currency,
+        symbol=rate.symbol,
+        inverted=rate.inverted,
+        bid=text_of(rate.bid),
+        ask=text_of(rate.ask),
     )
 
 

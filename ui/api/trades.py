@@ -5,11 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from market.arbitrages import ArbitrageState
+from market.profit_groups import GroupedBy, profit_by
 from ui.api.market import Base, Exchange, dashboard_of
 from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import ProblemError
-from ui.rows import ArbitrageRow, BalanceRowView, FeedRow, FillRow, PnlRow, ReasonRow, RefusalRow
-from ui.views import arbitrage_row, balance_row, feed_row, pnl_row, reason_rows, refusal_row
+from ui.profits import pnl_line_row, pnl_row
+from ui.rows import ArbitrageRow, BalanceRowView, FeedRow, FillRow, PnlLineRow, PnlRow, ReasonRow, RefusalRow
+from ui.timeline import ArbitrageDetailRow, arbitrage_detail_row
+from ui.views import arbitrage_row, balance_row, feed_row, reason_rows, refusal_row
 
 router = APIRouter(tags=["trades"])
 
@@ -29,12 +32,12 @@ async def arbitrages(
 
 
 @router.get("/arbitrages/{arbitrage_id}")
-async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageRow:
-    """One arbitrage; its id is the opportunity's."""
+async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
+    """One arbitrage, with the time of every step and every decision; its id is the opportunity's."""
     found = await dashboard_of(request).reader.arbitrage(arbitrage_id)
     if found is None:
         raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
-    return arbitrage_row(found)
+    return arbitrage_detail_row(found)
 
 
 @router.get("/trades")
@@ -80,10 +83,19 @@ async def balances(request: Request, exchange: Exchange = None) -> list[BalanceR
 
 
 @router.get("/pnl")
-async def pnl(request: Request) -> PnlRow:
-    """The session's profit and loss in its parts, which sum to `net`."""
+async def pnl(
+    request: Request,
+    by: Annotated[
+        GroupedBy | None,
+        Query(description="A line for each exchange, asset or UTC day of the end."),
+    ] = None,
+) -> PnlRow | list[PnlLineRow]:
+    """The session's profit and loss in its parts, which sum to `net`; lines sum to the whole to the last digit."""
     dashboard = dashboard_of(request)
-    profit = await dashboard.reader.profit(dashboard.session.settlement_currency)
+    currency = dashboard.session.settlement_currency
+    if by is not None:
+        return [pnl_line_row(line) for line in profit_by(await dashboard.reader.profit_groups(currency), by)]
+    profit = await dashboard.reader.profit(currency)
     return pnl_row(profit, await dashboard.reader.arbitrage_counts())
 
 
