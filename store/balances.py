@@ -50,6 +50,21 @@ class BalanceBook:
             if moment != "now":
                 await self._record(exchange, balances, moment)
 
+    async def correct(self, expected: BalanceRow, corrected: BalanceRow, by: Actor = UNFENCED) -> bool:
+        """Put `corrected` in the place of `expected`; False where the row is another by now. Raises FencedOutError."""
+
+        async def step(session: Session) -> bool:
+            await check_not_fenced_out(self._database, session, by)
+            key = {"exchange": expected.exchange, "currency": expected.currency}
+            document = await self._database[BALANCES].find_one(key, session=session)
+            row = BalanceRow(**key, free=ZERO, held=ZERO) if document is None else balance_of(document)
+            if row == expected:
+                await self._database[BALANCES].bulk_write([balance_update(corrected)], session=session)
+            return row == expected
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
     async def rows(self) -> list[BalanceRow]:
         """By exchange and currency."""
         with translated_errors():

@@ -38,6 +38,9 @@ LEASES = "leases"
 AVERAGES = "averages"
 """The last closes of each market, for the moving average strategy."""
 AVERAGE_TRADES = "average_trades"
+DIFFERENCES = "differences"
+COMPARISONS = "comparisons"
+"""Until when reconciliation has compared each exchange."""
 COLLECTIONS = (
     OPPORTUNITIES,
     ARBITRAGES,
@@ -50,6 +53,8 @@ COLLECTIONS = (
     SETTINGS_VERSIONS,
     SESSION_BALANCES,
     FEEDS,
+    DIFFERENCES,
+    COMPARISONS,
     LEASES,
     AVERAGES,
     AVERAGE_TRADES,

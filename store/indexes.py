@@ -10,6 +10,7 @@ from store.documents import (
     BALANCES,
     CLAIMS,
     COLLECTIONS,
+    DIFFERENCES,
     FILLS,
     OPPORTUNITIES,
     REFUSALS,
@@ -34,6 +35,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
+        IndexModel([("legs.exchange", ASCENDING), ("at", DESCENDING)]),
     ],
     REFUSALS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
@@ -44,6 +46,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
     # pairs, half reservations and the counter have no date and stay
     CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
+    DIFFERENCES: [IndexModel(_NEWEST_FIRST)],
     SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
     AVERAGE_TRADES: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),

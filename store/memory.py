@@ -23,6 +23,7 @@ from market.settings import Settings
 from store import legs
 from store.errors import FencedOutError, StoreError, VersionConflictError
 from store.memory_averages import MemoryAverages
+from store.memory_differences import MemoryDifferences
 from store.port import Advance, Balances
 
 LIQUIDITY_ROWS = 10_000
@@ -58,6 +59,7 @@ class MemoryTradeStore:
         self._before: Balances = {}
         self._after: Balances = {}
         self._health: dict[str, Health] = {}
+        self.differences = MemoryDifferences(self._arbitrages.values, lambda: self._balances, self._moment)
         self._watching_arbitrages: set[Queue[Arbitrage]] = set()
         self._watching_settings: set[Queue[Settings]] = set()
 

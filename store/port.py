@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
 from market.breaker import Failure, Health
+from market.differences import KeptDifference, RowCorrection
 from market.feeds import FeedState
 from market.leases import UNFENCED, Actor, Lease
 from market.moving_average import AverageOrder, AverageTrade, Close
@@ -52,11 +53,42 @@ class Averages(Protocol):
         ...
 
 
+class Differences(Protocol):
+    """What reconciliation reads and keeps, of all sessions: the accounts are the same in each."""
+
+    async def keep(self, difference: KeptDifference) -> bool:
+        """Unless one of its id is kept; True where it was new."""
+        ...
+
+    async def kept(self) -> list[KeptDifference]:
+        """All of them, newest first."""
+        ...
+
+    async def compared_until(self, exchange: str) -> int | None:
+        """The server's time of the last whole comparison; None where there was none."""
+        ...
+
+    async def note_compared(self, exchange: str, until: int) -> None:
+        """Never goes back."""
+        ...
+
+    async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
+        """With a leg on `exchange`: those open, and those that were reserved at or after `since`."""
+        ...
+
+    async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
+        """Change a balance row from what was compared; False where it is another by now. Raises FencedOutError."""
+        ...
+
+
 class TradeStore(Protocol):
     """Shared state of all bots of one session."""
 
     @property
     def averages(self) -> Averages: ...
+
+    @property
+    def differences(self) -> Differences: ...
 
     async def server_now(self) -> int:
         """The store's own clock, microseconds; the only one for leases, holds and deadlines."""

@@ -31,6 +31,7 @@ from store.averages import MongoAverages
 from store.balances import BalanceBook
 from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
 from store.counting import refusal_counts, refused_profit
+from store.differences import MongoDifferences
 from store.documents import (
     ARBITRAGES,
     CLAIMS,
@@ -79,6 +80,7 @@ class MongoTradeStore:
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
         self._leases = LeaseBook(self._database)
+        self.differences = MongoDifferences(self._database, self._balances)
         self.averages = MongoAverages(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
 

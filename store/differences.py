@@ -1,0 +1,64 @@
+"""What reconciliation reads and keeps, in MongoDB: each difference once, and until when an exchange was compared."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from pydantic import TypeAdapter, ValidationError
+from pymongo import DESCENDING
+
+from market.arbitrages import Arbitrage
+from market.differences import KeptDifference, RowCorrection
+from market.leases import UNFENCED, Actor
+from store.arbitrages import OPEN, read_arbitrages
+from store.balances import BalanceBook
+from store.client import Database, translated_errors
+from store.documents import COMPARISONS, DIFFERENCES, integer_of
+from store.errors import StoreError
+
+_DIFFERENCE = TypeAdapter(KeptDifference)
+
+
+class MongoDifferences:
+    """`store.port.Differences` in one database, over all its sessions: the accounts are the same in each."""
+
+    def __init__(self, database: Database, balances: BalanceBook) -> None:
+        self._database = database
+        self._balances = balances
+
+    async def keep(self, difference: KeptDifference) -> bool:
+        document = asdict(difference) | {"at": difference.found_at}
+        with translated_errors():
+            written = await self._database[DIFFERENCES].update_one(
+                {"_id": difference.difference_id}, {"$setOnInsert": document}, upsert=True
+            )
+        return written.upserted_id is not None
+
+    async def kept(self) -> list[KeptDifference]:
+        with translated_errors():
+            found = self._database[DIFFERENCES].find().sort([("at", DESCENDING), ("_id", DESCENDING)])
+            return [difference_of(document) async for document in found]
+
+    async def compared_until(self, exchange: str) -> int | None:
+        with translated_errors():
+            document = await self._database[COMPARISONS].find_one({"_id": exchange})
+        return None if document is None else integer_of(document["until"])
+
+    async def note_compared(self, exchange: str, until: int) -> None:
+        with translated_errors():
+            await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
+
+    async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
+        return await read_arbitrages(
+            self._database, {"legs.exchange": exchange, "$or": [{"at": {"$gte": since}}, OPEN]}
+        )
+
+    async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
+        return await self._balances.correct(correction.expected, correction.corrected, by)
+
+
+def difference_of(document: Mapping[str, object]) -> KeptDifference:
+    """Raises StoreError where the document is of another version of this program."""
+    try:
+        return _DIFFERENCE.validate_python(document)
+    except ValidationError as error:
+        raise StoreError(f"difference {document.get('_id')!r} is not as this version writes it: {error}") from error

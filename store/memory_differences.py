@@ -1,0 +1,62 @@
+"""What reconciliation reads and keeps, in memory, under the contract of the MongoDB one."""
+
+from collections.abc import Callable, Iterable
+
+from market.arbitrages import OPEN_STATES, Arbitrage
+from market.differences import KeptDifference, RowCorrection
+from market.leases import UNFENCED, Actor
+from market.money import ZERO
+from market.rows import BalanceRow
+
+BalanceRows = dict[tuple[str, str], BalanceRow]
+
+
+class MemoryDifferences:
+    """`store.port.Differences`; every method runs without waiting, so each is one transaction.
+
+    `check` raises FencedOutError.
+    """
+
+    def __init__(
+        self,
+        arbitrages: Callable[[], Iterable[Arbitrage]],
+        balances: Callable[[], BalanceRows],
+        check: Callable[[Actor], object],
+    ) -> None:
+        self._arbitrages = arbitrages
+        self._balances = balances
+        self._check = check
+        self._kept: dict[str, KeptDifference] = {}
+        self._compared_until: dict[str, int] = {}
+
+    async def keep(self, difference: KeptDifference) -> bool:
+        is_new = difference.difference_id not in self._kept
+        self._kept.setdefault(difference.difference_id, difference)
+        return is_new
+
+    async def kept(self) -> list[KeptDifference]:
+        return sorted(self._kept.values(), key=lambda one: (one.found_at, one.difference_id), reverse=True)
+
+    async def compared_until(self, exchange: str) -> int | None:
+        return self._compared_until.get(exchange)
+
+    async def note_compared(self, exchange: str, until: int) -> None:
+        self._compared_until[exchange] = max(until, self._compared_until.get(exchange, 0))
+
+    async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
+        return [
+            one
+            for one in self._arbitrages()
+            if any(leg.exchange == exchange for leg in one.legs)
+            and (one.state in OPEN_STATES or min(leg.times.get("reserved", 0) for leg in one.legs) >= since)
+        ]
+
+    async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
+        self._check(by)
+        expected, corrected = correction.expected, correction.corrected
+        key = (expected.exchange, expected.currency)
+        rows = self._balances()
+        if rows.get(key, BalanceRow(*key, ZERO, ZERO)) != expected:
+            return False
+        rows[key] = corrected
+        return True

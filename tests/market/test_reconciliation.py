@@ -1,0 +1,201 @@
+"""Our books against the exchange's word: each kind of difference, and what must not be taken for one."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from market.arbitrages import Leg, LegState
+from market.differences import HANDLING, Booking, DifferenceKind, Resumption, RowCorrection
+from market.money import Amount, Price
+from market.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
+from market.reconciliation import Ours, OwnLeg, Search, Theirs, differences
+from market.rows import BalanceRow
+from tests.market.samples import USD_MARKET, fill_of, order_leg
+
+ONE, PRICE = Decimal(1), Decimal(100)
+FILL = fill_of(USD_MARKET, "buy", ONE, PRICE)
+OTHER_FILL = fill_of(USD_MARKET, "buy", ONE, PRICE, fill_id="2")
+ASKED_AT = 1_000
+USD = BalanceRow("alpha", "USD", Decimal(900), Decimal(0))
+
+
+def leg(state: LegState = "done", order_id: str | None = "order-1", *fills: Fill, role: Side = "buy") -> Leg:
+    times = {"reserved": 100, "sending": 110} | ({} if state in ("reserved", "sending") else {"done": 120})
+    ordered = order_leg(USD_MARKET, role, ONE, PRICE, fills)
+    return replace(ordered, state=state, exchange_order_id=order_id, times=times)
+
+
+def ours(*legs: Leg, rows: tuple[BalanceRow, ...] | None = (USD,), has_client_ids: bool = True) -> Ours:
+    owned = tuple(OwnLeg(f"arbitrage-{number}", one) for number, one in enumerate(legs, start=1))
+    return Ours("alpha", owned, rows, has_client_ids=has_client_ids)
+
+
+def theirs(
+    *fills: AccountFill,
+    orders: tuple[OpenOrder, ...] = (),
+    usd: str = "900",
+    searches: tuple[Search, ...] = (),
+    fills_since: int = 50,
+) -> Theirs:
+    return Theirs(orders, fills, fills_since, ASKED_AT, {"USD": Decimal(usd)}, searches)
+
+
+def listed(fill: Fill = FILL, order_id: str = "order-1", client_id: str | None = None) -> AccountFill:
+    return AccountFill(fill, order_id, client_id)
+
+
+def resting(order_id: str = "order-1", client_id: str | None = None, side: Side = "buy") -> OpenOrder:
+    return OpenOrder("alpha", "BTC/USD", order_id, client_id, side, Amount(ONE), Price(PRICE), 0)
+
+
+def kinds(ours: Ours, theirs: Theirs) -> list[DifferenceKind]:
+    return [one.kind for one in differences(ours, theirs)]
+
+
+def search(report: OrderReport | None, found_for: Leg | None = None, is_ambiguous: bool = False) -> Search:
+    return Search("arbitrage-1", found_for or leg("not_sent", None), report, is_ambiguous)
+
+
+FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
+
+
+@pytest.mark.parametrize(
+    ("mine", "his", "expected"),
+    [
+        (ours(leg("done", "order-1", FILL)), theirs(listed()), []),
+        # orders
+        (ours(leg("done", "order-1")), theirs(orders=(resting(),)), ["order_still_open"]),
+        (ours(leg("not_sent", None)), theirs(orders=(resting("x", leg().client_order_id),)), ["order_still_open"]),
+        (ours(leg("sending", "order-1")), theirs(orders=(resting(),)), []),
+        (ours(), theirs(orders=(resting(),)), ["order_foreign"]),
+        (ours(leg("sending", None)), theirs(orders=(resting(),)), []),
+        (ours(leg("sending", None)), theirs(orders=(resting(side="sell"),)), ["order_foreign"]),
+        (ours(leg("sending", "order-2")), theirs(orders=(resting(),)), ["order_foreign"]),
+        # fills that only the exchange has
+        (ours(leg("done", "order-1", FILL)), theirs(listed(), listed(OTHER_FILL)), ["fill_late"]),
+        (ours(leg("not_sent", None)), theirs(listed(FILL, "x", leg().client_order_id)), ["fill_late"]),
+        (ours(leg("sending", "order-1")), theirs(listed()), []),
+        (ours(leg("sending", None)), theirs(listed()), []),
+        (ours(), theirs(listed()), ["fill_foreign"]),
+        (ours(leg("sending", None, role="sell")), theirs(listed()), ["fill_foreign"]),
+        (ours(leg("not_sent", None)), theirs(listed()), ["fill_foreign"]),
+        # fills that only the ledger has
+        (ours(leg("done", "order-1", FILL)), theirs(), ["fill_not_listed"]),
+        (ours(leg("sending", "order-1", FILL)), theirs(), []),
+        (ours(leg("done", "order-1", FILL)), theirs(fills_since=111), []),
+        (ours(replace(leg("done", "order-1", FILL), times={"sending": 110, "done": ASKED_AT})), theirs(), []),
+        # fills that both have
+        (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, fee=ONE))), ["fill_differs"]),
+        (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, filled_at=99))), []),
+        # balances
+        (ours(), theirs(usd="900.01"), ["balance_differs"]),
+        (ours(rows=()), theirs(), ["balance_differs"]),
+        (ours(rows=(USD, BalanceRow("alpha", "BTC", ONE, Decimal(0)))), theirs(), ["balance_differs"]),
+        (ours(rows=(USD.holding(ONE),)), theirs(), ["hold_left"]),
+        (ours(rows=None), theirs(usd="1"), []),
+        (ours(), replace(theirs(), balances=None), []),
+        # what was sought again
+        (ours(leg("not_sent", None)), theirs(searches=(search(FOUND),)), ["order_found"]),
+        (ours(leg("not_sent", None)), theirs(listed(FILL, "order-9"), searches=(search(FOUND),)), ["order_found"]),
+        (ours(leg("not_sent", None)), theirs(searches=(search(replace(FOUND, is_final=False)),)), []),
+        (ours(leg("not_sent", None)), theirs(searches=(search(None),)), []),
+        (ours(leg("not_sent", None)), theirs(searches=(search(None, is_ambiguous=True),)), ["order_ambiguous"]),
+        # what a halt left
+        (replace(ours(), outlived=("arbitrage-1",)), theirs(), ["halt_outlived"]),
+    ],
+)
+def test_kinds(mine: Ours, his: Theirs, expected: list[DifferenceKind]) -> None:
+    assert kinds(mine, his) == expected
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (None, ["order_found"]),
+        (leg("done", "order-9", FILL), []),
+        (leg("done", "order-8", FILL), ["order_found"]),
+        (leg("sending", None), []),
+        (leg("sending", None, role="sell"), ["order_found"]),
+    ],
+    ids=["nobody's", "known to be its", "another order", "may be its", "cannot be its"],
+)
+def test_an_order_found_without_a_client_id_may_be_another_legs(other: Leg | None, expected: list[str]) -> None:
+    sought = leg("not_sent", None)
+    others = () if other is None else (replace(other, client_order_id="another"),)
+    mine = ours(sought, *others, has_client_ids=False)
+    fills = tuple(listed(fill, str(one.exchange_order_id)) for one in others for fill in one.fills)
+    assert kinds(mine, theirs(*fills, searches=(search(FOUND, sought),))) == expected
+
+
+def test_a_late_fill_is_booked_by_its_leg_with_those_known_before() -> None:
+    [late] = differences(ours(leg("done", "order-1", FILL)), theirs(listed(), listed(OTHER_FILL)))
+    report = OrderReport("order-1", True, Amount(ONE * 2), (FILL, OTHER_FILL))
+    assert late.remedy == Booking("arbitrage-1", "buy", report)
+
+
+def test_late_fills_of_one_order_are_one_difference() -> None:
+    both = differences(ours(leg("done", "order-1")), theirs(listed(), listed(OTHER_FILL)))
+    assert [one.kind for one in both] == ["fill_late"]
+
+
+def test_an_order_that_was_found_is_booked_by_the_leg_it_was_sought_for() -> None:
+    [found] = differences(ours(leg("not_sent", None)), theirs(searches=(search(FOUND),)))
+    assert found.remedy == Booking("arbitrage-1", "buy", FOUND)
+
+
+def test_the_exchanges_word_replaces_the_row_as_it_was_compared() -> None:
+    row = USD.holding(Decimal(5))
+    [differs] = differences(ours(rows=(row,)), theirs(usd="850"))
+    assert differs.remedy == RowCorrection(row, BalanceRow("alpha", "USD", Decimal(850), Decimal(0)))
+    assert (differs.ours, differs.theirs) == ("900", "850")
+
+
+def test_balances_wait_for_what_is_about_to_be_booked() -> None:
+    assert kinds(ours(leg("done", "order-1")), theirs(listed(), usd="800")) == ["fill_late"]
+    assert kinds(ours(leg("not_sent", None)), theirs(usd="800", searches=(search(FOUND),))) == ["order_found"]
+    # a stranger's fill explains them too, but nothing will ever book it
+    assert kinds(ours(), theirs(listed(), usd="800")) == ["fill_foreign", "balance_differs"]
+
+
+def test_what_a_halt_left_goes_on() -> None:
+    [outlived] = differences(replace(ours(), outlived=("arbitrage-1",)), theirs())
+    assert outlived.remedy == Resumption("arbitrage-1")
+
+
+legs = st.builds(
+    lambda state, order_id, has_fill, role: leg(state, order_id, *((FILL,) if has_fill else ()), role=role),
+    st.sampled_from(["reserved", "sending", "done", "not_sent"]),
+    st.sampled_from([None, "order-1", "order-2"]),
+    st.booleans(),
+    st.sampled_from(["buy", "sell"]),
+)
+fills = st.builds(listed, st.sampled_from([FILL, OTHER_FILL]), st.sampled_from(["order-1", "order-2", "order-3"]))
+orders = st.builds(resting, st.sampled_from(["order-1", "order-3"]), st.none(), st.sampled_from(["buy", "sell"]))
+
+
+@given(st.lists(legs, max_size=3), st.lists(fills, max_size=3), st.lists(orders, max_size=2), st.booleans())
+def test_only_what_is_healed_has_a_remedy_and_nothing_open_is_touched(
+    legs: list[Leg], fills: list[AccountFill], orders: list[OpenOrder], has_client_ids: bool
+) -> None:
+    mine = ours(*legs, has_client_ids=has_client_ids)
+    found = differences(mine, theirs(*fills, orders=tuple(orders), usd="901"))
+    final = {own.arbitrage_id for own in mine.legs if own.leg.is_final}
+    for one in found:
+        assert (one.remedy is not None) == (HANDLING[one.kind].handled == "healed")
+        if isinstance(one.remedy, Booking):
+            assert one.remedy.arbitrage_id in final
+    assert sorted(found, key=lambda one: list(HANDLING).index(one.kind)) == found
+
+
+@given(st.lists(st.sampled_from(["buy", "sell"]), max_size=4))
+def test_books_that_agree_show_nothing(sides: list[Side]) -> None:
+    mine, his = [], []
+    for number, side in enumerate(sides):
+        fill = fill_of(USD_MARKET, side, ONE, PRICE, fill_id=str(number))
+        one = replace(leg("done", f"order-{number}", fill, role=side), client_order_id=str(number))
+        mine.append(one)
+        his.append(listed(fill, f"order-{number}"))
+    assert kinds(ours(*mine), theirs(*his)) == []

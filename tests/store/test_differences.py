@@ -1,0 +1,108 @@
+"""The contract of what reconciliation reads and keeps, on both adapters."""
+
+import asyncio
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.differences import Difference, KeptDifference, RowCorrection
+from market.rows import BalanceRow
+from store.errors import FencedOutError
+from store.port import TradeStore
+from tests.store.wishes import open_books, opportunity, wish
+
+FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
+KEPT = KeptDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
+USD = BalanceRow("alpha", "USD", Decimal(1_000), Decimal(0))
+MORE = BalanceRow("alpha", "USD", Decimal("1000.00000001"), Decimal(0))
+
+
+async def row_of(store: TradeStore, exchange: str = "alpha", currency: str = "USD") -> BalanceRow | None:
+    rows = await store.balance_rows()
+    return next((row for row in rows if (row.exchange, row.currency) == (exchange, currency)), None)
+
+
+async def test_a_difference_is_kept_once_as_it_was_first_found(store: TradeStore) -> None:
+    assert await store.differences.keep(KEPT)
+    assert not await store.differences.keep(replace(KEPT, found_at=2_000_000))
+    assert await store.differences.kept() == [KEPT]
+
+
+async def test_two_processes_keep_one(store: TradeStore) -> None:
+    assert sorted(await asyncio.gather(*(store.differences.keep(KEPT) for _ in range(3)))) == [False, False, True]
+
+
+async def test_the_newest_is_told_first(store: TradeStore) -> None:
+    later = replace(KEPT, difference_id="2", found_at=3_000_000)
+    between = replace(KEPT, difference_id="3", found_at=2_000_000)
+    for one in (KEPT, later, between):
+        await store.differences.keep(one)
+    assert await store.differences.kept() == [later, between, KEPT]
+
+
+async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeStore) -> None:
+    assert await store.differences.compared_until("alpha") is None
+    await store.differences.note_compared("alpha", 2_000)
+    await store.differences.note_compared("alpha", 1_000)
+    assert await store.differences.compared_until("alpha") == 2_000
+    assert await store.differences.compared_until("beta") is None
+
+
+async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
+    await open_books(store)
+    arbitrage = (await store.reserve(wish("buy"))).arbitrage
+    assert arbitrage is not None
+    reserved_at = arbitrage.legs[0].times["reserved"]
+    far = reserved_at + 10**12
+    # the other bot has not joined yet
+    assert await store.differences.arbitrages_since("beta", 0) == []
+    assert await store.differences.arbitrages_since("alpha", far) == [arbitrage]
+    await store.reserve(wish("sell"))
+    [both] = await store.differences.arbitrages_since("beta", far)
+    assert both.state == "reserved"
+    for role in ("buy", "sell"):
+        await store.finish_leg(
+            both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled")
+        )
+    assert await store.differences.arbitrages_since("alpha", far) == []
+    [ended] = await store.differences.arbitrages_since("alpha", reserved_at - 1_000)
+    assert (ended.arbitrage_id, ended.state) == (opportunity().opportunity_id, "unfilled")
+    assert await store.differences.arbitrages_since("gamma", 0) == []
+
+
+async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
+    await open_books(store)
+    assert await store.differences.correct(RowCorrection(USD, MORE))
+    assert await row_of(store) == MORE
+    # again: it is not what was compared any more
+    assert not await store.differences.correct(RowCorrection(USD, replace(USD, free=Decimal(5))))
+    assert await row_of(store) == MORE
+
+
+async def test_a_row_that_moved_since_is_left_alone(store: TradeStore) -> None:
+    await open_books(store)
+    await store.reserve(wish("buy"))
+    held = await row_of(store)
+    assert held is not None
+    assert held.held > 0
+    assert not await store.differences.correct(RowCorrection(USD, MORE))
+    assert await row_of(store) == held
+
+
+async def test_a_currency_without_a_row_counts_as_nothing(store: TradeStore) -> None:
+    nothing = BalanceRow("alpha", "DOGE", Decimal(0), Decimal(0))
+    found = replace(nothing, free=Decimal("0.5"))
+    assert await store.differences.correct(RowCorrection(nothing, found))
+    assert await row_of(store, currency="DOGE") == found
+
+
+async def test_who_was_replaced_corrects_nothing(store: TradeStore) -> None:
+    await open_books(store)
+    lease = await store.acquire_lease("alpha", "first")
+    assert lease is not None
+    await store.release_lease(lease)
+    assert await store.acquire_lease("alpha", "second") is not None
+    with pytest.raises(FencedOutError):
+        await store.differences.correct(RowCorrection(USD, MORE), lease.actor)
+    assert await row_of(store) == USD
