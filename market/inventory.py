@@ -11,7 +11,7 @@ from typing import Literal
 from market.arbitrages import OPEN_STATES, Arbitrage, LegRole, held_currency
 from market.markets import Market, fx_route
 from market.money import ZERO, total
-from market.reservations import BalanceRow
+from market.rows import BalanceRow
 
 Target = Literal["opening", "even"]
 """How each currency should lie over the exchanges: in the shares of the opening, or in equal ones."""
