@@ -10,14 +10,9 @@ from uuid import uuid4
 import pytest
 
 from bots.bot import run_bot
-from exchanges.markets import paper_markets, taker_fees
+from exchanges.markets import taker_fees
 from market.arbitrages import FINAL_STATES, Arbitrage
-from market.clock import wall_now
-from market.markets import Market, fx_route
-from market.money import ZERO, Amount, Price
-from market.opportunities import FxRate, Opportunity, OpportunityLeg
-from market.orders import Side
-from market.quotes import Level
+from market.money import ZERO
 from market.session import Session
 from market.settings import Settings
 from store.trades import MongoTradeStore, open_store
@@ -27,10 +22,9 @@ from streams.writer import TopicWriter
 from tests.bots.exchange_floor import WAIT_SECONDS, until
 from tests.bots.ledger import balances_by_fills
 from tests.bots.opportunity_rows import opportunity_row
+from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.exchanges.served import Served, served
 
-MARKETS = paper_markets()
-TRADED = {market.exchange: market for market in MARKETS if not market.is_fx}
 ROUND = (
     ("coinbaseexchange", "bitstamp"),
     ("bitstamp", "bitflyer"),
@@ -63,7 +57,9 @@ class Stage:
         async with asyncio.timeout(WAIT_SECONDS):
             while not identity or await self.store.arbitrage(identity) is None:
                 identity = uuid4().hex
-                self.writer.write(OPPORTUNITIES, opportunity_row(self._opportunity(identity, buy, sell)), "BTC")
+                self.writer.write(
+                    OPPORTUNITIES, opportunity_row(served_opportunity(self.world, identity, buy, sell)), "BTC"
+                )
                 await self.writer.flush()
                 await self._told(identity)
         arbitrage = await until(
@@ -76,49 +72,6 @@ class Stage:
         with suppress(TimeoutError):
             async with asyncio.timeout(0.5):
                 await until(lambda: self.store.arbitrage(identity), lambda one: one is not None)
-
-    def _opportunity(self, identity: str, buy: str, sell: str) -> Opportunity:
-        now = wall_now()
-        legs = self._leg(TRADED[buy], "sell", now), self._leg(TRADED[sell], "buy", now)
-        rates = [self._rate(leg.quote_currency) for leg in legs]
-        return Opportunity(
-            opportunity_id=identity,
-            base="BTC",
-            buy=legs[0],
-            sell=legs[1],
-            fx=tuple(rate for rate in rates if rate is not None),
-            settings_version=1,
-            gross_bps=0.0,
-            fee_bps=0.0,
-            net_bps=0.0,
-            expected_profit=0.0,
-            currency="USD",
-            event_time=now,
-            detected_time=now,
-            expires_at=now + 20_000_000,
-            offset=1,
-        )
-
-    def _leg(self, market: Market, taken_from: Side, now: int) -> OpportunityLeg:
-        exchange = self.world.world.gateways[market.exchange].exchange
-        listing = exchange.listings[market.symbol]
-        levels = tuple(
-            Level(Price(listing.price(ticks)), Amount(listing.amount(lots)))
-            for ticks, lots in exchange.books[market.symbol].levels(taken_from, 10)
-        )
-        quote_id = f"{market.exchange}:{market.symbol}:{now}"
-        best = levels[0]
-        return OpportunityLeg(
-            market.exchange, market.symbol, market.quote_currency, best.price, best.amount, levels, quote_id, 0
-        )
-
-    def _rate(self, currency: str) -> FxRate | None:
-        route = fx_route(currency, "USD", MARKETS)
-        if route is None:
-            return None
-        market = next(market for market in MARKETS if market.symbol == route.symbol)
-        bid, ask = (self.world.best(market, "buy")[0], self.world.best(market, "sell")[0])
-        return FxRate(currency, route.symbol, route.inverted, bid, ask, route.symbol)
 
 
 @pytest.fixture
