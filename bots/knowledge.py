@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage
+from market.inventory import inventory_of
+from market.money import ZERO
 from market.opportunities import Opportunity
 from market.quarantine import HISTORY_SECONDS, belongs_to_history
+from market.risk import Standing, notional_keys
 from market.settings import Settings
 from market.spreads import SpreadWindow
-from store.port import BalanceRow
+from store.port import BalanceRow, Balances
 
 PERSISTENCE_SECONDS = 10
 USED_UP_QUOTES = 64
@@ -27,10 +30,16 @@ class Knowledge:
     open: dict[str, Arbitrage] = field(default_factory=dict)
     stopping: bool = False
     """No new reservation from now on; never taken back."""
+    paused_until: dict[str, int] = field(default_factory=dict)
+    """Exchange → until when it takes no part, by the store's clock."""
+    drift: dict[str, Decimal] = field(default_factory=dict)
+    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
     server_ahead: int = 0
     """How far the store's clock is ahead of this machine's, microseconds."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
+    _rows: tuple[BalanceRow, ...] = ()
+    _opening: Balances = field(default_factory=dict)
     _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
     _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
@@ -56,7 +65,14 @@ class Knowledge:
         return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
 
     def see_balances(self, rows: Iterable[BalanceRow]) -> None:
-        self.free = {(row.exchange, row.currency): row.free for row in rows}
+        self._rows = tuple(rows)
+        self.free = {(row.exchange, row.currency): row.free for row in self._rows}
+        self._weigh()
+
+    def see_opening(self, opening: Balances) -> None:
+        """What the exchanges reported when the session began; those that have not yet count for nothing."""
+        self._opening = opening
+        self._weigh()
 
     def see_used_up(self, quote_id: str) -> None:
         """The store says that this leg's quote has nothing left."""
@@ -75,21 +91,39 @@ class Knowledge:
         """These and no others are open."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
 
-    def obstacle(self, opportunity: Opportunity, now: int) -> str | None:
-        """Why the store would most likely say no at wall time `now`; nothing stands in the way of completing a half."""
+    def is_used_up(self, opportunity: Opportunity) -> bool:
+        """Whether the store said so of one of its quotes."""
+        return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
+
+    def standing(self, opportunity: Opportunity, now: int) -> Standing | None:
+        """What the store would most likely hold against it at wall time `now`; None where it joins a half reservation,
+        in whose way nothing of this stands. The day's result is the store's alone."""
         if opportunity.opportunity_id in self.open:
             return None
-        if self.stopping:
-            return "stopping"
-        if opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up:
-            return "liquidity_used"
         pair = _pair_of(opportunity)
-        if any(_pair_of(one.opportunity) == pair for one in self.open.values()):
-            return "pair_busy"
-        if len(self.open) >= self.settings.max_open_arbitrages:
-            return "too_many_open"
-        since = now + self.server_ahead - self._reserved_at.get(pair, 0)
-        return "cooling_down" if since < self.settings.cool_down_ms * 1_000 else None
+        return Standing(
+            now=now + self.server_ahead,
+            settings=self.settings,
+            reservations_open=not self.stopping,
+            open_arbitrages=len(self.open),
+            notional=self._notional(),
+            day_net=ZERO,
+            paused_until=self.paused_until,
+            pair_busy=any(_pair_of(one.opportunity) == pair for one in self.open.values()),
+            pair_reserved_at=self._reserved_at.get(pair, 0),
+        )
+
+    def _notional(self) -> dict[str, Decimal]:
+        """`notional_keys` → of the open arbitrages."""
+        sums: dict[str, Decimal] = {}
+        for arbitrage in self.open.values():
+            for key in notional_keys(arbitrage.opportunity):
+                sums[key] = sums.get(key, ZERO) + arbitrage.notional
+        return sums
+
+    def _weigh(self) -> None:
+        exposures = inventory_of(self._rows, self._opening, (), {}, ()).exposures
+        self.drift = {exposure.currency: exposure.change for exposure in exposures}
 
 
 def _pair_of(opportunity: Opportunity) -> tuple[str, str, str]:

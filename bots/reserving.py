@@ -106,8 +106,12 @@ class Reserver:
 
     def _early_refusal(self, opportunity: Opportunity) -> str | None:
         """What needs neither sizing nor the store."""
-        refused = checked(opportunity, self.markets, self._circumstances(opportunity))
-        return self.knowledge.obstacle(opportunity, wall_now()) if refused is None else refused.reason
+        known = self._circumstances(opportunity)
+        refused = checked(opportunity, self.markets, known)
+        if refused is not None:
+            return refused.reason
+        is_begun = known.standing is not None
+        return "liquidity_used" if is_begun and self.knowledge.is_used_up(opportunity) else None
 
     def _valid_until(self, opportunity: Opportunity) -> int:
         """When the opportunity expires, by the store's clock."""
@@ -121,7 +125,12 @@ class Reserver:
     def _circumstances(self, opportunity: Opportunity) -> Circumstances:
         knowledge = self.knowledge
         return Circumstances(
-            knowledge.settings, knowledge.window_of(opportunity), self.clock.now(), knowledge.history_of(opportunity)
+            settings=knowledge.settings,
+            window=knowledge.window_of(opportunity),
+            now=self.clock.now(),
+            history=knowledge.history_of(opportunity),
+            drift=knowledge.drift,
+            standing=knowledge.standing(opportunity, wall_now()),
         )
 
     def _refuse_for_both(self, opportunity: Opportunity, reason: str) -> None:

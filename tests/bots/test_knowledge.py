@@ -8,6 +8,7 @@ import pytest
 
 from bots.knowledge import Knowledge
 from market.arbitrages import Arbitrage
+from market.risk import hard_limit
 from market.rows import BalanceRow
 from market.spreads import SpreadWindow
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg, settings_of
@@ -61,8 +62,10 @@ def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
         (lambda knowledge: knowledge.see_arbitrage(arbitrage("mine")), None),
         (lambda knowledge: knowledge.see_open([arbitrage("1", turned=True)] * 2), None),
         (lambda knowledge: knowledge.see_open([arbitrage(str(n), turned=True) for n in range(2)]), "too_many_open"),
-        (lambda knowledge: knowledge.see_used_up("beta:BTC/EUR:1"), "liquidity_used"),
-        (lambda knowledge: knowledge.see_used_up("beta:BTC/EUR:2"), None),
+        (lambda knowledge: knowledge.paused_until.update(beta=NOW + 1), "exchange_paused"),
+        (lambda knowledge: knowledge.paused_until.update(beta=NOW), None),
+        (lambda knowledge: knowledge.see_arbitrage(sized("4999")), None),
+        (lambda knowledge: knowledge.see_arbitrage(sized("5000")), "exchange_limit"),
         (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 99_000)), "cooling_down"),
         (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 100_000)), None),
     ],
@@ -70,7 +73,41 @@ def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
 def test_obstacles(prepare: Callable[[Knowledge], None], expected: str | None) -> None:
     knowledge = Knowledge(settings_of(max_open_arbitrages=2, cool_down_ms=100))
     prepare(knowledge)
-    assert knowledge.obstacle(MINE, NOW) == expected
+    assert obstacle(knowledge) == expected
+
+
+def obstacle(knowledge: Knowledge) -> str | None:
+    """What the store would say, by what the bot has seen."""
+    standing = knowledge.standing(MINE, NOW)
+    return None if standing is None else hard_limit(MINE, standing)
+
+
+def sized(notional: str) -> Arbitrage:
+    """Of the same exchanges, the other way."""
+    return replace(arbitrage("other", turned=True), notional=Decimal(notional))
+
+
+def test_quotes_with_nothing_left() -> None:
+    knowledge = Knowledge(settings_of())
+    knowledge.see_used_up("beta:BTC/EUR:2")
+    assert not knowledge.is_used_up(MINE)
+    knowledge.see_used_up("beta:BTC/EUR:1")
+    assert knowledge.is_used_up(MINE)
+
+
+def test_drift_is_against_the_opening_of_the_exchanges_that_have_one() -> None:
+    knowledge = Knowledge(settings_of())
+    rows = [
+        BalanceRow("alpha", "USD", Decimal(80), Decimal(15)),
+        BalanceRow("beta", "USD", Decimal(7), Decimal(0)),
+        BalanceRow("beta", "BTC", Decimal(3), Decimal(1)),
+    ]
+    knowledge.see_balances(rows)
+    assert knowledge.drift == {}
+    knowledge.see_opening({"alpha": {"USD": Decimal(100)}})
+    assert knowledge.drift == {"USD": -5}
+    knowledge.see_opening({"alpha": {"USD": Decimal(100)}, "beta": {"BTC": Decimal(1)}})
+    assert knowledge.drift == {"USD": 2, "BTC": 3}
 
 
 def _ended(reserved_at: int) -> Arbitrage:
@@ -81,13 +118,13 @@ def test_what_has_ended_is_no_obstacle_any_more() -> None:
     knowledge = Knowledge(settings_of())
     knowledge.see_arbitrage(arbitrage("other"))
     knowledge.see_arbitrage(_ended(0))
-    assert knowledge.obstacle(MINE, NOW) is None
+    assert obstacle(knowledge) is None
 
 
 def test_cooling_down_is_by_the_clock_of_the_store() -> None:
     knowledge = Knowledge(settings_of(cool_down_ms=100), server_ahead=-50_000)
     knowledge.see_arbitrage(_ended(NOW - 120_000))
-    assert knowledge.obstacle(MINE, NOW) == "cooling_down"
+    assert obstacle(knowledge) == "cooling_down"
 
 
 def test_free_balances() -> None:
