@@ -161,7 +161,7 @@ def _is_quarantined(case: Case) -> bool:
 
 def _is_fleeting(case: Case) -> bool:
     least = case.settings.min_share_above_10s
-    if case.view is None or least <= 0:
+    if case.view is None or case.solo is not None or least <= 0:
         return False
     return case.view.window is None or case.view.window.share_above < least
 

@@ -24,6 +24,7 @@ from store.documents import (
     average_trade_document,
     average_trade_of,
 )
+from store.leases import check_not_fenced_out
 from store.pages import Page, read_page
 from store.server_time import server_now
 
@@ -40,6 +41,7 @@ class MongoAverages:
         key = f"{close.exchange}|{close.symbol}"
 
         async def step(session: Session) -> AverageTrade | None:
+            await check_not_fenced_out(self._database, session, by)
             before = await self._state(key, session)
             now = await server_now(self._database, session)
             after, trade = noted(before, close, now, with_order=with_order)
@@ -57,6 +59,7 @@ class MongoAverages:
 
     async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
         async def step(session: Session) -> None:
+            await check_not_fenced_out(self._database, session, by)
             row = await self._database[AVERAGE_TRADES].find_one({"_id": trade_id}, session=session)
             if row is None:
                 return

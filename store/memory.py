@@ -42,7 +42,7 @@ class MemoryTradeStore:
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self._clock = clock or SystemClock()
-        self.averages = MemoryAverages(self._clock)
+        self.averages = MemoryAverages(self._moment)
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}

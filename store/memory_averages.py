@@ -1,27 +1,32 @@
 """The moving average strategy in memory, under the contract of the MongoDB one."""
 
-from market.clock import Clock
+from collections.abc import Callable
+
 from market.leases import UNFENCED, Actor
+from market.lifecycle import Moment
 from market.moving_average import AverageOrder, AverageState, AverageTrade, Close, noted, with_order
 
 
 class MemoryAverages:
     """`store.port.Averages`; every method runs without waiting, so each is one transaction."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, moment: Callable[[Actor], Moment]) -> None:
+        """`moment`: the server's time, for an actor that is not fenced out."""
+        self._moment = moment
         self._states: dict[tuple[str, str], AverageState] = {}
         self._trades: dict[str, AverageTrade] = {}
 
     async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
         key = (close.exchange, close.symbol)
-        state, trade = noted(self._states.get(key, AverageState()), close, self._clock.now(), with_order=with_order)
+        before = self._states.get(key, AverageState())
+        state, trade = noted(before, close, self._moment(by).now, with_order=with_order)
         self._states[key] = state
         if trade is not None:
             self._trades[trade.trade_id] = trade
         return trade
 
     async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+        self._moment(by)
         trade = self._trades.get(trade_id)
         if trade is not None:
             self._trades[trade_id] = with_order(trade, order)

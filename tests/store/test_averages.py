@@ -10,6 +10,7 @@ import pytest
 from market.money import Price
 from market.moving_average import AverageOrder, AverageTrade, Close
 from store.client import connected
+from store.errors import FencedOutError
 from store.memory import MemoryTradeStore
 from store.port import TradeStore
 from store.trades import MongoTradeStore
@@ -130,6 +131,23 @@ async def test_prices_keep_their_value(store: TradeStore, price: str) -> None:
     (trade,) = await note_all(store, closes((price, "0", price)))
     assert trade.trade_price == Decimal(price)
     assert await store.averages.trades() == [trade]
+
+
+async def test_who_was_fenced_out_notes_nothing(store: TradeStore) -> None:
+    old = await store.acquire_lease("alpha", "old")
+    assert old is not None
+    await store.release_lease(old)
+    new = await store.acquire_lease("alpha", "new")
+    assert new is not None
+    trade = await one_trade(store)
+    late = replace(CLOSE, price=Price(Decimal(1)), period=9 * INTERVAL)
+    with pytest.raises(FencedOutError):
+        await store.averages.note_close(late, with_order=True, by=old.actor)
+    with pytest.raises(FencedOutError):
+        await store.averages.note_order(trade.trade_id, AverageOrder("open"), by=old.actor)
+    assert await store.averages.trades() == [trade]
+    await store.averages.note_order(trade.trade_id, AverageOrder("open"), by=new.actor)
+    assert await store.averages.note_close(late, with_order=True, by=new.actor) is not None
 
 
 async def test_a_new_session_begins_anew(mongo_store: MongoTradeStore, mongodb_uri: str, database: str) -> None:
