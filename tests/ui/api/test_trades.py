@@ -94,6 +94,47 @@ async def test_pnl_sums_the_parts_and_counts_the_states(api: httpx.AsyncClient, 
     assert row["arbitrages"] == {"closed": 3}
 
 
+@pytest.mark.parametrize("by", ["exchange", "asset", "day"])
+async def test_pnl_by_lines_sums_to_the_whole(api: httpx.AsyncClient, store: MongoTradeStore, by: str) -> None:
+    await trade_three(store)
+    lines = (await api.get("/api/pnl", params={"by": by})).raise_for_status().json()
+    whole = (await api.get("/api/pnl")).json()
+    for part in ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net"):
+        assert sum(Decimal(line[part]) for line in lines) == Decimal(whole[part])
+    assert [line["arbitrages"] for line in lines] == [3]
+    assert (await api.get("/api/pnl", params={"by": "pair"})).status_code == 422
+
+
+async def test_one_arbitrage_tells_its_way_from_the_exchange_to_the_end(
+    api: httpx.AsyncClient, store: MongoTradeStore
+) -> None:
+    plain = opportunity("one")
+    buy = replace(plain.buy, exchange_time=980_000, received_time=990_000)
+    await traded(store, replace(plain, buy=buy, sell=replace(plain.sell, received_time=1_000_000)))
+    row = (await api.get("/api/arbitrages/one")).json()
+    assert [(step["step"], step["role"], step["clock"]) for step in row["timeline"]] == [
+        ("quoted", "buy", "exchange"),
+        ("received", "buy", "local"),
+        ("received", "sell", "local"),
+        ("detected", None, "local"),
+        ("reserved", "buy", "server"),
+        ("reserved", "sell", "server"),
+        ("sending", "buy", "server"),
+        ("sending", "sell", "server"),
+        ("filled", "buy", "exchange"),
+        ("filled", "sell", "exchange"),
+        ("done", "buy", "server"),
+        ("done", "sell", "server"),
+        ("ended", None, "server"),
+    ]
+    server = [step["at"] for step in row["timeline"] if step["clock"] == "server"]
+    assert server == sorted(server)
+    assert [step["at"] for step in row["timeline"][:3]] == [980_000, 990_000, 1_000_000]
+    told = [(decision["what"], decision["actor"]) for decision in row["history"]]
+    assert ("closed", "unfenced") in told
+    assert [decision["at"] for decision in row["history"]] == sorted(decision["at"] for decision in row["history"])
+
+
 async def test_balances_say_what_is_free_and_what_is_held(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
     await reserve_both(store, opportunity(), ("0.5", "0.5"))
     rows = (await api.get("/api/balances", params={"exchange": "alpha"})).json()
