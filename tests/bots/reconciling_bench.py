@@ -1,0 +1,168 @@
+"""A store, and an exchange whose lists a test writes, to be compared by a bot's reconciliation."""
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeVar
+
+from bots.reconciliation import Reconciliation
+from market.arbitrages import Arbitrage, Leg
+from market.execution import advancing
+from market.leases import UNFENCED, Actor
+from market.money import Amount, Price
+from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
+from market.rows import BalanceRow
+from market.settings import Settings
+from store.memory import MemoryTradeStore
+from tests.market.samples import MARKETS
+from tests.store.wishes import OPENING, SETTINGS, filled, open_books, opportunity, reserve_both, sent
+
+ID = "opportunity-1"
+START = 1_700_000_000_000_000
+MINUTE = 60_000_000
+ONE = Decimal(1)
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class SteppedClock:
+    time: int = START
+
+    def now(self) -> int:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += round(seconds * 1_000_000)
+
+
+async def nothing() -> None:
+    """Happens after most questions."""
+
+
+@dataclass
+class Exchange:
+    """An account whose lists the test writes."""
+
+    exchange: str = "alpha"
+    owned: dict[str, Decimal] = field(default_factory=lambda: dict(OPENING["alpha"]))
+    orders: list[OpenOrder] = field(default_factory=list)
+    fills: list[AccountFill] = field(default_factory=list)
+    looks: Callable[[LimitOrder], OrderReport | None] = lambda _: None
+    then: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    """What happens once, right after the exchange was asked for it."""
+    asked_for: list[str] = field(default_factory=list)
+    taken: Collection[str] = ()
+    since: int = 0
+
+    async def place(self, order: LimitOrder) -> OrderReport:
+        raise AssertionError("reconciliation sends nothing")
+
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
+        self.asked_for.append(order.client_order_id)
+        self.taken = others
+        return self.looks(order)
+
+    async def balances(self) -> dict[str, Decimal]:
+        return await self._told("balances", dict(self.owned))
+
+    async def open_orders(self) -> list[OpenOrder]:
+        return await self._told("orders", list(self.orders))
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        self.since = since
+        return await self._told("fills", list(self.fills))
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def _told(self, moment: str, answer: Answer) -> Answer:
+        await self.then.pop(moment, nothing)()
+        return answer
+
+    def fill(self, report: OrderReport) -> None:
+        """List the fills of an order, and move what they moved."""
+        for one in report.fills:
+            sign = 1 if one.side == "buy" else -1
+            self.owned["BTC"] += sign * one.amount
+            self.owned["USD"] -= sign * one.cost
+            self.owned[one.fee_currency] -= one.fee
+            self.fills.append(AccountFill(one, report.exchange_order_id))
+
+
+@dataclass
+class Bench:
+    clock: SteppedClock
+    store: MemoryTradeStore
+    exchange: Exchange
+    settings: Settings = SETTINGS
+    has_client_ids: bool = True
+
+    def process(self, by: Actor = UNFENCED) -> Reconciliation:
+        """A new one, that knows nothing of those before."""
+        return Reconciliation(
+            store=self.store,
+            account=self.exchange,
+            advance=advancing(MARKETS),
+            settings=lambda: self.settings,
+            by=by,
+            has_client_ids=self.has_client_ids,
+        )
+
+    async def rounds(self, of: Reconciliation, count: int) -> list[str]:
+        """The kinds acted on, the clock going on between."""
+        kinds: list[str] = []
+        for _ in range(count):
+            kinds += [one.kind for one in await of.round()]
+            self.clock.time += 15_000_000
+        return kinds
+
+    async def kept(self) -> list[str]:
+        return [f"{one.kind} {one.handled}" for one in await self.store.differences.kept()]
+
+    async def row(self, currency: str = "USD") -> BalanceRow:
+        rows = await self.store.balance_rows()
+        return next(row for row in rows if (row.exchange, row.currency) == ("alpha", currency))
+
+    async def arbitrage(self) -> Arbitrage:
+        found = await self.store.arbitrage(ID)
+        assert found is not None
+        return found
+
+
+async def opened_bench() -> Bench:
+    """The books of both exchanges are open."""
+    clock = SteppedClock()
+    bench = Bench(clock, MemoryTradeStore(clock), Exchange())
+    await open_books(bench.store)
+    return bench
+
+
+async def buy_sent(bench: Bench, sold: str = "2") -> Leg:
+    """The buy on alpha is being sent, the sell on beta has sold so much."""
+    await reserve_both(bench.store, opportunity(), ("2", "2"))
+    buy, sell = await sent(bench.store, ID, "buy"), await sent(bench.store, ID, "sell")
+    await finish(bench, "sell", filled(sell, Decimal(sold)))
+    return buy
+
+
+async def finish(bench: Bench, role: str, report: OrderReport | None) -> None:
+    assert role in ("buy", "sell")
+    await bench.store.finish_leg(ID, "buy" if role == "buy" else "sell", report, advancing(MARKETS))
+
+
+async def ended_without(bench: Bench, sold: str = "0") -> Leg:
+    """The exchange denied the buy; the arbitrage has ended."""
+    buy = await buy_sent(bench, sold)
+    await finish(bench, "buy", None)
+    return buy
+
+
+def resting(order_id: str) -> OpenOrder:
+    return OpenOrder("alpha", "BTC/USD", order_id, None, "buy", Amount(ONE), Price(Decimal(50)), START)
+
+
+def fill_of_a_stranger() -> OrderReport:
+    fill = Fill(
+        "strange", "alpha", "BTC/USD", "buy", Price(Decimal(90)), Amount(ONE), Decimal(90), Decimal(0), "USD", START
+    )
+    return OrderReport("strange-order", True, Amount(ONE), (fill,))

@@ -1,0 +1,116 @@
+"""A bot's comparison of its books with its exchange's word: balances, holds, halts, and other processes."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bots.reconciliation import OVERLAP
+from market.differences import RowCorrection
+from store.errors import FencedOutError
+from tests.bots.reconciling_bench import (
+    MINUTE,
+    ONE,
+    START,
+    Bench,
+    buy_sent,
+    finish,
+    opened_bench,
+)
+from tests.store.wishes import OPENING, SETTINGS, filled
+
+
+@pytest.fixture
+async def bench() -> Bench:
+    return await opened_bench()
+
+
+async def test_a_balance_that_differs_twice_is_the_exchanges(bench: Bench) -> None:
+    bench.exchange.owned["USD"] += Decimal("0.00000001")
+    process = bench.process()
+    assert await bench.rounds(process, 1) == []
+    assert (await bench.row()).free == OPENING["alpha"]["USD"]
+    assert await bench.rounds(process, 1) == ["balance_differs"]
+    assert (await bench.row()).free == OPENING["alpha"]["USD"] + Decimal("0.00000001")
+    assert await bench.rounds(process, 2) == []
+    assert await bench.kept() == ["balance_differs healed"]
+
+
+async def test_balances_are_not_compared_while_anything_is_open(bench: Bench) -> None:
+    await buy_sent(bench)
+    bench.exchange.owned["USD"] -= 50
+    assert await bench.rounds(bench.process(), 4) == []
+
+
+async def test_a_row_that_moves_while_the_exchange_is_asked_is_not_compared(bench: Bench) -> None:
+    async def moves() -> None:
+        row = await bench.row()
+        await bench.store.differences.correct(RowCorrection(row, replace(row, free=row.free + 1)))
+
+    process = bench.process()
+    for _ in range(4):
+        bench.exchange.then["balances"] = moves
+        assert await bench.rounds(process, 1) == []
+
+
+async def test_what_an_arbitrage_moved_after_the_comparison_is_not_undone(bench: Bench) -> None:
+    """Between the second look and the correction: the row is not what was compared any more."""
+    bench.exchange.owned["USD"] += 1
+    process = bench.process()
+    await bench.rounds(process, 1)
+    [differs] = await process.round()
+    assert isinstance(differs.remedy, RowCorrection)
+    row = await bench.row()
+    assert row.free == OPENING["alpha"]["USD"] + 1
+    moved = replace(row, free=row.free - 100)
+    await bench.store.differences.correct(RowCorrection(row, moved))
+    assert not await bench.store.differences.correct(differs.remedy)
+    assert await bench.row() == moved
+
+
+async def test_what_nothing_holds_any_more_is_free_again(bench: Bench) -> None:
+    row = await bench.row()
+    await bench.store.differences.correct(RowCorrection(row, row.holding(Decimal(5))))
+    assert await bench.rounds(bench.process(), 2) == ["hold_left"]
+    assert await bench.row() == row
+
+
+async def test_what_a_halt_left_goes_on_once_trading_does(bench: Bench) -> None:
+    buy = await buy_sent(bench)
+    halted = await bench.store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "test")
+    await finish(bench, "buy", filled(buy, ONE))
+    assert (await bench.arbitrage()).reason == "halted"
+    bench.exchange.fill(filled(buy, ONE))
+    bench.settings = halted
+    assert await bench.rounds(bench.process(), 3) == []
+    bench.settings = await bench.store.change_settings(
+        halted.model_copy(update={"trading_state": "running"}), 2, "test"
+    )
+    assert await bench.rounds(bench.process(), 2) == ["halt_outlived"]
+    assert (await bench.arbitrage()).state == "single_leg"
+
+
+async def test_who_was_replaced_mends_nothing(bench: Bench) -> None:
+    lease = await bench.store.acquire_lease("alpha", "first")
+    assert lease is not None
+    await bench.store.release_lease(lease)
+    await bench.store.acquire_lease("alpha", "second")
+    bench.exchange.owned["USD"] += 1
+    process = bench.process(lease.actor)
+    await bench.rounds(process, 1)
+    with pytest.raises(FencedOutError):
+        await process.round()
+    assert (await bench.row()).free == OPENING["alpha"]["USD"]
+    assert await bench.kept() == []
+
+
+async def test_the_next_process_goes_on_where_the_last_one_was(bench: Bench) -> None:
+    await bench.rounds(bench.process(), 2)
+    noted = await bench.store.differences.compared_until("alpha")
+    assert noted == START + 15_000_000
+    bench.clock.time += 30 * MINUTE
+    await bench.process().round()
+    assert bench.exchange.since == noted - 2 * OVERLAP
+    bench.clock.time += 3 * 24 * 60 * MINUTE
+    await bench.process().round()
+    assert bench.exchange.since == bench.clock.time - 24 * 60 * MINUTE - OVERLAP
