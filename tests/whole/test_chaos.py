@@ -1,0 +1,62 @@
+"""The crash fuzzer on the whole system: one schedule here, ten in the long form; whatever dies, the books are right."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launch.chaos_schedule import FAULT_EVERY, ROOMS
+from tests.whole.running import new_home, ours_running, run_command
+
+SECONDS = 180
+LIMIT_SECONDS = 700
+"""The blows, and what a loaded machine takes to start everything and to come to rest."""
+RARE = {
+    "maintenance",
+    "silent_stream",
+    "dropped_message",
+    "clock_skew",
+    "http_429",
+    "http_5xx",
+    "duplicate_fill_report",
+}
+"""Faults that need somebody to ask, or to fill, just then: a run may pass without."""
+
+
+def ordeal(folder: Path, seed: int) -> dict[str, Any]:
+    """The document of a run without violations."""
+    home = new_home(folder / "home")
+    out = home / "out.json"
+    words = ("chaos", "--seconds", str(SECONDS), "--seed", str(seed), "--json", str(out))
+    done = run_command(home, *words, seconds=LIMIT_SECONDS)
+    assert out.exists(), done.stdout + done.stderr
+    document: dict[str, Any] = json.loads(out.read_text())
+    assert document["violations"] == [], done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ours_running(home) == []
+    return document
+
+
+@pytest.mark.whole
+def test_three_minutes_of_blows_leave_the_books_right(tmp_path: Path) -> None:
+    document = ordeal(tmp_path, 1)
+    assert (document["seed"], document["seconds"]) == (1, SECONDS)
+    faults = document["faults"]
+    assert {f"kill {room}" for room in ROOMS if room != "cep"} <= faults.keys()
+    assert {"kill cep python", "kill cep jvm"} & faults.keys()
+    assert {f"pause {room}" for room in ROOMS} <= faults.keys()
+    assert set(FAULT_EVERY) - RARE <= faults.keys()
+    assert "settings trading_state" in faults
+    # it did trade all the while, and somebody took over from whom was struck
+    assert document["orders"] > 100
+    assert document["arbitrages"].get("closed", 0) > 10
+    assert all(count > 1 for count in document["takeovers"].values())
+    assert document["settings_by_rest"] > 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_ten_schedules_leave_the_books_right(tmp_path: Path, seed: int) -> None:
+    document = ordeal(tmp_path, seed)
+    assert document["orders"] > 50
