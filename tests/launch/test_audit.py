@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -234,6 +235,11 @@ def test_each_lie_is_found_by_its_name(kind: str, tamper: Tampering) -> None:
 
 def test_every_kind_of_violation_can_be_found() -> None:
     assert {kind for kind, _ in CASES} == set(get_args(ViolationKind))
+
+
+def test_every_kind_is_explained() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "chaos.md").read_text()
+    assert [kind for kind in get_args(ViolationKind) if f"| `{kind}` |" not in text] == []
 
 
 def test_an_order_without_client_id_is_known_by_its_likeness() -> None:
