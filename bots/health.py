@@ -1,0 +1,66 @@
+"""What a bot notices of its exchange's health, and what it knows of everybody's: written and read beside the trading.
+
+A crash loses at most what was not written yet: the next failures tell the same.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from bots.knowledge import Knowledge
+from market.breaker import Failure, FailureKind
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from store.errors import StoreError
+from store.port import TradeStore
+
+ROUND_SECONDS = 0.5
+LAST_WORD_SECONDS = 1.0
+"""What a bot that is ending takes at most to say why."""
+MOST_FAILURES = 1_000
+"""Kept over an outage of the store."""
+
+log = logging.getLogger(__name__)
+
+
+class HealthWatch:
+    """One exchange's failures on their way to the store; pauses and openings on their way to the bot."""
+
+    def __init__(self, exchange: str, store: TradeStore, knowledge: Knowledge) -> None:
+        self._exchange = exchange
+        self._store = store
+        self._knowledge = knowledge
+        self._failures: dict[str, Failure] = {}
+
+    def note(self, kind: FailureKind, client_order_id: str) -> None:
+        """The exchange failed with this order. One that is looked up again and again counts once a second."""
+        second = f":{wall_now() // MICROSECONDS}" if kind == "look_up_unanswered" else ""
+        failure = Failure(f"{client_order_id}:{kind}{second}", kind)
+        if len(self._failures) < MOST_FAILURES:
+            self._failures.setdefault(failure.failure_id, failure)
+
+    async def run(self) -> None:
+        """For ever. Raises StoreUnavailableError; what was not written by then is written the next time."""
+        try:
+            while True:
+                await self.round()
+                await SystemClock().sleep(ROUND_SECONDS)
+        finally:
+            # a bot that its exchange refuses ends at once, and the others should know why
+            with suppress(StoreError, TimeoutError):
+                async with asyncio.timeout(LAST_WORD_SECONDS):
+                    await self._write()
+
+    async def round(self) -> None:
+        """Raises StoreUnavailableError."""
+        await self._write()
+        self._knowledge.paused_until = {one.exchange: one.paused_until for one in await self._store.health()}
+        opening, _ = await self._store.session_balances()
+        self._knowledge.see_opening(opening)
+
+    async def _write(self) -> None:
+        for failure_id, failure in list(self._failures.items()):
+            health = await self._store.note_failure(self._exchange, failure)
+            del self._failures[failure_id]
+            if health.paused_until > self._knowledge.paused_until.get(self._exchange, 0):
+                self._knowledge.paused_until[self._exchange] = health.paused_until
+                log.error("exchange paused after %s", failure.kind, extra={"exchange": self._exchange})
