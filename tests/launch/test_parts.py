@@ -1,0 +1,36 @@
+"""Which processes a session has."""
+
+from pathlib import Path
+
+import pytest
+
+from launch.command import run
+from launch.configuration import Configuration
+from launch.paper import PaperOptions, paper_session
+from launch.parts import own_parts
+
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+
+
+def bots_of(home: Path, bots: int) -> dict[str, tuple[str, ...]]:
+    session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
+    return {part.name: part.command for part in own_parts(session, (), fed=True, bots=bots) if "bot" in part.command}
+
+
+def test_one_bot_an_exchange_by_default(tmp_path: Path) -> None:
+    assert Configuration().bots_per_exchange == 1
+    assert set(bots_of(tmp_path, 1)) == {f"bot-{name}" for name in EXCHANGES}
+
+
+def test_standbys_are_parts_of_their_own_with_the_same_command(tmp_path: Path) -> None:
+    bots = bots_of(tmp_path, 2)
+    assert set(bots) == {f"bot-{name}{number}" for name in EXCHANGES for number in ("", "-2")}
+    assert bots["bot-kraken-2"][-4:] == ("bot", "kraken", "--number", "2")
+
+
+@pytest.mark.parametrize("number", ["0", "1.5", "x"])
+def test_a_number_that_is_none_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        run(["bot", "kraken", "--number", number])
+    assert refused.value.code == 2
+    assert number in capsys.readouterr().err
