@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from exchanges.markets import simulated_markets
+from pricefeeds.patience import Patience
 from tests.pricefeeds.conftest import World
 from tests.pricefeeds.watched import watching
 
@@ -56,3 +58,15 @@ async def test_a_quiet_market_stays_live_because_rest_agrees(world: World, excha
         assert (watched.state.status, watched.state.reconnects) == ("live", 0)
         # but for what was still under way
         assert watched.kinds[number:].count(alive) >= len(watched.rows) - number - 2
+
+
+@pytest.mark.parametrize(("exchange", "symbol"), SYMBOLS)
+async def test_at_public_prices_a_book_comes_without_keys(world: World, exchange: str, symbol: str) -> None:
+    """The simulated exchange stands for the real one's public side, asked as seldom as that allows."""
+    gateways = dict.fromkeys(world.session.exchanges, str(world.session.exchanges_url))
+    session = replace(world.session, mode="public", exchanges_url=None, gateways=gateways)
+    patience = replace(Patience.of_limit(3.0), compare_every=1.0)
+    async with moving(world), watching(session, exchange, symbol, patience) as watched:
+        await watched.until(lambda: len(watched.quotes) >= 5 and watched.state.rest_checks >= 2)
+        assert (watched.state.rest_mismatches, watched.state.rest_failures) == (0, 0)
+        assert (watched.state.status, watched.state.reconnects, watched.state.rejected) == ("live", 0, {})

@@ -43,6 +43,8 @@ def session_of(mode: Mode, root: str | None, gateways: dict[str, str] | None = N
         (session_of("sandbox", None), "binance", "wss://stream.testnet.binance.vision/ws"),
         (session_of("sandbox", None, GATEWAY), "binance", "wss://gateway.example/binance/ws"),
         (session_of("sandbox", None), "coinbaseexchange", "wss://ws-feed-public.sandbox.exchange.coinbase.com"),
+        (session_of("public", None), "coinbaseexchange", "wss://ws-feed.exchange.coinbase.com"),
+        (session_of("public", None, {"kraken": ROOT}), "kraken", "ws://127.0.0.1:8100/kraken/ws/v2"),
         # it only brings FX into such a session
         (session_of("sandbox", None), "kraken", "wss://ws.kraken.com/v2"),
     ],

@@ -118,6 +118,26 @@ def running_paper(home: Path, *words: str) -> Iterator[Running]:
                 process.wait()
 
 
+@contextmanager
+def running_command(home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """One that goes on until it is stopped, beside others; leaves once it has said something."""
+    home.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(
+        (*COMMAND, *words),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"ARBITRAGE_HOME": str(home)},
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline(), f"{words} said nothing"
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+
 def run_command(home: Path, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
     """One command to its end."""
     return subprocess.run(
