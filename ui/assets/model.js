@@ -13,7 +13,7 @@ export class Model {
     this.quotes = [];
     this.spreads = [];
     this.settings = null;
-    this.ledger = { balances: [], feeds: [], refusals: [], pnl: null };
+    this.ledger = { balances: [], feeds: [], refusals: [], pnl: null, pnl_by: null, inventory: null };
   }
 
   apply(message) {

@@ -4,6 +4,7 @@ import { Charts, loadPlot } from "./charts.js";
 import { Connection } from "./connection.js";
 import { setClass, setText } from "./elements.js";
 import { clockTime } from "./format.js";
+import { InventoryView, ProfitLinesView } from "./inventory_view.js";
 import { BalancesView, FeedsView, FiguresView, ProfitView, RefusalsView } from "./ledger_view.js";
 import { OpportunityView, SpreadView } from "./market_view.js";
 import { Model } from "./model.js";
@@ -50,7 +51,9 @@ class Panel {
     this.slow = [
       new FiguresView(Object.fromEntries(figures.map((name) => [name, find(`figure-${name}`)]))),
       new ProfitView(find("profit")),
+      new ProfitLinesView(find("profit-ways"), find("profit-lines")),
       new BalancesView(find("balances")),
+      new InventoryView(find("exposures"), find("drifts"), find("plan")),
       new FeedsView(find("feeds")),
       new RefusalsView(find("refusals")),
     ];

@@ -1,0 +1,142 @@
+// Where the money lies, how far it drifted, the plan to bring it back, and profit by exchange, asset and day.
+
+import { element, emptyRow, KeyedRows, setText } from "./elements.js";
+import { amount, count, duration, exchangeName, money, tone, words } from "./format.js";
+
+const WAYS = [
+  ["exchange", "Exchange"],
+  ["asset", "Asset"],
+  ["day", "Day"],
+];
+const LINE_PARTS = ["gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net"];
+const FIAT_DIGITS = { USD: 2, EUR: 2, GBP: 2, USDT: 2, JPY: 0 };
+const MINUS = "−";
+
+export class ProfitLinesView {
+  constructor(tabs, body) {
+    this.tabs = WAYS.map(([by, name]) => {
+      const tab = element("button", { type: "button", "aria-pressed": String(by === WAYS[0][0]) }, name);
+      tab.onclick = () => this.choose(by);
+      return [by, tab];
+    });
+    tabs.replaceChildren(...this.tabs.map(([, tab]) => tab));
+    this.by = WAYS[0][0];
+    this.rows = new KeyedRows(body, lineRow);
+    this.empty = emptyRow(LINE_PARTS.length + 2, "Nothing earned and nothing lost yet.");
+  }
+
+  choose(by) {
+    this.by = by;
+    for (const [name, tab] of this.tabs) tab.setAttribute("aria-pressed", String(name === by));
+    if (this.model) this.show(this.model);
+  }
+
+  show(model) {
+    this.model = model;
+    const lines = model.ledger.pnl_by?.[this.by] ?? [];
+    this.rows.show(lines.map((line) => ({ ...line, by: this.by })), (line) => `${line.by} ${line.name}`, this.empty);
+  }
+}
+
+function lineRow(line) {
+  const name = line.by === "exchange" ? exchangeName(line.name) : line.name;
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, name),
+    element("td", { class: "number muted" }, count(line.arbitrages)),
+    ...LINE_PARTS.map((part) =>
+      element(
+        "td",
+        { class: `number ${part === "net" ? `strong ${tone(line[part])}` : ""}`, title: `${line[part]} ${line.currency}` },
+        money(line[part], line.currency),
+      ),
+    ),
+  );
+}
+
+export class InventoryView {
+  constructor(exposures, drifts, plan) {
+    this.exposures = new KeyedRows(exposures, exposureRow);
+    this.drifts = new KeyedRows(drifts, driftRow);
+    this.plan = new KeyedRows(plan, planRow);
+    this.noExposure = emptyRow(5, "Waiting for the opening balances…");
+    this.noDrift = emptyRow(5, "Waiting for the first balances…");
+    this.noPlan = emptyRow(5, "");
+  }
+
+  show(model) {
+    const inventory = model.ledger.inventory;
+    if (!inventory) return;
+    const { currency, plan } = inventory;
+    this.exposures.show(
+      inventory.exposures.map((row) => ({ ...row, settled: currency })),
+      (row) => row.currency,
+      this.noExposure,
+    );
+    this.drifts.show(
+      inventory.holdings.map((row) => ({ ...row, settled: currency })),
+      (row) => `${row.exchange} ${row.currency}`,
+      this.noDrift,
+    );
+    const rows = [
+      ...plan.transfers.map((row) => ({ ...row, settled: currency, reason: null })),
+      ...plan.left_out.map((row) => ({ ...row, settled: currency })),
+    ];
+    setText(this.noPlan.firstChild, "Nothing drifted so far that sending it back is worth a thought.");
+    this.plan.show(rows, (row) => `${row.currency} ${row.source} ${row.destination}`, this.noPlan);
+  }
+}
+
+function exposureRow(row) {
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, row.currency, " ", element("small", {}, row.is_base ? "asset" : "currency")),
+    element("td", { class: "number muted" }, digits(row.opening, row.currency)),
+    element("td", { class: "number" }, digits(row.now, row.currency)),
+    element("td", { class: "number", title: `${row.change} ${row.currency}` }, signedDigits(row.change, row.currency)),
+    element("td", { class: `number ${tone(row.value ?? 0)}` }, valueText(row.value, row.settled)),
+  );
+}
+
+function driftRow(row) {
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, exchangeName(row.exchange), " ", element("small", {}, row.currency)),
+    element("td", { class: "number" }, digits(row.total, row.currency)),
+    element("td", { class: "number muted" }, digits(row.target, row.currency)),
+    element("td", { class: "number", title: `${row.drift} ${row.currency}` }, signedDigits(row.drift, row.currency)),
+    element("td", { class: "number muted" }, valueText(row.value, row.settled)),
+  );
+}
+
+function planRow(row) {
+  const isLeftOut = row.reason !== null;
+  return element(
+    "tr",
+    { class: isLeftOut ? "quiet" : "", title: isLeftOut ? "" : `Terms: ${row.terms}` },
+    element("th", { scope: "row" }, `${exchangeName(row.source)} → ${exchangeName(row.destination)}`),
+    element("td", { class: "number" }, `${digits(row.amount, row.currency)} ${row.currency}`),
+    element("td", { class: "number muted" }, isLeftOut ? "" : `${amount(row.fee, 8)} ${row.currency}`),
+    element("td", { class: "number muted" }, isLeftOut ? "" : valueText(row.cost, row.settled)),
+    element("td", {}, isLeftOut ? words(row.reason) : duration(row.seconds * 1_000_000)),
+  );
+}
+
+function digits(text, currency) {
+  const least = FIAT_DIGITS[currency] ?? 6;
+  return amount(text, least, least);
+}
+
+// What is cut away by showing fewer digits has no sign either.
+function signedDigits(text, currency) {
+  const shown = digits(text, currency);
+  if (!/[1-9]/.test(shown)) return shown.replace(MINUS, "");
+  return shown.startsWith(MINUS) ? shown : `+${shown}`;
+}
+
+function valueText(value, currency) {
+  return value === null ? "no price" : money(value, currency);
+}
