@@ -44,6 +44,7 @@ from store.pages import Page, read_page
 from store.port import Balances
 from store.profits import DAY_ENDED, RunningProfits
 from store.settings import SettingsHistory
+from store.standing import Counters, read_counters
 from store.watching import ChangeFollower
 
 ALL = "all"
@@ -84,6 +85,7 @@ class TradeReader:
     def __init__(self, client: Client, database: str, session_id: str = ALL) -> None:
         self._client = client
         self._database = database_of(client, database)
+        self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
@@ -164,6 +166,10 @@ class TradeReader:
         """As last told, by exchange and symbol."""
         with translated_errors():
             return [feed_of(document) async for document in self._database[FEEDS].find().sort("_id", ASCENDING)]
+
+    async def counters(self) -> Counters:
+        """What the limits count, over all sessions of the database."""
+        return await read_counters(self._database, self._session_id)
 
     async def health(self) -> list[Health]:
         """Of each exchange that ever failed, by name."""

@@ -19,32 +19,20 @@ from store.documents import (
     SESSION_CLAIM,
     amount_of,
     amounts_document,
-    amounts_of,
     arbitrage_document,
     date_of,
     fill_document,
     integer_of,
-    microseconds_of,
     stored_amount,
     terms_document,
     terms_of,
     text_or_none,
 )
-from store.errors import StoreError
 from store.health import paused_until
+from store.standing import COUNTER_FIELDS, counters_of, day_of
 
 PAIR, LIQUIDITY, HALF = "pair|", "liquidity|", "half|"
-CLAIM_FIELDS = {
-    "now": "$$NOW",
-    "open_arbitrages": 1,
-    "notional": 1,
-    "day": 1,
-    "day_net": 1,
-    "stopped": 1,
-    "arbitrage_id": 1,
-    "reserved_at": 1,
-    "used": 1,
-}
+CLAIM_FIELDS = COUNTER_FIELDS | {"arbitrage_id": 1, "reserved_at": 1, "used": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +54,16 @@ async def read_rows(
 ) -> StoredRows:
     """All rows of `opportunity`; `fill_keys` are looked up in the ledger."""
     claims = await _claims(database, session, opportunity)
-    counter = claims.get(SESSION_CLAIM)
-    if counter is None:
-        raise StoreError("The database was not prepared: the session's counter is missing.")
+    counters = counters_of(claims.get(SESSION_CLAIM), session_id)
     pair = claims.get(PAIR + pair_key(opportunity), {})
     terms = None if stored is None else stored.document.get("terms")
-    now = microseconds_of(counter["now"])
     rows = Rows(
-        now=now,
+        now=counters.now,
         opportunity=opportunity,
-        reservations_open=counter.get("stopped") != session_id,
-        open_arbitrages=integer_of(counter.get("open_arbitrages")),
-        notional=amounts_of(counter.get("notional")),
-        day_net=amount_of(counter["day_net"]) if counter.get("day") == _day_of(now) else ZERO,
+        reservations_open=counters.reservations_open,
+        open_arbitrages=counters.open_arbitrages,
+        notional=counters.notional,
+        day_net=counters.day_net,
         paused_until=await paused_until(database, session, (opportunity.buy.exchange, opportunity.sell.exchange)),
         by=by,
         arbitrage=None if stored is None else stored.arbitrage,
@@ -190,10 +175,5 @@ def _changed_counter(before: Rows, after: Rows) -> Document:
         # a sum that is back at nothing is left out, so that the exchanges of old sessions do not pile up
         counter["notional"] = amounts_document({key: sum_ for key, sum_ in after.notional.items() if sum_ != 0})
     if after.day_net != before.day_net:
-        counter |= {"day": _day_of(after.now), "day_net": stored_amount(after.day_net)}
+        counter |= {"day": day_of(after.now), "day_net": stored_amount(after.day_net)}
     return counter
-
-
-def _day_of(now: int) -> str:
-    """UTC, by the server's clock."""
-    return date_of(now).date().isoformat()
