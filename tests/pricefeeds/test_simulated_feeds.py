@@ -65,8 +65,7 @@ async def test_at_public_prices_a_book_comes_without_keys(world: World, exchange
     """The simulated exchange stands for the real one's public side, asked as seldom as that allows."""
     gateways = dict.fromkeys(world.session.exchanges, str(world.session.exchanges_url))
     session = replace(world.session, mode="public", exchanges_url=None, gateways=gateways)
-    patience = replace(Patience.of_limit(3.0), compare_every=1.0)
-    async with moving(world), watching(session, exchange, symbol, patience) as watched:
-        await watched.until(lambda: len(watched.quotes) >= 5 and watched.state.rest_checks >= 2)
-        assert (watched.state.rest_mismatches, watched.state.rest_failures) == (0, 0)
+    async with moving(world), watching(session, exchange, symbol, Patience.of_limit(3.0)) as watched:
+        await watched.until_quotes(10)
+        assert watched.source.credentials is None
         assert (watched.state.status, watched.state.reconnects, watched.state.rejected) == ("live", 0, {})
