@@ -72,7 +72,7 @@ class Board:
             self._windows[key] = window
 
     def apply_arbitrage(self, arbitrage: Arbitrage) -> bool:
-        """Whether it is news: a final one never turns back, and repeats say nothing."""
+        """Whether it is news: none turns back, and repeats say nothing."""
         known = self._arbitrages.get(arbitrage.arbitrage_id)
         if known is not None and (known == arbitrage or _progress(arbitrage) < _progress(known)):
             return False
@@ -142,7 +142,7 @@ class Board:
             known.verified_time = max(known.verified_time, row["received_time"])
 
 
-def _progress(arbitrage: Arbitrage) -> tuple[bool, int, int]:
-    """Grows with every step of an arbitrage."""
+def _progress(arbitrage: Arbitrage) -> tuple[int, bool, int, int]:
+    """Grows with every step of an arbitrage: a fill after its end opens it again, which its history tells."""
     done = sum(leg.is_final for leg in arbitrage.legs)
-    return arbitrage.state in FINAL_STATES, len(arbitrage.legs), done
+    return len(arbitrage.history), arbitrage.state in FINAL_STATES, len(arbitrage.legs), done

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from market.arbitrages import Transition
 from market.spreads import SpreadWindow
 from streams.wire import WireError, quote_row, settings_row
 from tests.cep.oracle import expected_spreads
@@ -181,6 +182,17 @@ def test_arbitrages_never_turn_back_and_repeats_say_nothing() -> None:
     assert board.apply_arbitrage(arbitrage(state="closed"))
     assert not board.apply_arbitrage(arbitrage(state="single_leg"))
     assert [one.state for one in board.snapshot().arbitrages] == ["closed"]
+
+
+def test_a_fill_after_the_end_opens_an_arbitrage_again() -> None:
+    board, _ = board_of()
+    steps = tuple(Transition(state, START, "unfenced", 0) for state in ("reserved", "unfilled", "single_leg"))
+    ended = replace(arbitrage(state="unfilled"), history=steps[:2])
+    reopened = replace(arbitrage(state="single_leg"), history=steps)
+    assert board.apply_arbitrage(ended)
+    assert board.apply_arbitrage(reopened)
+    assert not board.apply_arbitrage(ended)
+    assert [one.state for one in board.snapshot().arbitrages] == ["single_leg"]
 
 
 def test_arbitrages_are_kept_newest_first_in_fixed_room() -> None:
