@@ -5,11 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict
 
+from market.inventory import inventory_of
 from market.settings import TradingState
 from ui.api.market import dashboard_of
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
 from ui.api.tuning import NO_SETTINGS, ChangedBy, check_key
-from ui.risk_rows import ForgoneRow, TradingStateRow, forgone_row
+from ui.inventory import current_values
+from ui.risk_rows import ForgoneRow, Risk, RiskRow, TradingStateRow, forgone_row, risk_row
 from ui.tuning import SettingsMissingError, switch_trading
 
 router = APIRouter(tags=["risk"])
@@ -39,6 +41,20 @@ async def put_trading_state(
     except SettingsMissingError:
         raise ProblemError(404, NO_SETTINGS) from None
     return TradingStateRow(state=saved.trading_state, settings_version=saved.version)
+
+
+@router.get("/risk", responses={404: PROBLEM_RESPONSE})
+async def risk(request: Request) -> RiskRow:
+    """Every check in its order with what is used of its limit now, and how each exchange does."""
+    dashboard = dashboard_of(request)
+    reader, session = dashboard.reader, dashboard.session
+    current = await reader.settings()
+    if current is None:
+        raise ProblemError(404, NO_SETTINGS)
+    opening, _ = await reader.session_balances()
+    values = current_values(session, dashboard.hub.board.snapshot())
+    inventory = inventory_of(await reader.balance_rows(), opening, (), values, session.bases)
+    return risk_row(Risk(session, current, await reader.counters(), await reader.health(), inventory.exposures))
 
 
 @router.get("/refusals/summary")

@@ -1,14 +1,22 @@
 """The kill switch by REST, and what refusals would have brought."""
 
 import asyncio
+from dataclasses import replace
 from decimal import Decimal
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from market.arbitrages import Refusal
+from market.breaker import Failure
+from market.clock import wall_now
+from market.risk import CHECKS
 from store.trades import MongoTradeStore
-from tests.ui.samples import SETTINGS, START
+from tests.market.samples import USD_MARKET
+from tests.store.wishes import wish
+from tests.ui.samples import FX_MARKET, SETTINGS, START, quote, record
+from ui.application import dashboard_of
 
 
 async def switch(api: httpx.AsyncClient, state: object, key: str | None, **headers: str) -> httpx.Response:
@@ -67,3 +75,48 @@ async def test_the_summary_says_what_each_reason_cost(api: httpx.AsyncClient, st
             {"reason": "stale", "count": 6, "forgone": "0.45"},
         ],
     }
+
+
+async def test_the_limits_say_what_is_used_of_them(
+    api: httpx.AsyncClient, application: FastAPI, store: MongoTradeStore
+) -> None:
+    hub = dashboard_of(application).hub
+    now = wall_now()
+    hub.note_records([record(quote(USD_MARKET, "99", "101", now)), record(quote(FX_MARKET, "1.0", "1.2", now))])
+    await store.reserve(replace(wish("buy", "2"), unit_notional=Decimal("100.5")))
+    await store.set_balances("beta", {"BTC": Decimal("9.5"), "EUR": Decimal(30)}, "now")
+    for index in range(SETTINGS.breaker_failures):
+        await store.note_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
+    row = (await api.get("/api/risk")).json()
+    assert (row["trading_state"], row["settings_version"], row["is_stopping"]) == ("running", 1, False)
+    assert [check["reason"] for check in row["checks"]] == [check.reason for check in CHECKS]
+    used = {
+        check["reason"]: {use["of"]: (use["used"], use["is_reached"]) for use in check["used"]}
+        for check in row["checks"]
+    }
+    assert used["halted"] == {}
+    assert used["daily_loss"] == {None: ("0", False)}
+    assert used["too_many_open"] == {None: ("1", False)}
+    assert used["total_limit"] == {None: ("201", False)}
+    assert used["asset_limit"] == {"BTC": ("201", False)}
+    assert used["exchange_limit"] == {"alpha": ("201", False), "beta": ("201", False)}
+    assert used["exposure"] == {"BTC": ("50", False)}
+    assert used["currency_drift"] == {"USD": ("0", False), "EUR": ("33", False)}
+    assert used["exchange_paused"] == {"alpha": ("0", False), "beta": ("5", True)}
+    limits = {use["limit"] for check in row["checks"] if check["reason"] == "exchange_limit" for use in check["used"]}
+    assert limits == {"5000"}
+    healthy, paused = row["exchanges"]
+    assert (healthy["is_paused"], healthy["paused_until"], healthy["failures"]) == (False, None, {})
+    assert (paused["is_paused"], paused["failures"], paused["pauses"]) == (True, {"outcome_unknown": 5}, 1)
+    assert paused["paused_until"] > row["now"]
+
+
+async def test_a_limit_that_is_reached_says_so(api: httpx.AsyncClient, key: str, store: MongoTradeStore) -> None:
+    changes = {"version": 1, "max_total_notional": "200"}
+    await store.reserve(replace(wish("buy", "2"), unit_notional=Decimal("100.5")))
+    assert (await api.patch("/api/settings", json=changes, headers={"X-API-Key": key})).status_code == 200
+    reached = {
+        check["reason"]: [use["is_reached"] for use in check["used"]]
+        for check in (await api.get("/api/risk")).json()["checks"]
+    }
+    assert (reached["total_limit"], reached["asset_limit"], reached["exposure"]) == ([True], [False], [False])
