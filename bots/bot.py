@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from bots.desk import Desk
 from bots.errors import BotError
@@ -12,12 +12,15 @@ from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
 from bots.persistence import wait_for
 from bots.reading import follow_quotes, signals
+from bots.tenure import Tenure, holder_name
 from exchanges.port import TradingAccount
 from exchanges.trading import open_session_account
 from market.clock import SystemClock
 from market.money import ZERO
 from market.session import Session
 from market.settings import Settings
+from market.together import together
+from store.errors import StoreUnavailableError
 from store.port import TradeStore
 from store.trades import open_store
 from streams.reader import TopicReader
@@ -46,11 +49,14 @@ async def run_bot(
         async with AsyncExitStack() as stack:
             store = await wait_for(lambda: open_store(session))
             stack.push_async_callback(store.close)
+            tenure = Tenure(store, exchange, holder_name(exchange))
+            by = await wait_for(lambda: tenure.take(ready))
+            stack.push_async_callback(_released, tenure)
             knowledge = Knowledge(await _settings(store))
             account = _account(session, exchange, knowledge, environment or {})
             stack.push_async_callback(account.close)
-            desk = Desk(store, account, session.traded, session.clock(), knowledge)
-            await _work(session, desk, account, stack, ready)
+            desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by)
+            await together(tenure.keep(), _work(session, desk, account, stack, ready))
     except ExceptionGroup as failures:
         raise _first(failures) from None
 
@@ -92,6 +98,11 @@ async def _opened(
     await wait_for(reader.open)
     stack.push_async_callback(reader.close)
     return reader
+
+
+async def _released(tenure: Tenure) -> None:
+    with suppress(StoreUnavailableError):
+        await tenure.release()
 
 
 async def _settings(store: TradeStore) -> Settings:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bots.reconciling import is_open_at
 from exchanges.port import TradingAccount
+from market.leases import UNFENCED, Actor
 from store.port import TradeStore
 
 
@@ -13,6 +14,7 @@ class Books:
 
     store: TradeStore
     account: TradingAccount
+    by: Actor = UNFENCED
     closed: bool = False
 
     async def opened(self) -> bool:
@@ -24,7 +26,7 @@ class Books:
         if is_open_at(await self.store.open_arbitrages(), self.account.exchange):
             before, _ = await self.store.session_balances()
             return self.account.exchange in before
-        await self.store.set_balances(self.account.exchange, await self.account.balances(), "before")
+        await self.store.set_balances(self.account.exchange, await self.account.balances(), "before", self.by)
         return True
 
     async def close(self) -> None:
@@ -34,5 +36,5 @@ class Books:
         """
         if self.closed or is_open_at(await self.store.open_arbitrages(), self.account.exchange):
             return
-        await self.store.set_balances(self.account.exchange, await self.account.balances(), "after")
+        await self.store.set_balances(self.account.exchange, await self.account.balances(), "after", self.by)
         self.closed = True

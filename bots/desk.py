@@ -6,6 +6,7 @@ Nothing here has to survive: a new desk of the same exchange finds everything in
 import asyncio
 import logging
 from collections.abc import AsyncIterable, Callable
+from dataclasses import dataclass
 
 from bots.closing import Books
 from bots.knowledge import Knowledge
@@ -19,6 +20,7 @@ from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, LegRole
 from market.clock import Clock, SystemClock, wall_now
 from market.execution import advancing, markets_by_symbol
+from market.leases import UNFENCED, Actor
 from market.markets import Market
 from market.spreads import SpreadWindow
 from store.errors import StoreUnavailableError
@@ -31,6 +33,17 @@ NOTES_SECONDS = 0.5
 WORKERS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds: how long an order may be unknown, and between two looks at everything that is open."""
+
+    unknown_after: float = UNKNOWN_AFTER_SECONDS
+    round_seconds: float = ROUND_SECONDS
+
+
+USUAL_PACE = Pace()
+
+
 class Desk:
     """The bot of one exchange, its parts given. `run` ends by cancellation alone, or by what nobody here can mend."""
 
@@ -41,15 +54,16 @@ class Desk:
         markets: tuple[Market, ...],
         clock: Clock,
         knowledge: Knowledge,
-        unknown_after: float = UNKNOWN_AFTER_SECONDS,
-        round_seconds: float = ROUND_SECONDS,
+        pace: Pace = USUAL_PACE,
+        by: Actor = UNFENCED,
+        errands: tuple[Errand, ...] = (),
     ) -> None:
         self.exchange = account.exchange
         self.store = store
         self.knowledge = knowledge
         self.notes = Notes(self.exchange)
         self._markets = markets_by_symbol(markets)
-        self.trader = Trader(store, account, advancing(markets), unknown_after)
+        self.trader = Trader(store, account, advancing(markets), pace.unknown_after, by)
         self.reserver = Reserver(
             exchange=self.exchange,
             store=store,
@@ -58,9 +72,14 @@ class Desk:
             knowledge=knowledge,
             notes=self.notes,
             execute=self._execute,
+            by=by,
         )
-        self._books = Books(store, account)
-        self._round_seconds = round_seconds
+        self._by = by
+        self._errands = errands
+        self._resumed_version = 0
+        """Of the settings under which halted arbitrages were resumed last."""
+        self._books = Books(store, account, by)
+        self._round_seconds = pace.round_seconds
         self._legs: set[LegKey] = set()
         """Those that this process is busy with: it must not look up what it is just sending."""
         self._tasks = asyncio.TaskGroup()
@@ -73,7 +92,7 @@ class Desk:
         async with self._tasks as tasks:
             tasks.create_task(persist(self._follow_settings))
             await wait_for(self._recover)
-            for errand in (self._follow_arbitrages, self._reconcile, self._write_notes):
+            for errand in (self._follow_arbitrages, self._reconcile, self._write_notes, *self._errands):
                 tasks.create_task(persist(errand))
             tasks.create_task(self._follow(signals))
             for _ in range(WORKERS):
@@ -120,9 +139,19 @@ class Desk:
         self.knowledge.server_ahead = now - wall_now()
         self.knowledge.see_balances(await self.store.balance_rows())
         for arbitrage in expired_halves(arbitrages, now):
-            await self.store.expire(arbitrage.arbitrage_id)
+            await self.store.expire(arbitrage.arbitrage_id, self._by)
+        await self._resume()
         for thing in due_legs(arbitrages, self.exchange, self._markets, now):
             self._do(thing)
+
+    async def _resume(self) -> None:
+        """Whatever a halt had left, once after each change of the settings and at the start."""
+        settings = self.knowledge.settings
+        if settings.trading_state == "halted" or settings.version == self._resumed_version:
+            return
+        for arbitrage in await self.store.halted_arbitrages():
+            await self.trader.resume(arbitrage.arbitrage_id)
+        self._resumed_version = settings.version
 
     def _execute_own(self, arbitrage: Arbitrage) -> None:
         for thing in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):

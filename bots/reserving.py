@@ -12,6 +12,7 @@ from bots.notes import Notes
 from market.arbitrages import Arbitrage, LegRole
 from market.clock import MICROSECONDS, Clock, wall_now, wall_seconds
 from market.execution import Markets
+from market.leases import UNFENCED, Actor
 from market.opportunities import Opportunity
 from store.errors import StoreUnavailableError
 from store.port import ReservationResult, TradeStore
@@ -39,6 +40,7 @@ class Reserver:
     knowledge: Knowledge
     notes: Notes
     execute: Execute
+    by: Actor = UNFENCED
     backlog: Backlog = field(default_factory=Backlog)
     attempting: set[str] = field(default_factory=set)
     """Opportunities whose reservation is under way."""
@@ -86,7 +88,7 @@ class Reserver:
         self.attempting.add(identity)
         try:
             wish = replace(decision, valid_until=self._valid_until(opportunity))
-            self._note_result(opportunity, await self.store.reserve(wish))
+            self._note_result(opportunity, await self.store.reserve(wish, self.by))
         finally:
             self.attempting.discard(identity)
 

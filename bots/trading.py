@@ -1,13 +1,15 @@
 """Carries one leg through: sent once, then looked up until nothing more can fill."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.backoff import backoff
-from market.clock import MICROSECONDS, SystemClock
+from market.clock import MICROSECONDS, SystemClock, steady_now
+from market.leases import UNFENCED, Actor
 from market.money import ZERO, Amount
 from market.orders import LimitOrder, OrderReport
 from market.profit import profit_of
@@ -17,6 +19,9 @@ from store.port import Advance, TradeStore
 log = logging.getLogger(__name__)
 
 UNKNOWN_AFTER_SECONDS = 5.0
+POST_WITHIN_SECONDS = 1.5
+"""From the intent to the post: a process that was held up for longer must not post, since others may soon take the
+order for never sent."""
 MISSING_SECONDS = 1.0
 """Least time between two answers that the exchange does not know an order: one alone may be of a stale replica."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
@@ -51,27 +56,39 @@ class Trader:
     advance: Advance
     unknown_after: float = UNKNOWN_AFTER_SECONDS
     """Seconds from the intent after which an order that the exchange does not know counts as not sent."""
+    by: Actor = UNFENCED
+    steady_clock: Callable[[], int] = steady_now
+    """Runs on while the process is stopped."""
 
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
         """Send a reserved leg, unless anybody did so before, and see it through.
 
         Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
         """
-        leg = await self.store.start_sending(arbitrage_id, role)
+        asked = self.steady_clock()
+        leg = await self.store.start_sending(arbitrage_id, role, self.by)
         if leg is None:
             await self._finish_late(arbitrage_id, role)
+        elif self.steady_clock() - asked > POST_WITHIN_SECONDS * MICROSECONDS:
+            log.warning("too long since the intent, so not posted", extra=_ids(arbitrage_id, leg))
+            await self.resolve(arbitrage_id, leg)
         else:
             await self._send(arbitrage_id, leg)
 
     async def lapse(self, arbitrage_id: str, role: LegRole) -> None:
         """End a reserved leg of any exchange that is past its time. Never sends. Raises StoreUnavailableError."""
-        if await self.store.start_sending(arbitrage_id, role) is None:
+        if await self.store.start_sending(arbitrage_id, role, self.by) is None:
             await self._finish_late(arbitrage_id, role)
 
     async def abandon(self, arbitrage_id: str, leg: Leg) -> None:
         """End a leg whose market this session has not, whatever became of it. Raises StoreUnavailableError."""
         log.error("leg of a market that this session has not: given up", extra=_ids(arbitrage_id, leg))
         await self._finish(arbitrage_id, leg, None)
+
+    async def resume(self, arbitrage_id: str) -> None:
+        """Go on with a single leg that a halt had left as it was. Raises StoreUnavailableError."""
+        if await self.store.resume(arbitrage_id, self.advance, self.by):
+            log.warning("single leg resumed after a halt", extra={"opportunity_id": arbitrage_id})
 
     async def settle(self, arbitrage_id: str, leg: Leg) -> None:
         """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
@@ -91,7 +108,7 @@ class Trader:
             await self._finish(arbitrage_id, leg, None)
             raise
         else:
-            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
+            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
             if report.is_final:
                 await self._finish(arbitrage_id, leg, report)
             else:
@@ -124,7 +141,7 @@ class Trader:
 
     async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
         """Book what was found; whether that was all."""
-        await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id)
+        await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
         if report.is_final:
             await self._finish(arbitrage_id, leg, report)
         return report.is_final
@@ -151,7 +168,7 @@ class Trader:
         if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
             return False
         log.error("nobody knows what became of an order, held: %s", why, extra=_ids(arbitrage_id, leg))
-        await self.store.finish_leg(arbitrage_id, leg.role, None, held_as(reason))
+        await self.store.finish_leg(arbitrage_id, leg.role, None, held_as(reason), self.by)
         return True
 
     async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
@@ -161,7 +178,7 @@ class Trader:
             await self._finish(arbitrage_id, late, None)
 
     async def _finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
-        arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance)
+        arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance, self.by)
         if arbitrage.state == "held":
             log.error("arbitrage held, somebody must look at it: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
 

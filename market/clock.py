@@ -58,3 +58,8 @@ def market_time(clock: Clock, wall: int) -> int:
 def wall_now() -> int:
     """Microseconds since the epoch by this machine's clock."""
     return time.time_ns() // 1_000
+
+
+def steady_now() -> int:
+    """Microseconds of a clock that nobody sets: for how long something took. It runs on while a process is stopped."""
+    return time.monotonic_ns() // 1_000

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Literal, TypeVar
 
-from bots.desk import Desk
+from bots.desk import Desk, Pace
 from bots.knowledge import Knowledge
 from bots.paper_account import PaperAccount
 from bots.paper_journal import PaperJournal
@@ -18,6 +18,7 @@ from bots.reading import Signal
 from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.clock import Clock, ReplayClock, wall_now
+from market.leases import UNFENCED, Actor
 from market.markets import Market
 from market.opportunities import Opportunity
 from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
@@ -60,28 +61,33 @@ class SlowStore(MemoryTradeStore):
         super().__init__(clock)
         self._mishaps = mishaps
 
-    async def reserve(self, reservation: Reservation) -> ReservationResult:
+    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
         await self._mishaps.pause()
-        result = await super().reserve(reservation)
+        result = await super().reserve(reservation, by)
         await self._mishaps.pause()
         return result
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole) -> Leg | None:
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
         await self._mishaps.pause()
-        leg = await super().start_sending(arbitrage_id, role)
+        leg = await super().start_sending(arbitrage_id, role, by)
         await self._mishaps.pause()
         return leg
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str) -> None:
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         await self._mishaps.pause()
-        await super().note_sent(arbitrage_id, role, exchange_order_id)
+        await super().note_sent(arbitrage_id, role, exchange_order_id, by)
         await self._mishaps.pause()
 
     async def finish_leg(
-        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance
+        self,
+        arbitrage_id: str,
+        role: LegRole,
+        report: OrderReport | None,
+        advance: Advance,
+        by: Actor = UNFENCED,
     ) -> Arbitrage:
         await self._mishaps.pause()
-        arbitrage = await super().finish_leg(arbitrage_id, role, report, advance)
+        arbitrage = await super().finish_leg(arbitrage_id, role, report, advance, by)
         await self._mishaps.pause()
         return arbitrage
 
@@ -176,8 +182,7 @@ class Floor:
             markets,
             self.clock,
             knowledge,
-            unknown_after=self.unknown_after,
-            round_seconds=0.01,
+            Pace(self.unknown_after, 0.01),
         )
         ready = asyncio.Event()
         self.desks[exchange] = asyncio.create_task(desk.run(self._signals(exchange), ready.set))

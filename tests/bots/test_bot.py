@@ -28,7 +28,6 @@ from tests.bots.opportunity_rows import opportunity_row
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 MARKETS = (USD_MARKET, EUR_MARKET)
-ASKS, BIDS = levels(("6000", "0.3"), ("6001", "0.3")), levels(("5618", "0.3"), ("5617", "0.3"))
 LOW, HIGH = levels(("5900", "1")), levels(("5700", "1"))
 
 
@@ -40,6 +39,7 @@ class Stage:
     store: MongoTradeStore
     writer: TopicWriter
     bots: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    offers: int = 0
 
     async def start(self, exchange: str) -> None:
         ready = asyncio.Event()
@@ -55,14 +55,18 @@ class Stage:
             await self.bots[exchange]
 
     async def offer(self, identity: str) -> None:
-        """Fresh quotes on the log, the opportunity in them on its topic."""
+        """Fresh quotes on the log, the opportunity in them on its topic; other amounts than before, since what was taken
+        of a level stays taken while it stands."""
+        self.offers += 1
+        amount = "0.3" if self.offers % 2 else "0.31"
+        asks, bids = levels(("6000", amount), ("6001", amount)), levels(("5618", amount), ("5617", amount))
         rows, now = LogWriter(self.writer, ("BTC",), self.session.partitions), wall_now()
-        for market, bids, asks in ((USD_MARKET, LOW, ASKS), (EUR_MARKET, BIDS, HIGH)):
+        for market, bids, asks in ((USD_MARKET, LOW, asks), (EUR_MARKET, bids, HIGH)):
             place = (market.exchange, market.region, market.symbol, market.base, market.quote_currency)
             rows.quote(Quote("quote", *place, bids, asks, None, now, now))
         opportunity = opportunity_of(
-            (USD_MARKET, ASKS),
-            (EUR_MARKET, BIDS),
+            (USD_MARKET, asks),
+            (EUR_MARKET, bids),
             identity=identity,
             event_time=now,
             lifetime=20_000_000,

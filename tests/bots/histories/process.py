@@ -2,20 +2,28 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from bots.desk import Desk
+from bots.desk import Desk, Pace
+from bots.errors import BotError
 from bots.knowledge import Knowledge
+from bots.persistence import wait_for
 from bots.reading import Signal
+from bots.reconciliation import Reconciliation
+from bots.tenure import Tenure
 from exchanges.errors import AccountRefusedError
-from store.errors import FencedOutError
+from market.execution import advancing
+from market.leases import Actor
+from market.together import together
+from store.errors import FencedOutError, StoreUnavailableError
 from store.memory import MemoryTradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
 from tests.bots.histories.gates import AccountAtTheGate, Gate, Step, store_at
 from tests.bots.histories.stepped_loop import SteppedLoop, Time
 from tests.market.samples import MARKETS
 
-ENDS_OF_A_PROCESS = (AccountRefusedError, FencedOutError)
+ENDS_OF_A_PROCESS = (AccountRefusedError, FencedOutError, BotError)
 """What a bot may end with; its supervisor starts it again."""
 
 
@@ -91,18 +99,37 @@ def _is_an_end(error: BaseException) -> bool:
 def bot_of(
     process: Process, store: MemoryTradeStore, model: ExchangeModel, time: Time
 ) -> Coroutine[object, object, None]:
-    """What the process runs."""
+    """What the process runs, put together as `bots.bot` does it."""
     seen = store_at(process.gate, store)
     account = AccountAtTheGate(model, process.gate)
+    tenure = Tenure(seen, process.exchange, process.name, time.now)
 
     async def signals() -> AsyncIterator[Signal]:
         while True:
             yield await process.signals.get()
 
-    async def run() -> None:
-        settings = await seen.settings()
+    async def act(by: Actor) -> None:
+        settings = await wait_for(seen.settings)
         assert settings is not None
-        desk = Desk(seen, account, MARKETS, time, Knowledge(settings), round_seconds=1.0)
-        await desk.run(signals(), lambda: None)
+        knowledge = Knowledge(settings)
+        reconciliation = Reconciliation(
+            store=seen,
+            account=account,
+            advance=advancing(MARKETS),
+            settings=lambda: knowledge.settings,
+            by=by,
+            has_client_ids=model.look_up_by == "client_id",
+        )
+        pace = Pace(round_seconds=1.0)
+        desk = Desk(seen, account, MARKETS, time, knowledge, pace, by, (reconciliation.run,))
+        await together(tenure.keep(), desk.run(signals(), lambda: None))
+
+    async def run() -> None:
+        by = await wait_for(tenure.take)
+        try:
+            await act(by)
+        finally:
+            with suppress(StoreUnavailableError):
+                await tenure.release()
 
     return run()

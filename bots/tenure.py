@@ -1,0 +1,79 @@
+"""The time in which this process acts for its exchange: a lease, taken once and kept alive."""
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from bots.errors import BotError
+from market.clock import MICROSECONDS, SystemClock, steady_now
+from market.leases import LEASE_SECONDS, Actor, Lease
+from store.errors import StoreUnavailableError
+from store.port import TradeStore
+
+log = logging.getLogger(__name__)
+
+RENEW_SECONDS = 0.75
+ASK_SECONDS = 0.25
+"""Between two questions of a standby whether the lease is free."""
+
+
+@dataclass(slots=True)
+class Tenure:
+    """One process's claim to act for one exchange; `take` first, then `keep` for as long as it works."""
+
+    store: TradeStore
+    exchange: str
+    holder: str
+    steady_clock: Callable[[], int] = steady_now
+    _lease: Lease | None = None
+
+    async def take(self, standing_by: Callable[[], None] | None = None) -> Actor:
+        """Wait until the lease is ours; `standing_by` is called once where another process keeps it alive.
+
+        Raises StoreUnavailableError.
+        """
+        began, is_told = self.steady_clock(), False
+        while True:
+            self._lease = await self.store.acquire_lease(self.exchange, self.holder)
+            if self._lease is not None:
+                return self._lease.actor
+            waited = self.steady_clock() - began
+            if not is_told and standing_by is not None and waited > 2 * LEASE_SECONDS * MICROSECONDS:
+                # longer than a dead holder's lease can last
+                is_told = True
+                standing_by()
+            await SystemClock().sleep(ASK_SECONDS)
+
+    async def keep(self) -> None:
+        """Renew for ever. Raises BotError once another process has taken over; outages are waited through."""
+        while True:
+            await SystemClock().sleep(RENEW_SECONDS)
+            await self.renew()
+
+    async def renew(self) -> None:
+        """Once. Raises BotError once another process has taken over."""
+        lease = self._lease
+        if lease is None:
+            raise BotError(f"{self.holder} has no lease of {self.exchange} to renew")
+        try:
+            renewed = await self.store.renew_lease(lease)
+        except StoreUnavailableError as error:
+            log.warning("lease not renewed, trying again: %s", error, extra={"exchange": self.exchange})
+            return
+        if renewed is None:
+            raise BotError(f"another process acts for {self.exchange} by now; this one ends.")
+        self._lease = renewed
+
+    async def release(self) -> None:
+        """So that the next need not wait. Raises StoreUnavailableError."""
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            await self.store.release_lease(lease)
+
+
+def holder_name(exchange: str) -> str:
+    """Unique among all processes that ever were: names the machine and the process for whoever reads the history."""
+    return f"{exchange}@{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
