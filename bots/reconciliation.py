@@ -58,9 +58,7 @@ class Reconciliation:
         theirs, before = await self._asked()
         ours = await self._known(theirs, before)
         found = differences(ours, theirs)
-        acted_on = believed(found, self._seen)
-        for difference in acted_on:
-            await self._handle(difference, theirs.asked_at)
+        acted_on = [one for one in believed(found, self._seen) if await self._handle(one, theirs.asked_at)]
         self._seen = frozenset(one.difference_id for one in found)
         if not any(one.kind in OF_FILLS and one not in acted_on for one in found):
             # else what was seen once must be among the fills of the next round too
@@ -132,9 +130,10 @@ class Reconciliation:
         halted = await self.store.halted_arbitrages()
         return tuple(one.arbitrage_id for one in halted if is_open_at([one], self.account.exchange))
 
-    async def _handle(self, difference: Difference, found_at: int) -> None:
-        """Mend it first: one that is kept, but was not mended, would look as if it had been."""
-        await self._mend(difference)
+    async def _handle(self, difference: Difference, found_at: int) -> bool:
+        """Mend it first: one that is kept, but was not mended, would look as if it had been. False where it is gone."""
+        if not await self._is_mended(difference):
+            return False
         kept = KeptDifference(
             difference_id=difference.difference_id,
             kind=difference.kind,
@@ -149,15 +148,18 @@ class Reconciliation:
             level = logging.ERROR if kept.handled == "reported" else logging.WARNING
             told = {"exchange": kept.exchange, "subject": kept.subject, "difference_id": kept.difference_id}
             log.log(level, "%s, %s: ours %s, theirs %s", kept.kind, kept.handled, kept.ours, kept.theirs, extra=told)
+        return True
 
-    async def _mend(self, difference: Difference) -> None:
+    async def _is_mended(self, difference: Difference) -> bool:
+        """True also where there is nothing to mend. Raises FencedOutError."""
         remedy, by = difference.remedy, self.by
         if isinstance(remedy, Booking):
             await self.store.finish_leg(remedy.arbitrage_id, remedy.role, remedy.report, self.advance, by)
         elif isinstance(remedy, RowCorrection):
-            await self.store.differences.correct(remedy, by)
+            return await self.store.differences.correct(remedy, by)
         elif remedy is not None:
-            await self.store.resume(remedy.arbitrage_id, self.advance, by)
+            return await self.store.resume(remedy.arbitrage_id, self.advance, by)
+        return True
 
 
 def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[OwnLeg, ...]:

@@ -48,6 +48,8 @@ class Exchange:
     orders: list[OpenOrder] = field(default_factory=list)
     fills: list[AccountFill] = field(default_factory=list)
     looks: Callable[[LimitOrder], OrderReport | None] = lambda _: None
+    first: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    """What happens once, right before the exchange answers."""
     then: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     """What happens once, right after the exchange was asked for it."""
     asked_for: list[str] = field(default_factory=list)
@@ -63,21 +65,23 @@ class Exchange:
         return self.looks(order)
 
     async def balances(self) -> dict[str, Decimal]:
-        return await self._told("balances", dict(self.owned))
+        return await self._told("balances", lambda: dict(self.owned))
 
     async def open_orders(self) -> list[OpenOrder]:
-        return await self._told("orders", list(self.orders))
+        return await self._told("orders", lambda: list(self.orders))
 
     async def fills_since(self, since: int) -> list[AccountFill]:
         self.since = since
-        return await self._told("fills", list(self.fills))
+        return await self._told("fills", lambda: list(self.fills))
 
     async def close(self) -> None:
         """Nothing is held open."""
 
-    async def _told(self, moment: str, answer: Answer) -> Answer:
+    async def _told(self, moment: str, answer: Callable[[], Answer]) -> Answer:
+        await self.first.pop(moment, nothing)()
+        told = answer()
         await self.then.pop(moment, nothing)()
-        return answer
+        return told
 
     def fill(self, report: OrderReport) -> None:
         """List the fills of an order, and move what they moved."""

@@ -71,8 +71,12 @@ async def test_a_whole_arbitrage_while_the_exchange_is_asked_is_no_difference(be
         bench.exchange.fill(filled(buy))
         await finish(bench, "buy", filled(buy))
 
-    bench.exchange.then[moment] = trades
-    assert await bench.rounds(bench.process(), 3) == []
+    bench.exchange.first[moment] = trades
+    process = bench.process()
+    assert await bench.rounds(process, 1) == []
+    # nothing is left to be seen a second time either
+    assert await bench.store.differences.compared_until("alpha") == START
+    assert await bench.rounds(process, 2) == []
     assert await bench.kept() == []
 
 

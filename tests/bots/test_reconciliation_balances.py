@@ -7,6 +7,8 @@ import pytest
 
 from bots.reconciliation import OVERLAP
 from market.differences import RowCorrection
+from market.opportunities import Opportunity
+from market.rows import SIDES
 from store.errors import FencedOutError
 from tests.bots.reconciling_bench import (
     MINUTE,
@@ -17,7 +19,7 @@ from tests.bots.reconciling_bench import (
     finish,
     opened_bench,
 )
-from tests.store.wishes import OPENING, SETTINGS, filled
+from tests.store.wishes import OPENING, SETTINGS, close, filled, opportunity, reserve_both, sent
 
 
 @pytest.fixture
@@ -51,6 +53,26 @@ async def test_a_row_that_moves_while_the_exchange_is_asked_is_not_compared(benc
     for _ in range(4):
         bench.exchange.then["balances"] = moves
         assert await bench.rounds(process, 1) == []
+
+
+async def test_what_an_arbitrage_moves_while_the_exchange_is_asked_is_not_compared(bench: Bench) -> None:
+    """What comes in is held by no row, so that only a look before and one after tell that something was open."""
+    process = bench.process()
+    for number in (1, 2):
+        one = opportunity(f"opportunity-{number}", sequence=number)
+
+        async def trades(one: Opportunity = one) -> None:
+            await reserve_both(bench.store, one, ("2", "2"))
+            bench.exchange.fill(filled(await sent(bench.store, one.opportunity_id, "buy")))
+
+        bench.exchange.first["balances"] = trades
+        assert await bench.rounds(process, 1) == []
+        for role in SIDES:
+            await bench.store.finish_leg(one.opportunity_id, role, None, close)
+        await bench.store.set_balances("alpha", OPENING["alpha"], "now")
+        bench.exchange.owned = dict(OPENING["alpha"])
+        bench.exchange.fills.clear()
+    assert await bench.kept() == []
 
 
 async def test_what_an_arbitrage_moved_after_the_comparison_is_not_undone(bench: Bench) -> None:
