@@ -60,6 +60,12 @@ class Running:
         settings: dict[str, Any] = answer.raise_for_status().json()
         return settings
 
+    def switch(self, state: str) -> None:
+        """The kill switch."""
+        headers = {"X-API-Key": self.key}
+        url = f"{self.url}/api/trading-state"
+        httpx.put(url, json={"state": state}, headers=headers, timeout=10).raise_for_status()
+
     def wait_for(self, text: str, seconds: float) -> None:
         """Until the command has said `text`."""
         self.until(lambda: text in self.said, seconds, f"{text!r} was not said")

@@ -1,0 +1,119 @@
+"""The kill switch on the whole system: the last order within a second, nothing left unwatched, and it outlives all."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from exchanges.simulated.journal import read_journal
+from exchanges.simulated.server import ACCOUNTS
+from launch.audit import account_of, audited
+from launch.audit_records import Account
+from market.clock import MICROSECONDS, wall_now
+from store.snapshot import Snapshot, read_snapshot
+from tests.whole.running import Running, new_home, ours_running, running_paper
+
+pytestmark = pytest.mark.whole
+
+log = logging.getLogger(__name__)
+
+BUSY: dict[str, object] = {
+    "min_net_bps": 1.0,
+    "cool_down_ms": 0,
+    "max_open_arbitrages": 30,
+    "max_notional": "300",
+    "max_exposure": "1000000",
+    "breaker_failures": 0,
+}
+BUSY_BOTS = 3
+BUSY_SECONDS = 3
+"""A bot is busy that sent an order within so many seconds."""
+STILL_SECONDS = 5
+ALLOWED = 1 * MICROSECONDS
+"""From the switch to the last order."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return new_home(tmp_path_factory.mktemp("kill_switch"))
+
+
+@pytest.fixture(scope="module")
+def paper(home: Path) -> Iterator[Running]:
+    with running_paper(home) as running:
+        running.wait_for("trading on paper", 240)
+        yield running
+
+
+def accounts_of(home: Path, names: tuple[str, ...]) -> list[Account]:
+    """The exchanges' own records."""
+    return [account_of(name, read_journal(home / ACCOUNTS / f"{name}.jsonl")) for name in names]
+
+
+def sent_at(home: Path, names: tuple[str, ...]) -> dict[str, list[int]]:
+    """Exchange → when it took each order, microseconds."""
+    return {one.exchange: [order.placed_at for order in one.orders] for one in accounts_of(home, names)}
+
+
+def last_sent(home: Path, names: tuple[str, ...]) -> int:
+    return max(moment for moments in sent_at(home, names).values() for moment in moments)
+
+
+def busy_bots(paper: Running) -> int:
+    since = wall_now() - BUSY_SECONDS * MICROSECONDS
+    return sum(any(moment > since for moment in moments) for moments in sent_at(paper.home, traded(paper)).values())
+
+
+def traded(paper: Running) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(market.exchange for market in paper.session.traded))
+
+
+def snapshot_of(paper: Running) -> Snapshot:
+    return asyncio.run(read_snapshot(paper.session))
+
+
+def test_the_last_order_comes_within_a_second_and_none_is_left_unwatched(paper: Running) -> None:
+    paper.patch_settings(BUSY)
+    paper.until(lambda: busy_bots(paper) >= BUSY_BOTS, 120, "three bots were not busy together")
+    asked = wall_now()
+    assert paper.patch_settings({"trading_state": "halted"})["trading_state"] == "halted"
+    answered = wall_now()
+    paper.pause(STILL_SECONDS)
+    late = last_sent(paper.home, traded(paper)) - answered
+    log.info("last order %.0f ms after the answer, which took %.0f ms", late / 1_000, (answered - asked) / 1_000)
+    assert late <= ALLOWED
+    paper.until(lambda: not open_arbitrages(paper), 60, "open arbitrages were not watched to their end")
+    assert audited(accounts_of(paper.home, traded(paper)), snapshot_of(paper), paper.session.markets) == []
+
+
+def open_arbitrages(paper: Running) -> int:
+    counts: dict[str, int] = paper.get("/pnl")["arbitrages"]
+    return sum(counts.get(state, 0) for state in ("half_reserved", "reserved", "single_leg"))
+
+
+def test_after_a_kill_and_a_start_of_everything_it_is_still_halted(paper: Running, home: Path) -> None:
+    names, before = traded(paper), last_sent(home, traded(paper))
+    everything = psutil.Process(paper.process.pid).children(recursive=True)
+    paper.process.kill()
+    paper.process.wait()
+    psutil.wait_procs(everything, timeout=15)
+    assert ours_running(home) == []
+    with running_paper(home) as again:
+        again.wait_for("trading on paper", 240)
+        assert again.get("/risk")["trading_state"] == "halted"
+        again.until(lambda: refused(again, "halted") > 0, 60, "nothing was refused as halted")
+        again.pause(STILL_SECONDS)
+        assert last_sent(home, names) == before
+        again.switch("running")
+        again.until(lambda: last_sent(home, names) > before, 60, "trading did not go on")
+        again.switch("reducing")
+        again.until(lambda: refused(again, "reducing") > 0, 60, "nothing was refused as reducing")
+        again.until(lambda: not open_arbitrages(again), 60, "what was open did not come to its end")
+        assert again.stop() == 0, again.said
+
+
+def refused(paper: Running, reason: str) -> int:
+    return sum(row["count"] for row in paper.get("/refusals") if row["reason"] == reason)
