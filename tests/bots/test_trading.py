@@ -188,6 +188,17 @@ async def test_past_its_time_a_leg_is_not_sent() -> None:
     assert (leg.state, leg.held) == ("not_sent", Decimal(0))
 
 
+async def test_who_was_held_up_after_the_intent_posts_no_more() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found, [nothing])
+    moments = iter((0, 1_600_000))
+    await Trader(store, account, advancing(MARKETS), steady_clock=lambda: next(moments)).execute(IDENTITY, "buy")
+    leg = await buy_leg(store)
+    assert account.posts == []
+    assert (leg.state, "unconfirmed" in leg.times) == ("not_sent", True)
+
+
 @pytest.mark.parametrize(
     ("placing", "look", "reason"),
     [
