@@ -42,8 +42,9 @@ PEACE_SECONDS = 10.0
 """Longer than any request may still be under way to an exchange."""
 
 SETTINGS: dict[str, object] = {
-    # many arbitrages, one close after the other, and limits that only a fault in the books would reach
-    "min_net_bps": 1.0,
+    # many arbitrages, whether they pay or not, and limits that only a fault in the books would reach
+    "emit_net_bps": -5.0,
+    "min_net_bps": -5.0,
     "cool_down_ms": 200,
     "max_open_arbitrages": 12,
     "max_notional": 500,

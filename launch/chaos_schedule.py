@@ -12,13 +12,14 @@ from typing import Literal
 from exchanges.simulated.faults import Fault, FaultKind
 
 Half = Literal["python", "jvm"]
+HALVES: tuple[Half, ...] = ("python", "jvm")
 Room = Literal["feed", "bot", "cep", "bridge", "ui", "kafka", "mongodb"]
 ROOMS: tuple[Room, ...] = ("feed", "bot", "cep", "bridge", "ui", "kafka", "mongodb")
 """Whose processes are killed and paused: all but the exchanges, which are the outside world."""
 
 _PAUSE_SECONDS = (3.5, 8.0)
 """Longer than a lease, so that somebody else takes over."""
-_CHANGE_SECONDS = (2.0, 6.0)
+_CHANGE_SECONDS = (2.0, 5.0)
 """How long changed settings stay."""
 
 
@@ -95,23 +96,23 @@ class Retuning:
 Blow = Kill | Pause | Misbehaviour | Retuning
 
 KILL_EVERY: dict[Room, float] = {
-    "bot": 9,
-    "feed": 25,
-    "mongodb": 45,
-    "ui": 45,
-    "bridge": 45,
-    "kafka": 120,
-    # of each half
-    "cep": 150,
-}
-PAUSE_EVERY: dict[Room, float] = {
-    "bot": 9,
+    "bot": 10,
     "feed": 30,
     "mongodb": 60,
     "ui": 60,
     "bridge": 60,
-    "kafka": 150,
-    "cep": 150,
+    # these two take all prices with them until they are back
+    "kafka": 170,
+    "cep": 170,
+}
+PAUSE_EVERY: dict[Room, float] = {
+    "bot": 10,
+    "feed": 40,
+    "mongodb": 80,
+    "ui": 80,
+    "bridge": 80,
+    "kafka": 170,
+    "cep": 170,
 }
 FAULT_EVERY: dict[FaultKind, float] = {
     "lost_acknowledgement": 5,
@@ -128,7 +129,7 @@ FAULT_EVERY: dict[FaultKind, float] = {
     "clock_skew": 90,
 }
 """Seconds between two of a kind, on average: in every stretch so long there is one, somewhere in it."""
-RETUNE_EVERY = 8.0
+RETUNE_EVERY = 10.0
 
 _LASTING: tuple[FaultKind, ...] = ("latency", "maintenance", "silent_stream", "clock_skew")
 _LATENCY_MILLISECONDS = (200, 15_000)
@@ -171,11 +172,10 @@ def room_of(part: str) -> str:
 
 def _kills(seed: int, seconds: float, victims: dict[Room, tuple[str, ...]]) -> Iterator[Kill]:
     for room, every in KILL_EVERY.items():
-        halves: tuple[Half, ...] = ("python", "jvm") if room == "cep" else ("python",)
-        for half in halves:
-            random = _random(seed, f"kill {room} {half}")
-            for at in _times(random, every, seconds):
-                yield Kill(at, random.choice(victims[room]), half)
+        random = _random(seed, f"kill {room}")
+        for at in _times(random, every, seconds):
+            half: Half = random.choice(HALVES) if room == "cep" else "python"
+            yield Kill(at, random.choice(victims[room]), half)
 
 
 def _pauses(seed: int, seconds: float, victims: dict[Room, tuple[str, ...]]) -> Iterator[Pause]:

@@ -6,6 +6,7 @@ from exchanges.simulated.server import listed_symbols
 from launch.chaos import SETTINGS
 from launch.chaos_schedule import (
     FAULT_EVERY,
+    HALVES,
     ROOMS,
     Blow,
     Kill,
@@ -40,12 +41,16 @@ def test_three_minutes_have_everything(seed: int) -> None:
     blows = schedule(seed)
     assert [blow.at for blow in blows] == sorted(blow.at for blow in blows)
     assert all(0 <= blow.at < SECONDS for blow in blows)
-    kills = {(room_of(blow.part), blow.half) for blow in blows if isinstance(blow, Kill)}
-    assert kills == {*((room, "python") for room in ROOMS), ("cep", "jvm")}
+    assert {room_of(blow.part) for blow in blows if isinstance(blow, Kill)} == set(ROOMS)
     assert {room_of(blow.part) for blow in blows if isinstance(blow, Pause)} == set(ROOMS)
     assert {blow.fault.kind for blow in blows if isinstance(blow, Misbehaviour)} == set(FAULT_EVERY)
     changed = {change for blow in blows if isinstance(blow, Retuning) for change in blow.changes}
     assert {("trading_state", "halted"), ("trading_state", "reducing")} <= changed
+
+
+def test_ten_seeds_kill_both_halves_of_sparks_driver() -> None:
+    halves = {blow.half for seed in SEEDS for blow in schedule(seed) if isinstance(blow, Kill) and blow.part == "cep"}
+    assert halves == set(HALVES)
 
 
 def test_only_known_parts_are_struck_and_never_the_exchanges() -> None:
