@@ -41,6 +41,8 @@ class Reserver:
     notes: Notes
     execute: Execute
     by: Actor = UNFENCED
+    wall_clock: Callable[[], int] = wall_now
+    """This machine's, microseconds."""
     backlog: Backlog = field(default_factory=Backlog)
     attempting: set[str] = field(default_factory=set)
     """Opportunities whose reservation is under way."""
@@ -118,7 +120,7 @@ class Reserver:
     def _valid_until(self, opportunity: Opportunity) -> int:
         """When the opportunity expires, by the store's clock."""
         left = wall_seconds(self.clock, (opportunity.expires_at - self.clock.now()) / MICROSECONDS)
-        return wall_now() + self.knowledge.server_ahead + int(max(left, LEAST_SECONDS) * MICROSECONDS)
+        return self.wall_clock() + self.knowledge.server_ahead + int(max(left, LEAST_SECONDS) * MICROSECONDS)
 
     def _is_reserved(self, identity: str) -> bool:
         known = self.knowledge.open.get(identity)
@@ -132,7 +134,7 @@ class Reserver:
             now=self.clock.now(),
             history=knowledge.history_of(opportunity),
             drift=knowledge.drift,
-            standing=knowledge.standing(opportunity, wall_now()),
+            standing=knowledge.standing(opportunity, self.wall_clock()),
         )
 
     def _refuse_for_both(self, opportunity: Opportunity, reason: str) -> None:
@@ -141,4 +143,4 @@ class Reserver:
             self._refuse(opportunity, reason)
 
     def _refuse(self, opportunity: Opportunity, reason: str) -> None:
-        self.notes.refuse(opportunity, reason, wall_now())
+        self.notes.refuse(opportunity, reason, self.wall_clock())
