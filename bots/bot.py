@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 
+from bots.averages import AverageTrader
 from bots.desk import Desk
 from bots.errors import BotError
 from bots.knowledge import Knowledge
@@ -11,6 +12,7 @@ from bots.paper_account import PaperAccount
 from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
 from bots.persistence import wait_for
+from bots.quotes import NewestQuotes
 from bots.reading import follow_quotes, signals
 from bots.tenure import Tenure, holder_name
 from exchanges.port import TradingAccount
@@ -23,6 +25,7 @@ from market.together import together
 from store.errors import StoreUnavailableError
 from store.port import TradeStore
 from store.trades import open_store
+from streams.glance import TopicGlance
 from streams.reader import TopicReader
 from streams.records import Newest
 from streams.topics import OPPORTUNITIES, SPREADS, TICKS
@@ -55,7 +58,9 @@ async def run_bot(
             knowledge = Knowledge(await _settings(store))
             account = _account(session, exchange, knowledge, environment or {})
             stack.push_async_callback(account.close)
-            desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by)
+            glance = await _glance(session, stack)
+            strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
+            desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=(strategy.run,))
             await together(tenure.keep(), _work(session, desk, account, stack, ready))
     except ExceptionGroup as failures:
         raise _first(failures) from None
@@ -98,6 +103,13 @@ async def _opened(
     await wait_for(reader.open)
     stack.push_async_callback(reader.close)
     return reader
+
+
+async def _glance(session: Session, stack: AsyncExitStack) -> TopicGlance:
+    glance = TopicGlance(session.kafka, TICKS)
+    await wait_for(glance.open)
+    stack.push_async_callback(glance.close)
+    return glance
 
 
 async def _released(tenure: Tenure) -> None:
