@@ -103,11 +103,12 @@ def expired(rows: Rows) -> Rows:
         times=arbitrage.times | {"ended": rows.now},
     )
     given_back = rows.with_hold(leg, -leg.held).with_liquidity(leg, -leg.amount).with_half(leg, None)
+    given_back = given_back.landed(arbitrage.arbitrage_id, leg)
     return replace(given_back.ended(), arbitrage=ended, terms=None).noted(arbitrage)
 
 
 def _first(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
-    reason = _limit_reached(rows, wish)
+    reason = _limit_reached(rows, wish) or _flight_reason(rows, wish)
     matched, shortage = _affordable(rows, wish)
     if reason is None and (matched <= 0 or matched < wish.minimum_amount):
         reason = shortage
@@ -117,7 +118,7 @@ def _first(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
     if reason is not None:
         return rows, ReservationResult(None, reason)
     arbitrage = _begun(wish, leg, matched, rows.now)
-    taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount)
+    taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_flight(arbitrage.arbitrage_id, leg)
     if arbitrage.state == "half_reserved":
         terms = Terms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount)
         taken = replace(taken.with_half(leg, arbitrage.arbitrage_id), terms=terms)
@@ -155,6 +156,8 @@ def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, 
     terms = rows.terms
     if terms is None:
         raise ValueError(f"arbitrage {arbitrage.arbitrage_id} lost the terms of its first leg")
+    if reason := _flight_reason(rows, wish):
+        return rows, ReservationResult(None, reason)
     affordable, shortage = _affordable(rows, wish)
     matched = floor_to_step(min(arbitrage.amount, affordable), wish.amount_step)
     if matched <= 0 or matched < max(wish.minimum_amount, terms.minimum_amount):
@@ -175,12 +178,18 @@ def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, 
     taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_half(other, None)
     taken = taken.with_hold(other, trimmed.held - other.held).with_liquidity(other, trimmed.amount - other.amount)
     taken = replace(taken.with_notional(-1), arbitrage=matching, terms=None)
+    taken = taken.with_flight(matching.arbitrage_id, leg)
     return taken.with_notional(1), ReservationResult(matching)
 
 
 def _limit_reached(rows: Rows, wish: Reservation) -> str | None:
     """Why no new arbitrage may begin, whatever its size."""
     return hard_limit(wish.opportunity, _standing(rows, wish))
+
+
+def _flight_reason(rows: Rows, wish: Reservation) -> str | None:
+    """Another leg of its symbol and side is reserved or in flight, and the exchange could not tell the two apart."""
+    return None if rows.has_flight(wish.opportunity.opportunity_id, wish.leg) else "leg_in_flight"
 
 
 def _standing(rows: Rows, wish: Reservation) -> Standing:

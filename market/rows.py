@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, Leg, held_currency
+from market.flights import flies_alone, flight_key, flight_of
 from market.leases import UNFENCED, Actor
 from market.lifecycle import Moment, noted
 from market.money import ZERO
@@ -76,6 +77,8 @@ class Rows:
     """`liquidity_key` → base amount that arbitrages took of that side of the quote."""
     half_reserved: Mapping[str, str | None] = field(default_factory=dict)
     """`half_key` → the half-reserved arbitrage."""
+    in_flight: Mapping[str, str | None] = field(default_factory=dict)
+    """`flight_key` → the leg (`flight_of`) that is reserved or in flight there."""
     known_fills: Container[str] = frozenset()
     """`fill_key`s that are in the ledger already."""
     booked: tuple[Fill, ...] = ()
@@ -98,6 +101,23 @@ class Rows:
 
     def with_half(self, leg: Leg, arbitrage_id: str | None) -> "Rows":
         return replace(self, half_reserved={**self.half_reserved, half_key(self.opportunity, leg.side): arbitrage_id})
+
+    def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
+        """Whether `leg` may be in flight as far as others are concerned."""
+        owner = self.in_flight.get(flight_key(leg))
+        return not flies_alone(leg) or owner is None or owner == flight_of(arbitrage_id, leg)
+
+    def with_flight(self, arbitrage_id: str, leg: Leg) -> "Rows":
+        """`leg` is next; the same rows where another is: it then waits before it is sent."""
+        if not flies_alone(leg) or not self.has_flight(arbitrage_id, leg):
+            return self
+        return replace(self, in_flight={**self.in_flight, flight_key(leg): flight_of(arbitrage_id, leg)})
+
+    def landed(self, arbitrage_id: str, leg: Leg) -> "Rows":
+        """Nothing more of `leg` can be in flight."""
+        if self.in_flight.get(flight_key(leg)) != flight_of(arbitrage_id, leg):
+            return self
+        return replace(self, in_flight={**self.in_flight, flight_key(leg): None})
 
     def ended(self) -> "Rows":
         """The counters and the pair are free for the next arbitrage."""

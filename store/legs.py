@@ -5,6 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
+from market.clock import MICROSECONDS
 from market.lifecycle import Moment, noted
 from market.money import ZERO
 from market.orders import Fill, OrderReport
@@ -17,6 +18,8 @@ from store.port import Advance
 
 HALTED = "halted"
 """Why a single leg was left as it is while nothing may be sent."""
+WAIT_WITHIN = 15 * MICROSECONDS
+"""How long after it was reserved a leg may still be sent that first waits until another has landed."""
 MOST_STEPS = 4
 """Completing, reversing, flattening, the end: an `advance` that asks on for legs that no balance bears is stopped."""
 
@@ -68,7 +71,7 @@ def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Se
     if arbitrage.state == "half_reserved" or (is_booked and not fills and not is_stuck):
         return rows
     closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
-    booked = _booked(rows, leg, fills)
+    booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
     if not is_open and not fills:
         return replace(booked, arbitrage=closed).noted(arbitrage)
     if not is_open:
@@ -188,7 +191,9 @@ def _reserved(rows: Rows, leg: Leg) -> Rows:
     held = rows.with_hold(leg, leg.held)
     if held.arbitrage is None:
         return held
-    return replace(held, arbitrage=replace(_with_leg(held.arbitrage, leg), send_by=rows.now + SEND_WITHIN))
+    next_up = held.with_flight(held.arbitrage.arbitrage_id, leg)
+    within = SEND_WITHIN if next_up.has_flight(held.arbitrage.arbitrage_id, leg) else WAIT_WITHIN
+    return replace(next_up, arbitrage=replace(_with_leg(held.arbitrage, leg), send_by=rows.now + within))
 
 
 def _hold_needed(leg: Leg) -> Decimal:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pymongo import InsertOne, UpdateOne
 
+from market.flights import flight_keys
 from market.leases import UNFENCED, Actor
 from market.money import ZERO
 from market.opportunities import Opportunity
@@ -28,6 +29,7 @@ from store.documents import (
     terms_of,
     text_or_none,
 )
+from store.flights import FLIGHT
 from store.health import paused_until
 from store.standing import COUNTER_FIELDS, counters_of, day_of
 
@@ -78,6 +80,9 @@ async def read_rows(
             key: text_or_none(claims.get(HALF + key, {}).get("arbitrage_id"))
             for key in (half_key(opportunity, side) for side in SIDES)
         },
+        in_flight={
+            key: text_or_none(claims.get(FLIGHT + key, {}).get("arbitrage_id")) for key in flight_keys(opportunity)
+        },
         known_fills=await _known_fills(database, session, tuple(fill_keys)),
     )
     return StoredRows(rows, stored)
@@ -122,7 +127,7 @@ def balance_update(row: BalanceRow) -> UpdateOne:
 
 
 async def _claims(database: Database, session: Session, opportunity: Opportunity) -> dict[str, Document]:
-    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity)]
+    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in flight_keys(opportunity))]
     for side in SIDES:
         keys += [LIQUIDITY + liquidity_key(opportunity, side), HALF + half_key(opportunity, side)]
     found = database[CLAIMS].find({"_id": {"$in": keys}}, CLAIM_FIELDS, session=session)
@@ -160,9 +165,11 @@ def _changed_claims(before: Rows, after: Rows) -> list[UpdateOne]:
     for key, used in after.liquidity.items():
         if used != before.liquidity.get(key):
             changes.append((LIQUIDITY + key, {"used": stored_amount(used), "used_at": date_of(after.now)}))
-    for key, arbitrage_id in after.half_reserved.items():
-        if arbitrage_id != before.half_reserved.get(key):
-            changes.append((HALF + key, {"arbitrage_id": arbitrage_id}))
+    for prefix, now, then in (
+        (HALF, after.half_reserved, before.half_reserved),
+        (FLIGHT, after.in_flight, before.in_flight),
+    ):
+        changes += [(prefix + key, {"arbitrage_id": owner}) for key, owner in now.items() if owner != then.get(key)]
     return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]
 
 
