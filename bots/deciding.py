@@ -9,6 +9,7 @@ from market.arbitrages import Leg
 from market.execution import Markets, client_order_id
 from market.opportunities import Opportunity
 from market.orders import Side
+from market.risk import notional_left
 from market.sizing import BookSide, Sizing, size
 from store.port import Reservation
 
@@ -51,9 +52,11 @@ def decided(
         return Refused(reason)
     buy = replace(buy, free=free.get((buy.market.exchange, buy.market.quote_currency)))
     sell = replace(sell, free=free.get((sell.market.exchange, sell.market.base)))
-    sizing = size(buy, sell, circumstances.settings)
+    standing = circumstances.standing
+    left, limit = (None, "") if standing is None else notional_left(opportunity, standing)
+    sizing = size(buy, sell, circumstances.settings, left)
     if isinstance(sizing, str):
-        return Refused(sizing)
+        return Refused(limit if sizing == "limit_reached" else sizing)
     return _reservation(opportunity, buy if side == "buy" else sell, sizing, circumstances)
 
 
@@ -96,6 +99,7 @@ def _reservation(opportunity: Opportunity, book: BookSide, sizing: Sizing, circu
         leg_factor=Decimal(1) if book.side == "buy" else sizing.factor,
         leg_step=market.lot_step,
         minimum_amount=sizing.minimum_amount,
+        unit_notional=sizing.unit_notional,
         displayed_amount=sized.displayed,
         settings=circumstances.settings,
     )

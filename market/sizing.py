@@ -22,6 +22,8 @@ from market.settings import Settings
 SizingRefusal = Literal["too_small", "limit_reached", "insufficient_balance"]
 """`limit_reached`: `most_notional` leaves too little; `insufficient_balance`: all else would do."""
 
+NOTIONAL_DIGITS = 8
+
 
 @dataclass(frozen=True, slots=True)
 class BookSide:
@@ -61,6 +63,8 @@ class Sizing:
     amount_step: Decimal
     minimum_amount: Decimal
     factor: Decimal
+    unit_notional: Decimal
+    """What one unit counts where notional is limited, in settlement currency: the dearer leg, rounded up."""
     buy: SizedLeg
     sell: SizedLeg
     walk: Walk
@@ -102,7 +106,8 @@ def size(
         _sized(buy, amount, walk.steps[-1].ask.price, settings),
         _sized(sell, sell_amount, walk.bid_reached(sell_amount).price, settings),
     )
-    return Sizing(Amount(amount), step, minimum, terms.factor, *legs, walk)
+    unit = _unit_notional(buy, sell, legs[0].limit_price)
+    return Sizing(Amount(amount), step, minimum, terms.factor, unit, *legs, walk)
 
 
 def _shortage(
@@ -145,6 +150,15 @@ def _limits(buy: BookSide, sell: BookSide, settings: Settings, most_notional: De
         factor = sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate)
         most = min(most, max(Fraction(0), Fraction(sell.free) / (Fraction(per_sold) * Fraction(factor))))
     return Limits(most, budget, lambda ask: buy.limit(ask, settings.max_slippage_bps))
+
+
+def _unit_notional(buy: BookSide, sell: BookSide, buy_limit: Decimal) -> Decimal:
+    """As `_limits` counts it."""
+    values = []
+    for book, price in ((buy, buy_limit), (sell, sell.levels[0].price)):
+        times, over = settling(book.rate, book.side)
+        values.append(Fraction(price) * Fraction(times) / Fraction(over))
+    return Decimal(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
 
 
 def _minimum(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:

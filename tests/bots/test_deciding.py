@@ -8,6 +8,7 @@ from bots.checks import Circumstances
 from bots.deciding import FreeBalances, Refused, checked, decided, side_of
 from market.execution import client_order_id, markets_by_symbol
 from market.orders import Side
+from market.risk import Standing
 from market.settings import Settings
 from store.port import Reservation
 from tests.market.samples import EUR_MARKET, JPY_MARKET, MARKETS, levels, opportunity_of, settings_of
@@ -55,6 +56,38 @@ def test_balances_of_both_exchanges_limit_both_bots(free: FreeBalances, amount: 
         one = decision("buy" if side == "buy" else "sell", free)
         assert isinstance(one, Reservation)
         assert one.leg.amount == Decimal(amount)
+
+
+def standing_with(total: str, settings: Settings) -> Standing:
+    return Standing(
+        now=1_000_000,
+        settings=settings,
+        reservations_open=True,
+        open_arbitrages=1,
+        notional={"total": Decimal(total)},
+        day_net=Decimal(0),
+        paused_until={},
+        pair_busy=False,
+        pair_reserved_at=0,
+    )
+
+
+@pytest.mark.parametrize(("total", "expected"), [("0", "0.4"), ("4000", "0.097"), ("9990", "total_limit")])
+def test_what_others_have_taken_of_a_limit_is_not_taken_again(total: str, expected: str) -> None:
+    settings = settings_of(max_notional=Decimal(100_000), max_exchange_notional=Decimal(100_000))
+    settings = settings.model_copy(
+        update={"max_asset_notional": Decimal(100_000), "max_total_notional": Decimal(10_000)}
+    )
+    if total == "0":
+        settings = settings.model_copy(update={"max_total_notional": Decimal(100_000)})
+    circumstances = Circumstances(settings, None, 1_000_000, standing=standing_with(total, settings))
+    one = decided(OPPORTUNITY, "buy", SYMBOLS, {}, circumstances)
+    if isinstance(one, Refused):
+        assert one == Refused(expected)
+        return
+    assert one.leg.amount == Decimal(expected)
+    # the buy's limit of 9,004,500 JPY at the 149.9 that dollars cost, or the sale of 56,000 EUR at 1.0999
+    assert one.unit_notional == Decimal("61594.4")
 
 
 def test_refusals_of_checks_and_of_sizing() -> None:

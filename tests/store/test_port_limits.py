@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from market.clock import MICROSECONDS, SystemClock
+from market.reservations import Reservation
 from store.port import TradeStore
 from tests.market.samples import settings_of
 from tests.store.wishes import (
@@ -68,6 +69,32 @@ async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeSt
     assert again.amount == 3
     refused = await store.reserve(wish("buy", "5", of=opportunity("opportunity-3"), displayed="5"))
     assert refused.refusal in ("liquidity_used", "pair_busy")
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ("max_total_notional", "total_limit"),
+        ("max_asset_notional", "asset_limit"),
+        ("max_exchange_notional", "exchange_limit"),
+    ],
+)
+async def test_notional_is_shared_by_the_open_arbitrages(store: TradeStore, limit: str, reason: str) -> None:
+    await open_books(store)
+    sellers = ("beta", "gamma", "delta")
+    fees = dict.fromkeys(("alpha", *sellers), Decimal("0.001"))
+    settings = settings_of(enabled_exchanges=tuple(fees), taker_fees=fees, **{limit: Decimal(250)})
+    await store.change_settings(settings, 1, "test")
+    results = [await store.reserve(counted("1.6", seller)) for seller in sellers]
+    begun = [result.arbitrage for result in results if result.arbitrage is not None]
+    assert [[one.amount, one.notional] for one in begun] == [[Decimal("1.6"), 160], [Decimal("0.9"), 90]]
+    assert results[2].refusal == reason
+
+
+def counted(amount: str, seller: str) -> Reservation:
+    """A buy on alpha at 100 a unit, to be sold on `seller`."""
+    of = opportunity(f"to-{seller}", sequence=len(seller))
+    return replace(wish("buy", amount, replace(of, sell=replace(of.sell, exchange=seller))), unit_notional=Decimal(100))
 
 
 async def test_a_half_reservation_expires_after_its_time_only(store: TradeStore) -> None:
