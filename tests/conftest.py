@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.services import embedded_kafka, embedded_mongodb
+
+# without a deadline: machines are noisy, and what is checked here are results, never times
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")
