@@ -37,6 +37,7 @@ soak: setup ## the long forms
 bench: setup ## what messages, simulator and other parts cost beside a peer measured in the same run
 	$(BIN)/python -m benchmarks.feed_path
 	$(BIN)/python -m benchmarks.simulator
+	$(BIN)/python -m benchmarks.two_legs
 
 lint: setup ## format, style, types, who may import whom
 	$(BIN)/ruff format --check

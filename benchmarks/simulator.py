@@ -7,12 +7,11 @@ same moments to as many readers: what is above it is the simulation itself.
 import argparse
 import asyncio
 import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 import orjson
 import psutil
 
+from benchmarks.processes import cpu_seconds, running
 from exchanges.markets import simulated_markets
 from market.clock import SystemClock, wall_now
 from market.markets import Market
@@ -89,14 +89,16 @@ def _shown_rate(heard: list[Heard], seconds: float) -> float:
 async def _simulated(home: Path, seconds: float) -> tuple[list[Heard], float]:
     (port,) = free_ports(1)
     heard = [Heard(market) for market in simulated_markets()]
-    with _running("exchanges.simulated.server", "--home", str(home), "--port", str(port)) as server:
+    with running(
+        sys.executable, "-m", "exchanges.simulated.server", "--home", str(home), "--port", str(port)
+    ) as server:
         share = await _share(server, [partial(_follow_book, port, one) for one in heard], seconds)
     return heard, share
 
 
 async def _bare(frames: Path, readers: int, seconds: float) -> float:
     (port,) = free_ports(1)
-    with _running("benchmarks.frame_server", str(port), str(frames)) as server:
+    with running(sys.executable, "-m", "benchmarks.frame_server", str(port), str(frames)) as server:
         return await _share(server, [partial(_follow_frames, port, number) for number in range(readers)], seconds)
 
 
@@ -107,9 +109,9 @@ async def _share(server: psutil.Process, follows: Sequence[Follow], seconds: flo
     try:
         async with asyncio.timeout(START_SECONDS):
             await begun.wait()
-        before = _cpu(server)
+        before = cpu_seconds(server)
         await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        return (_cpu(server) - before) / seconds
+        return (cpu_seconds(server) - before) / seconds
     finally:
         for task in tasks:
             task.cancel()
@@ -148,20 +150,6 @@ async def _opened(url: str) -> AsyncIterator[Connection]:
                 return
         except FeedDroppedError:
             await SystemClock().sleep(0.2)
-
-
-@contextmanager
-def _running(module: str, *words: str) -> Iterator[psutil.Process]:
-    with subprocess.Popen((sys.executable, "-m", module, *words)) as process:
-        try:
-            yield psutil.Process(process.pid)
-        finally:
-            process.terminate()
-
-
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system
 
 
 def _sides(book: dict[str, Any]) -> int:

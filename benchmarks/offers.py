@@ -1,0 +1,91 @@
+"""Opportunities of the benchmark: at the prices that the exchanges show at this moment, there and back by turns."""
+
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+import ccxt
+
+from exchanges.client import make_exchange, simulated_config
+from exchanges.errors import AccountRefusedError
+from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.markets import Market
+from market.money import Amount, Price, decimal_of
+from market.opportunities import Opportunity, OpportunityLeg
+from market.quotes import MAX_LEVELS, Level
+from market.session import Session
+
+LIFETIME = 5 * MICROSECONDS
+RETRY_SECONDS = 0.2
+
+
+class Offers:
+    """Reads both books by REST for each opportunity; nothing of that is measured."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._clients: dict[str, Any] = {}
+        self._stack = AsyncExitStack()
+        self._count = 0
+
+    async def __aenter__(self) -> Self:
+        """Waits until both exchanges answer."""
+        while True:
+            try:
+                await self.next()
+            except (AccountRefusedError, ccxt.NetworkError):
+                await SystemClock().sleep(RETRY_SECONDS)
+            else:
+                return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def next(self) -> Opportunity:
+        """Detected now."""
+        self._count += 1
+        buy, sell = self._session.traded if self._count % 2 else self._session.traded[::-1]
+        legs = await self._leg(buy, "asks"), await self._leg(sell, "bids")
+        now = wall_now()
+        return Opportunity(
+            opportunity_id=uuid4().hex,
+            base=buy.base,
+            buy=legs[0],
+            sell=legs[1],
+            fx=(),
+            settings_version=1,
+            gross_bps=0.0,
+            fee_bps=0.0,
+            net_bps=0.0,
+            expected_profit=0.0,
+            currency=self._session.settlement_currency,
+            event_time=now,
+            detected_time=now,
+            expires_at=now + LIFETIME,
+            offset=self._count,
+        )
+
+    async def _leg(self, market: Market, side: str) -> OpportunityLeg:
+        client = self._clients.get(market.exchange) or self._connected(market.exchange)
+        book = await client.fetch_order_book(market.symbol)
+        levels = tuple(Level(Price(decimal_of(row[0])), Amount(decimal_of(row[1]))) for row in book[side][:MAX_LEVELS])
+        return OpportunityLeg(
+            exchange=market.exchange,
+            symbol=market.symbol,
+            quote_currency=market.quote_currency,
+            price=levels[0].price,
+            amount=levels[0].amount,
+            levels=levels,
+            quote_id=f"{market.exchange}:{market.symbol}:{wall_now()}",
+            age=0,
+        )
+
+    def _connected(self, exchange: str) -> Any:
+        """Raises AccountRefusedError as long as the exchange has made no accounts."""
+        config = simulated_config(exchange, str(self._session.exchanges_url), self._session.home)
+        client = self._clients[exchange] = make_exchange(config)
+        self._stack.push_async_callback(client.close)
+        return client

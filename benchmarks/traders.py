@@ -1,0 +1,187 @@
+"""One trading process of the benchmark: a bot of one exchange as it runs in a session, or the floor.
+
+Opportunities come as lines on standard input; each step reached goes out as a line on standard output.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import orjson
+from pydantic import TypeAdapter
+
+from benchmarks.trading_services import read_terms
+from bots.desk import Desk
+from bots.knowledge import Knowledge
+from bots.reading import Signal
+from bots.tenure import Tenure, holder_name
+from exchanges.port import TradingAccount
+from exchanges.trading import open_session_account
+from market.arbitrages import FINAL_STATES, Arbitrage, Leg, LegRole
+from market.clock import wall_now
+from market.execution import client_order_id, markets_by_symbol
+from market.leases import UNFENCED, Actor
+from market.opportunities import Opportunity, OpportunityLeg
+from market.orders import LimitOrder, OrderReport, Side
+from market.reservations import Reservation, ReservationResult
+from market.session import Session
+from market.settings import Settings
+from market.sizing import BookSide, SizedLeg, Sizing, size
+from market.together import together
+from store.client import connected
+from store.port import Advance
+from store.trades import MongoTradeStore
+
+StepName = Literal["reserved", "sent", "closed"]
+FLOOR = "floor"
+READY = b"ready"
+OPPORTUNITY: TypeAdapter[Opportunity] = TypeAdapter(Opportunity)
+LINE_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`at` in microseconds of the wall. `sent`: one of the first two orders is handed to ccxt; `closed`: it is over."""
+
+    arbitrage_id: str
+    name: StepName
+    at: int
+    outcome: str = ""
+    """How it closed; by more: with a leg that completed or reversed another."""
+
+
+class NotingStore(MongoTradeStore):
+    """The real store, which also says when a bot knew of a step."""
+
+    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+        result = await super().reserve(reservation, by)
+        if result.arbitrage is not None and result.arbitrage.state == "reserved":
+            note(result.arbitrage.arbitrage_id, "reserved")
+        return result
+
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+        leg = await super().start_sending(arbitrage_id, role, by)
+        if leg is not None and role in ("buy", "sell"):
+            note(arbitrage_id, "sent")
+        return leg
+
+    async def finish_leg(
+        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance, by: Actor = UNFENCED
+    ) -> Arbitrage:
+        arbitrage = await super().finish_leg(arbitrage_id, role, report, advance, by)
+        if arbitrage.state in FINAL_STATES:
+            note(arbitrage_id, "closed", arbitrage.state if len(arbitrage.legs) == 2 else f"{arbitrage.state} by more")
+        return arbitrage
+
+
+async def trade_as_bot(session: Session, exchange: str) -> None:
+    """Lease, desk and account of a bot; only its opportunities come another way than by Kafka."""
+    async with AsyncExitStack() as stack:
+        store = NotingStore(connected(session.mongodb), session.database, session.session_id)
+        await stack.enter_async_context(store)
+        await store.prepare()
+        account = open_session_account(session, exchange, {})
+        stack.push_async_callback(account.close)
+        tenure = Tenure(store, exchange, holder_name(exchange))
+        by = await tenure.take()
+        settings = await store.settings()
+        assert settings is not None
+        desk = Desk(store, account, session.traded, session.clock(), Knowledge(settings), by=by)
+        await together(tenure.keep(), desk.run(signals(), ready))
+
+
+async def trade_as_floor(session: Session, settings: Settings) -> None:
+    """The least that a bot can do: size, post both orders at once, wait for both ends. It keeps nothing."""
+    async with AsyncExitStack() as stack:
+        accounts: dict[str, TradingAccount] = {}
+        for exchange in session.exchanges:
+            accounts[exchange] = open_session_account(session, exchange, {})
+            stack.push_async_callback(accounts[exchange].close)
+            await accounts[exchange].balances()
+        ready()
+        async for opportunity in signals():
+            if isinstance(opportunity, Opportunity):
+                await _both_legs(session, settings, opportunity, accounts)
+
+
+async def _both_legs(
+    session: Session, settings: Settings, opportunity: Opportunity, accounts: dict[str, TradingAccount]
+) -> None:
+    identity = opportunity.opportunity_id
+    buy = _book(session, settings, opportunity, opportunity.buy, "buy")
+    sell = _book(session, settings, opportunity, opportunity.sell, "sell")
+    sizing = size(buy, sell, settings)
+    if not isinstance(sizing, Sizing):
+        note(identity, "closed", sizing)
+        return
+    orders = [_order(identity, book, sized) for book, sized in ((buy, sizing.buy), (sell, sizing.sell))]
+    reports = await asyncio.gather(*(_seen_through(accounts[order.exchange], order, identity) for order in orders))
+    is_filled = all(report.filled == order.amount for report, order in zip(reports, orders, strict=True))
+    note(identity, "closed", "closed" if is_filled else "single_leg")
+
+
+def _book(session: Session, settings: Settings, opportunity: Opportunity, seen: OpportunityLeg, side: Side) -> BookSide:
+    market = markets_by_symbol(session.traded)[seen.exchange, seen.symbol]
+    fee_rate = settings.taker_fees[seen.exchange]
+    return BookSide(side, market, seen.levels, fee_rate, opportunity.rate(seen.quote_currency))
+
+
+def _order(identity: str, book: BookSide, sized: SizedLeg) -> LimitOrder:
+    return LimitOrder(
+        client_order_id=client_order_id(identity, book.side),
+        exchange=book.market.exchange,
+        symbol=book.market.symbol,
+        side=book.side,
+        amount=sized.amount,
+        price=sized.limit_price,
+        intended_at=wall_now(),
+    )
+
+
+async def _seen_through(account: TradingAccount, order: LimitOrder, identity: str) -> OrderReport:
+    note(identity, "sent")
+    report: OrderReport | None = await account.place(order)
+    while report is None or not report.is_final:
+        report = await account.look_up(order)
+    return report
+
+
+async def signals() -> AsyncIterator[Signal]:
+    """Opportunities from standard input, until it ends."""
+    reader = asyncio.StreamReader(limit=LINE_BYTES)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := await reader.readline():
+        yield OPPORTUNITY.validate_json(line)
+
+
+def note(arbitrage_id: str, name: StepName, outcome: str = "") -> None:
+    _tell(orjson.dumps(asdict(Step(arbitrage_id, name, wall_now(), outcome))))
+
+
+def ready() -> None:
+    _tell(READY)
+
+
+def _tell(line: bytes) -> None:
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+async def _trade(name: str, session: Session, settings: Settings) -> None:
+    if name == FLOOR:
+        await trade_as_floor(session, settings)
+    else:
+        await trade_as_bot(session, name)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name", help=f"an exchange, or {FLOOR}")
+    parser.add_argument("home", type=Path, help="where session and settings lie")
+    told = parser.parse_args()
+    asyncio.run(_trade(told.name, *read_terms(told.home)))

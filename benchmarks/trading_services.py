@@ -1,0 +1,78 @@
+"""What traders need around them: mongod, simulated exchanges, a session. All of it ends with the benchmark."""
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import psutil
+
+from benchmarks.processes import running
+from exchanges.markets import paper_markets, taker_fees
+from market.session import Session
+from market.settings import Settings
+from store.embedded_mongod import EmbeddedMongod
+from streams.embedded_broker import free_ports
+
+EXCHANGES = ("coinbaseexchange", "kraken")
+"""Both in dollars."""
+START_SECONDS = 60.0
+SETTINGS = Settings(
+    enabled_exchanges=EXCHANGES,
+    taker_fees={name: fee for name, fee in taker_fees().items() if name in EXCHANGES},
+    # the exchanges' prices pay no fees: it is the way that is measured, not the profit
+    min_net_bps=-1_000.0,
+    emit_net_bps=-1_000.0,
+    max_slippage_bps=200.0,
+    max_daily_loss=Decimal(10_000_000),
+    max_notional=Decimal(100),
+    max_quote_age_ms=60_000,
+    cool_down_ms=0,
+)
+
+
+def session_of(home: Path, mongodb: str, exchanges_port: int) -> Session:
+    return Session(
+        session_id=home.name,
+        mode="paper",
+        home=home,
+        kafka="",
+        mongodb=mongodb,
+        database="benchmark",
+        markets=tuple(market for market in paper_markets() if market.exchange in EXCHANGES and not market.is_fx),
+        settlement_currency="USD",
+        exchanges_url=f"http://127.0.0.1:{exchanges_port}",
+    )
+
+
+def write_terms(session: Session) -> None:
+    """For the trading processes, in the session's home."""
+    session.home.mkdir(parents=True, exist_ok=True)
+    (session.home / "session.json").write_bytes(session.to_json())
+    (session.home / "settings.json").write_text(SETTINGS.model_dump_json())
+
+
+def read_terms(home: Path) -> tuple[Session, Settings]:
+    session, settings = ((home / name).read_bytes() for name in ("session.json", "settings.json"))
+    return Session.from_json(session), Settings.model_validate_json(settings)
+
+
+@asynccontextmanager
+async def mongod(home: Path) -> AsyncIterator[tuple[str, psutil.Process]]:
+    """Its address, and the process."""
+    (port,) = free_ports(1)
+    embedded = EmbeddedMongod(home, port)
+    embedded.prepare()
+    with running(*embedded.command()) as process:
+        await embedded.wait_ready(START_SECONDS)
+        yield embedded.uri, process
+
+
+@contextmanager
+def simulated_exchanges(home: Path) -> Iterator[tuple[int, psutil.Process]]:
+    """Their port, and the process; they answer soon."""
+    (port,) = free_ports(1)
+    command = (sys.executable, "-m", "exchanges.simulated.server", "--home", str(home), "--port", str(port))
+    with running(*command) as process:
+        yield port, process
