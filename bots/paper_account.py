@@ -54,6 +54,8 @@ class PaperAccount:
         self._conditions = conditions
         self._quotes = PaperQuotes()
         self._ledger = PaperLedger(exchange, self._markets)
+        self._under_way: set[str] = set()
+        """Orders that this very process will match, however late it is."""
         self._catch_up()
 
     @property
@@ -70,10 +72,6 @@ class PaperAccount:
         if mark.exchange == self._exchange:
             self._quotes.mark(mark)
 
-    def withdraw(self, symbol: str) -> None:
-        """The quote of a symbol is gone."""
-        self._quotes.withdraw(symbol)
-
     async def place(self, order: LimitOrder) -> OrderReport:
         """In the journal before it travels, so that it is found whatever becomes of this process.
 
@@ -88,24 +86,19 @@ class PaperAccount:
                 self._accept(order, market, seconds)
         except JournalBusyError as error:
             raise OrderRefusedError(f"{self._exchange} was not reached: {error}") from error
-        await self._clock.sleep(seconds)
+        self._under_way.add(order.client_order_id)
         try:
+            await self._clock.sleep(seconds)
             async with self._journal.alone():
                 return self._match(order, market)
         except JournalBusyError as error:
             raise OutcomeUnknownError(f"{self._exchange} did not answer: {error}") from error
+        finally:
+            self._under_way.discard(order.client_order_id)
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
-        """What became of it; an order whose sender is gone ends here, with nothing. Raises ExchangeUnavailableError."""
+        """What became of it. Raises ExchangeUnavailableError."""
         await self._caught_up()
-        accepted = self._ledger.open_order(order.client_order_id)
-        if accepted is not None and wall_now() > accepted.ends_by:
-            try:
-                async with self._journal.alone():
-                    self._catch_up()
-                    self._end(order.client_order_id, ())
-            except JournalBusyError as error:
-                raise ExchangeUnavailableError(str(error)) from error
         return self._ledger.report_of(order.client_order_id)
 
     async def balances(self) -> dict[str, Decimal]:
@@ -130,8 +123,7 @@ class PaperAccount:
     # -- within the journal's lock
 
     def _accept(self, order: LimitOrder, market: Market, seconds: float) -> None:
-        self._catch_up()
-        self._open()
+        self._tidy_up()
         if self._ledger.report_of(order.client_order_id) is not None:
             # a refusal would say that there is no such order
             raise OutcomeUnknownError(f"{self._exchange} has an order {order.client_order_id} already")
@@ -144,21 +136,22 @@ class PaperAccount:
     def _match(self, order: LimitOrder, market: Market) -> OrderReport:
         """Against what is shown now; a stopped process may come too late, and somebody has ended the order."""
         self._catch_up()
-        if self._ledger.open_order(order.client_order_id) is not None:
-            quote = self._quotes.newest(order.symbol)
-            is_sound = quote is not None and not self._conditions.is_stale(self._quotes.age(order.symbol, self._now()))
-            found = executions(order, quote, self._ledger.depth, market) if quote is not None and is_sound else ()
-            self._end(order.client_order_id, found)
+        quote = self._quotes.newest(order.symbol)
+        if quote is None or self._conditions.is_stale(self._quotes.age(order.symbol, self._clock.now())):
+            self._end(order.client_order_id, ())
+        else:
+            self._end(order.client_order_id, executions(order, quote, self._ledger.depth, market))
         report = self._ledger.report_of(order.client_order_id)
         if report is None:
             raise OutcomeUnknownError(f"{self._exchange} has lost order {order.client_order_id}")
         return report
 
     def _end(self, client_order_id: str, found: tuple[Execution, ...]) -> None:
+        """Once."""
         accepted = self._ledger.open_order(client_order_id)
         if accepted is None:
             return
-        order, order_id, now = accepted.order, accepted.exchange_order_id, self._now()
+        order, order_id, now = accepted.order, accepted.exchange_order_id, self._clock.now()
         fills = tuple(
             fill_of(
                 order, one, self._markets[order.exchange, order.symbol], accepted.fee_rate, f"{order_id}-{number}", now
@@ -168,9 +161,13 @@ class PaperAccount:
         report = OrderReport(order_id, is_final=True, filled=Amount(total(fill.amount for fill in fills)), fills=fills)
         self._write(JournalRow(ended=Ended(client_order_id, report, wall_now(), taken_by(found))))
 
-    def _open(self) -> None:
+    def _tidy_up(self) -> None:
+        """Opens a new account; orders whose sender is gone end with nothing."""
+        self._catch_up()
         if not self._ledger.is_open:
             self._write(JournalRow(opening=self._opening))
+        for identity in self._abandoned():
+            self._end(identity, ())
 
     def _write(self, row: JournalRow) -> None:
         self._journal.append(row)
@@ -180,14 +177,17 @@ class PaperAccount:
 
     async def _caught_up(self) -> None:
         self._catch_up()
-        if self._ledger.is_open:
+        if self._ledger.is_open and not self._abandoned():
             return
         try:
             async with self._journal.alone():
-                self._catch_up()
-                self._open()
+                self._tidy_up()
         except JournalBusyError as error:
             raise ExchangeUnavailableError(str(error)) from error
+
+    def _abandoned(self) -> list[str]:
+        overdue = (one.order.client_order_id for one in self._ledger.overdue(wall_now()))
+        return [identity for identity in overdue if identity not in self._under_way]
 
     def _catch_up(self) -> None:
         for row in self._journal.new_rows():
@@ -200,9 +200,6 @@ class PaperAccount:
         currency, per_unit = hold_of(market, order.side, fee_rate, order.price)
         if self._ledger.free(currency) < order.amount * per_unit:
             raise OrderRefusedError(f"{self._exchange}: not enough {currency}")
-
-    def _now(self) -> int:
-        return self._clock.now()
 
 
 def _open_order(accepted: Accepted) -> OpenOrder:

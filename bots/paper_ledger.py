@@ -54,6 +54,10 @@ class PaperLedger:
         """Those on their way, oldest first."""
         return list(self._open.values())
 
+    def overdue(self, now: int) -> list[Accepted]:
+        """Those that nobody will match any more; `now` by the wall, microseconds."""
+        return [one for one in self._open.values() if now > one.ends_by]
+
     def open_order(self, client_order_id: str) -> Accepted | None:
         return self._open.get(client_order_id)
 

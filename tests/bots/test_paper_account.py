@@ -155,7 +155,7 @@ async def test_nothing_fills_without_a_quote(tmp_path: Path) -> None:
     account = account_at(tmp_path)
     assert (await account.place(order("one"))).filled == 0
     account.see_quote(quote(1))
-    account.withdraw("BTC/USD")
+    account.see_mark(mark("withdrawn", 2, 1))
     assert (await account.place(order("two"))).filled == 0
 
 

@@ -226,6 +226,45 @@ async def test_a_journal_that_is_gone_is_said_so(tmp_path: Path) -> None:
         await account.balances()
 
 
+async def test_a_process_that_is_slow_does_not_end_its_own_orders(tmp_path: Path) -> None:
+    """The loop stood still for longer than the grace, and another order comes first."""
+    path, arrived = tmp_path / "alpha.jsonl", asyncio.Event()
+
+    class Slow(SteppedClock):
+        async def sleep(self, seconds: float) -> None:
+            await arrived.wait()
+
+    account = opened(path, Slow())
+    account.see_quote(quote(1))
+    first = asyncio.create_task(account.place(order("one", "0.5")))
+    await until_open(account)
+    [one] = await account.open_orders()
+    async with asyncio.timeout(20):
+        while wall_now() < one.placed_at + 1_100_000:  # noqa: ASYNC110 - the grace of a second is the wall's
+            await asyncio.sleep(0.02)
+    second = asyncio.create_task(account.place(order("two", "0.5")))
+    while len(await account.open_orders()) < 2:  # noqa: ASYNC110 - another task changes the answer
+        await asyncio.sleep(0)
+    arrived.set()
+    assert [(await task).filled for task in (first, second)] == [Decimal("0.5")] * 2
+
+
+async def test_an_order_that_nobody_asks_for_gives_back_what_it_held(tmp_path: Path) -> None:
+    """900 of 1,000 dollars: by the next order, or by whoever asks for anything."""
+    for question in ("order", "balances"):
+        path = tmp_path / f"{question}.jsonl"
+        account = opened(path)
+        await account.balances()
+        journal = PaperJournal(path)
+        async with journal.alone():
+            journal.append(JournalRow(accepted=Accepted(order("one", "9"), "alpha-1", FEE, 1, 2)))
+        account.see_quote(quote(1, "20"))
+        if question == "balances":
+            assert await account.balances() == OPENING
+            assert await opened(path).open_orders() == []
+        assert (await account.place(order("two", "9"))).filled == 9
+
+
 async def test_a_market_of_an_earlier_session_holds_nothing_here(tmp_path: Path) -> None:
     path = tmp_path / "alpha.jsonl"
     account = opened(path)
