@@ -7,8 +7,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from bots.closing import Books
+from bots.health import HealthWatch
 from bots.knowledge import Knowledge
 from bots.notes import Notes
 from bots.persistence import Errand, persist, wait_for
@@ -16,9 +18,10 @@ from bots.reading import Signal
 from bots.reconciling import Due, due_legs, expired_halves
 from bots.reserving import Reserver
 from bots.trading import UNKNOWN_AFTER_SECONDS, LegKey, Trader
+from exchanges.errors import AccountRefusedError
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, LegRole
-from market.clock import Clock, SystemClock, wall_now
+from market.clock import Clock, SystemClock, steady_now, wall_now
 from market.execution import advancing, markets_by_symbol
 from market.leases import UNFENCED, Actor
 from market.markets import Market
@@ -35,10 +38,15 @@ WORKERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds: how long an order may be unknown, and between two looks at everything that is open."""
+    """Seconds: how long an order may be unknown, and between two looks at everything that is open.
+
+    The clocks are this machine's, microseconds: of the day, and one that nobody sets.
+    """
 
     unknown_after: float = UNKNOWN_AFTER_SECONDS
     round_seconds: float = ROUND_SECONDS
+    wall_clock: Callable[[], int] = wall_now
+    steady_clock: Callable[[], int] = steady_now
 
 
 USUAL_PACE = Pace()
@@ -63,7 +71,10 @@ class Desk:
         self.knowledge = knowledge
         self.notes = Notes(self.exchange)
         self._markets = markets_by_symbol(markets)
-        self.trader = Trader(store, account, advancing(markets), pace.unknown_after, by)
+        self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
+        self.trader = Trader(
+            store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, self.health.note
+        )
         self.reserver = Reserver(
             exchange=self.exchange,
             store=store,
@@ -73,13 +84,14 @@ class Desk:
             notes=self.notes,
             execute=self._execute,
             by=by,
+            wall_clock=pace.wall_clock,
         )
         self._by = by
         self._errands = errands
         self._resumed_version = 0
         """Of the settings under which halted arbitrages were resumed last."""
         self._books = Books(store, account, by)
-        self._round_seconds = pace.round_seconds
+        self._pace = pace
         self._legs: set[LegKey] = set()
         """Those that this process is busy with: it must not look up what it is just sending."""
         self._tasks = asyncio.TaskGroup()
@@ -91,7 +103,8 @@ class Desk:
         """
         async with self._tasks as tasks:
             tasks.create_task(persist(self._follow_settings))
-            await wait_for(self._recover)
+            tasks.create_task(persist(self.health.run))
+            await self._unless_refused(partial(wait_for, self._recover))
             for errand in (self._follow_arbitrages, self._reconcile, self._write_notes, *self._errands):
                 tasks.create_task(persist(errand))
             tasks.create_task(self._follow(signals))
@@ -120,12 +133,12 @@ class Desk:
         """See what a predecessor left through, then take the exchange's word for the balances."""
         while not await self._books.opened():
             await self._round()
-            await SystemClock().sleep(self._round_seconds)
+            await SystemClock().sleep(self._pace.round_seconds)
         await self._round()
 
     async def _reconcile(self) -> None:
         while True:
-            await SystemClock().sleep(self._round_seconds)
+            await SystemClock().sleep(self._pace.round_seconds)
             await self._round()
             if self.knowledge.stopping and not self.reserver.attempting and not self._legs:
                 await self._books.close()
@@ -136,7 +149,7 @@ class Desk:
         arbitrages = await self.store.open_arbitrages()
         now = await self.store.server_now()
         self.knowledge.see_open(arbitrages)
-        self.knowledge.server_ahead = now - wall_now()
+        self.knowledge.server_ahead = now - self._pace.wall_clock()
         self.knowledge.see_balances(await self.store.balance_rows())
         for arbitrage in expired_halves(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id, self._by)
@@ -181,9 +194,18 @@ class Desk:
 
     async def _guarded(self, work: Errand) -> None:
         try:
-            await work()
+            await self._unless_refused(work)
         except StoreUnavailableError as error:
             log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
+
+    async def _unless_refused(self, work: Errand) -> None:
+        """Where the exchange refuses the account this bot ends; the others should hear why."""
+        try:
+            await work()
+        except AccountRefusedError:
+            self.health.note("account_refused", self.exchange)
+            await self.health.last_word()
+            raise
 
     async def _write_notes(self) -> None:
         while True:

@@ -5,6 +5,7 @@ A crash loses at most what was not written yet: the next failures tell the same.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 
 from bots.knowledge import Knowledge
@@ -19,36 +20,48 @@ LAST_WORD_SECONDS = 1.0
 MOST_FAILURES = 1_000
 """Kept over an outage of the store."""
 
+REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_refused"})
+
 log = logging.getLogger(__name__)
 
 
 class HealthWatch:
     """One exchange's failures on their way to the store; pauses and openings on their way to the bot."""
 
-    def __init__(self, exchange: str, store: TradeStore, knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        exchange: str,
+        store: TradeStore,
+        knowledge: Knowledge,
+        wall_clock: Callable[[], int] = wall_now,
+    ) -> None:
         self._exchange = exchange
+        self._wall_clock = wall_clock
         self._store = store
         self._knowledge = knowledge
         self._failures: dict[str, Failure] = {}
 
-    def note(self, kind: FailureKind, client_order_id: str) -> None:
-        """The exchange failed with this order. One that is looked up again and again counts once a second."""
-        second = f":{wall_now() // MICROSECONDS}" if kind == "look_up_unanswered" else ""
-        failure = Failure(f"{client_order_id}:{kind}{second}", kind)
+    def note(self, kind: FailureKind, subject: str) -> None:
+        """The exchange failed with this order (its client order id), or with all of the account.
+
+        What is asked again and again counts once a second.
+        """
+        second = f":{self._wall_clock() // MICROSECONDS}" if kind in REPEATED else ""
+        failure = Failure(f"{subject}:{kind}{second}", kind)
         if len(self._failures) < MOST_FAILURES:
             self._failures.setdefault(failure.failure_id, failure)
 
     async def run(self) -> None:
         """For ever. Raises StoreUnavailableError; what was not written by then is written the next time."""
-        try:
-            while True:
-                await self.round()
-                await SystemClock().sleep(ROUND_SECONDS)
-        finally:
-            # a bot that its exchange refuses ends at once, and the others should know why
-            with suppress(StoreError, TimeoutError):
-                async with asyncio.timeout(LAST_WORD_SECONDS):
-                    await self._write()
+        while True:
+            await self.round()
+            await SystemClock().sleep(ROUND_SECONDS)
+
+    async def last_word(self) -> None:
+        """Of a bot that ends at once: write what is noted, if that takes no longer than a moment."""
+        with suppress(StoreError, TimeoutError):
+            async with asyncio.timeout(LAST_WORD_SECONDS):
+                await self._write()
 
     async def round(self) -> None:
         """Raises StoreUnavailableError."""

@@ -8,6 +8,7 @@ from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, Orde
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.backoff import backoff
+from market.breaker import FailureKind
 from market.clock import MICROSECONDS, SystemClock, steady_now
 from market.leases import UNFENCED, Actor
 from market.money import ZERO, Amount
@@ -27,6 +28,12 @@ MISSING_SECONDS = 1.0
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 LegKey = tuple[str, LegRole]
+Troubled = Callable[[FailureKind, str], None]
+"""Told what the exchange failed at, and with which client order id."""
+
+
+def _unheard(_kind: FailureKind, _client_order_id: str) -> None:
+    """For those who watch no exchange's health."""
 
 
 @dataclass(slots=True)
@@ -59,6 +66,7 @@ class Trader:
     by: Actor = UNFENCED
     steady_clock: Callable[[], int] = steady_now
     """Runs on while the process is stopped."""
+    troubled: Troubled = _unheard
 
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
         """Send a reserved leg, unless anybody did so before, and see it through.
@@ -99,9 +107,11 @@ class Trader:
         try:
             report = await self.account.place(order_of(leg))
         except OrderRefusedError as error:
+            self.troubled("order_refused", leg.client_order_id)
             log.warning("order refused: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, NOTHING_FILLED)
         except OutcomeUnknownError as error:
+            self.troubled("outcome_unknown", leg.client_order_id)
             log.warning("outcome of an order unknown: %s", error, extra=_ids(arbitrage_id, leg))
             await self.resolve(arbitrage_id, leg)
         except AccountRefusedError:
@@ -132,6 +142,7 @@ class Trader:
                     return
             except ExchangeUnavailableError as error:
                 search.start_anew()
+                self.troubled("look_up_unanswered", leg.client_order_id)
                 log.warning("look-up failed, trying again: %s", error, extra=_ids(arbitrage_id, leg))
             except OutcomeUnknownError as error:
                 search.start_anew()

@@ -1,17 +1,26 @@
 """Failures reach the store once, pauses and openings reach the bot."""
 
-import asyncio
+from collections.abc import AsyncIterator, Collection
 from decimal import Decimal
 
 import pytest
 
+from bots.desk import Desk
 from bots.health import HealthWatch
 from bots.knowledge import Knowledge
+from bots.reading import Signal
+from bots.trading import Trader
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from market.breaker import Failure, Health
+from market.clock import SystemClock
+from market.execution import advancing, client_order_id
+from market.money import Amount
+from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.rows import BalanceRow
 from store.errors import StoreUnavailableError
 from store.memory import MemoryTradeStore
-from tests.market.samples import settings_of
+from tests.market.samples import MARKETS, settings_of
+from tests.store.wishes import SETTINGS, open_books, opportunity, reserve_both
 
 
 class UnreachableStore(MemoryTradeStore):
@@ -83,13 +92,69 @@ async def test_an_outage_loses_no_failure() -> None:
     assert [one.failure_id for one in health.failures] == ["order-1:order_refused", "order-2:order_refused"]
 
 
-async def test_a_bot_that_ends_says_why_first() -> None:
+class TroubledAccount:
+    """Fails in one way at each call."""
+
+    exchange = "alpha"
+
+    def __init__(self, placing: Exception, looking: Exception | None = None) -> None:
+        self._placing = placing
+        self._looking = [] if looking is None else [looking]
+
+    async def place(self, order: LimitOrder) -> OrderReport:
+        raise self._placing
+
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
+        if self._looking:
+            raise self._looking.pop()
+        return OrderReport("exchange-1", is_final=True, filled=Amount(Decimal(0)), fills=())
+
+    async def balances(self) -> dict[str, Decimal]:
+        raise self._placing
+
+    async def open_orders(self) -> list[OpenOrder]:
+        return []
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        return []
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+@pytest.mark.parametrize(
+    ("account", "kinds"),
+    [
+        (TroubledAccount(OrderRefusedError("no")), ["order_refused"]),
+        (TroubledAccount(OutcomeUnknownError("timed out")), ["outcome_unknown"]),
+        (
+            TroubledAccount(OutcomeUnknownError("timed out"), ExchangeUnavailableError("away")),
+            ["outcome_unknown", "look_up_unanswered"],
+        ),
+    ],
+)
+async def test_a_trader_tells_what_went_wrong(account: TroubledAccount, kinds: list[str]) -> None:
     store = MemoryTradeStore()
-    watch, _ = await watch_on(store)
-    running = asyncio.create_task(watch.run())
-    await asyncio.sleep(0)
-    watch.note("account_refused", "order-1")
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    await open_books(store)
+    await reserve_both(store, opportunity())
+    heard: list[tuple[str, str]] = []
+    trader = Trader(store, account, advancing(MARKETS), troubled=lambda kind, order: heard.append((kind, order)))
+    await trader.execute("opportunity-1", "buy")
+    order_id = client_order_id("opportunity-1", "buy")
+    assert heard == [(kind, order_id) for kind in kinds]
+
+
+async def test_a_bot_whose_account_is_refused_says_so_before_it_ends() -> None:
+    store = MemoryTradeStore()
+    await open_books(store)
+    account = TroubledAccount(AccountRefusedError("bad key"))
+    desk = Desk(store, account, MARKETS, SystemClock(), Knowledge(SETTINGS))
+    with pytest.raises(ExceptionGroup):
+        await desk.run(nothing_said(), lambda: None)
     (health,) = await store.health()
-    assert [one.kind for one in health.failures] == ["account_refused"]
+    assert (health.exchange, [one.kind for one in health.failures]) == ("alpha", ["account_refused"])
+
+
+async def nothing_said() -> AsyncIterator[Signal]:
+    for signal in list[Signal]():
+        yield signal
