@@ -14,10 +14,13 @@ from bots.paper_journal import PaperJournal
 from bots.persistence import wait_for
 from bots.quotes import NewestQuotes
 from bots.reading import follow_quotes, signals
+from bots.reconciliation import Reconciliation
 from bots.tenure import Tenure, holder_name
 from exchanges.port import TradingAccount
 from exchanges.trading import open_session_account
 from market.clock import SystemClock
+from market.execution import advancing
+from market.flights import WITHOUT_CLIENT_IDS
 from market.money import ZERO
 from market.session import Session
 from market.settings import Settings
@@ -60,7 +63,16 @@ async def run_bot(
             stack.push_async_callback(account.close)
             glance = await _glance(session, stack)
             strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
-            desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=(strategy.run,))
+            reconciliation = Reconciliation(
+                store=store,
+                account=account,
+                advance=advancing(session.traded),
+                settings=lambda: knowledge.settings,
+                by=by,
+                has_client_ids=exchange not in WITHOUT_CLIENT_IDS,
+            )
+            errands = (strategy.run, reconciliation.run)
+            desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
             await together(tenure.keep(), _work(session, desk, account, stack, ready))
     except ExceptionGroup as failures:
         raise _first(failures) from None
