@@ -12,56 +12,55 @@ from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
 from market.breaker import Failure, Health, failed
 from market.clock import MICROSECONDS, Clock, SystemClock
 from market.feeds import FeedState
-from market.leases import UNFENCED, Actor, Lease, acquired, is_fenced_out, released, renewed
-from market.lifecycle import Moment
+from market.flights import flies_alone, flight_key, flight_of
+from market.leases import UNFENCED, Actor
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
 from market.reservations import Reservation, ReservationResult
 from market.rows import SIDES, BalanceRow, PairRow, Rows, Terms, fill_key, liquidity_key, pair_key
-from market.settings import Settings
 from store import legs
-from store.errors import FencedOutError, StoreError, VersionConflictError
+from store.errors import StoreError
 from store.memory_averages import MemoryAverages
 from store.memory_differences import MemoryDifferences
+from store.memory_leases import MemoryLeases
+from store.memory_settings import MemorySettings
 from store.port import Advance, Balances
 
 LIQUIDITY_ROWS = 10_000
 """How many quotes' used liquidity is remembered; a quote so many quotes old has expired."""
 
 
-class MemoryTradeStore:
+class MemoryTradeStore(MemorySettings, MemoryLeases):
     """Every method runs without waiting, so each is one transaction. The clock is the server's time."""
 
     def __init__(self, clock: Clock | None = None) -> None:
+        MemorySettings.__init__(self)
+        MemoryLeases.__init__(self, clock or SystemClock())
         self.opportunities: dict[str, Opportunity] = {}
         self.refusals: dict[tuple[str, ...], Refusal] = {}
         self.feed_states: dict[tuple[str, str], FeedState] = {}
-        self.settings_versions: list[tuple[Settings, str]] = []
-        """Every version with who made it, oldest first."""
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
-        self._clock = clock or SystemClock()
-        self.averages = MemoryAverages(self._moment)
+        self.averages = MemoryAverages(self.moment)
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}
         self._pairs: dict[str, PairRow] = {}
         self._balances: dict[tuple[str, str], BalanceRow] = {}
         self._half_reserved: dict[str, str | None] = {}
+        self._in_flight: dict[str, str | None] = {}
         self._open_arbitrages = 0
         self._notional: dict[str, Decimal] = {}
         self._day_net = (0, ZERO)
         """Which day, and the net profit of the arbitrages that ended on it."""
-        self._leases: dict[str, Lease] = {}
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
         self._before: Balances = {}
         self._after: Balances = {}
         self._health: dict[str, Health] = {}
-        self.differences = MemoryDifferences(self._arbitrages.values, lambda: self._balances, self._moment)
+        self.differences = MemoryDifferences(self._arbitrages.values, lambda: self._balances, self.moment)
         self._watching_arbitrages: set[Queue[Arbitrage]] = set()
-        self._watching_settings: set[Queue[Settings]] = set()
 
     async def server_now(self) -> int:
         return self._clock.now()
@@ -98,15 +97,6 @@ class MemoryTradeStore:
             counts[refusal.reason] += refusal.count
         return dict(counts)
 
-    async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
-        return self._keep_lease(acquired(self._leases.get(exchange), exchange, holder, self._clock.now()))
-
-    async def renew_lease(self, lease: Lease) -> Lease | None:
-        return self._keep_lease(renewed(self._leases.get(lease.exchange), lease, self._clock.now()))
-
-    async def release_lease(self, lease: Lease) -> None:
-        self._keep_lease(released(self._leases.get(lease.exchange), lease, self._clock.now()))
-
     async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
         before = self._read(reservation.opportunity, by)
         after, result = reservations.reserved(before, reservation)
@@ -117,16 +107,16 @@ class MemoryTradeStore:
         return arbitrage_id in self._arbitrages and self._changed(arbitrage_id, reservations.expired, by)
 
     async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
-        before, moment = self._known(arbitrage_id), self._moment(by)
+        before, moment = self._known(arbitrage_id), self.moment(by)
         after = legs.sending(before, role, moment, await self.settings())
-        if after is before:
+        if after is before or not self._may_fly(after, role):
             return None
         self._keep(after)
         return legs.allowed(after, role)
 
     async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         before = self._known(arbitrage_id)
-        after = legs.acknowledged(before, role, exchange_order_id, self._moment(by))
+        after = legs.acknowledged(before, role, exchange_order_id, self.moment(by))
         if after is not before:
             self._keep(after)
 
@@ -138,12 +128,12 @@ class MemoryTradeStore:
         advance: Advance,
         by: Actor = UNFENCED,
     ) -> Arbitrage:
-        settings = self._settings_in_force()
+        settings = self.settings_in_force()
         self._changed(arbitrage_id, lambda rows: legs.finished(rows, role, report, settings, advance), by)
         return self._known(arbitrage_id)
 
     async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
-        settings = self._settings_in_force()
+        settings = self.settings_in_force()
         return self._changed(arbitrage_id, lambda rows: legs.resumed(rows, settings, advance), by)
 
     async def halted_arbitrages(self) -> list[Arbitrage]:
@@ -173,35 +163,6 @@ class MemoryTradeStore:
         finally:
             self._watching_arbitrages.discard(queue)
 
-    async def settings(self) -> Settings | None:
-        return self.settings_versions[-1][0] if self.settings_versions else None
-
-    async def create_settings(self, settings: Settings) -> Settings:
-        if not self.settings_versions:
-            self._keep_settings(settings.model_copy(update={"version": 1}), "start")
-        return self.settings_versions[-1][0]
-
-    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
-        current = await self.settings()
-        version = 0 if current is None else current.version
-        if version != expected_version or version == 0:
-            raise VersionConflictError(version)
-        following = changed.model_copy(update={"version": version + 1})
-        self._keep_settings(following, who)
-        return following
-
-    async def watch_settings(self) -> AsyncGenerator[Settings]:
-        queue: Queue[Settings] = Queue()
-        self._watching_settings.add(queue)
-        try:
-            current = await self.settings()
-            if current is not None:
-                yield current
-            while True:
-                yield await queue.get()
-        finally:
-            self._watching_settings.discard(queue)
-
     async def stop_reservations(self) -> None:
         self._reservations_open = False
 
@@ -215,7 +176,7 @@ class MemoryTradeStore:
         moment: Literal["before", "now", "after"],
         by: Actor = UNFENCED,
     ) -> None:
-        self._moment(by)
+        self.moment(by)
         known = {currency for name, currency in self._balances if name == exchange}
         for currency in known | balances.keys():
             held = self._balances[exchange, currency].held if currency in known else ZERO
@@ -252,21 +213,15 @@ class MemoryTradeStore:
     async def close(self) -> None:
         """Nothing is held open."""
 
-    def _keep_lease(self, lease: Lease | None) -> Lease | None:
-        if lease is not None:
-            self._leases[lease.exchange] = lease
-        return lease
-
-    def _moment(self, by: Actor) -> Moment:
-        """Raises FencedOutError where another process acts for the actor's exchange."""
-        if by.exchange is not None and is_fenced_out(self._leases.get(by.exchange), by):
-            raise FencedOutError(f"{by.name} no longer acts for {by.exchange}: another process has taken over")
-        return Moment(self._clock.now(), by)
-
-    def _settings_in_force(self) -> Settings:
-        if not self.settings_versions:
-            raise StoreError("there are no settings yet")
-        return self.settings_versions[-1][0]
+    def _may_fly(self, arbitrage: Arbitrage, role: LegRole) -> bool:
+        """Takes the claim where nobody has it."""
+        leg = legs.allowed(arbitrage, role)
+        if leg is None or not flies_alone(leg):
+            return True
+        own = flight_of(arbitrage.arbitrage_id, leg)
+        owner = self._in_flight.get(flight_key(leg)) or own
+        self._in_flight[flight_key(leg)] = owner
+        return owner == own
 
     def _changed(self, arbitrage_id: str, decide: Callable[[Rows], Rows], by: Actor) -> bool:
         before = self._read(self._known(arbitrage_id).opportunity, by)
@@ -280,13 +235,8 @@ class MemoryTradeStore:
             raise StoreError(f"there is no arbitrage {arbitrage_id}")
         return arbitrage
 
-    def _keep_settings(self, settings: Settings, who: str) -> None:
-        self.settings_versions.append((settings, who))
-        for queue in self._watching_settings:
-            queue.put_nowait(settings)
-
     def _read(self, opportunity: Opportunity, by: Actor) -> Rows:
-        moment = self._moment(by)
+        moment = self.moment(by)
         used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
         return Rows(
             now=moment.now,
@@ -304,6 +254,7 @@ class MemoryTradeStore:
             balances=self._balances,
             liquidity=used,
             half_reserved=self._half_reserved,
+            in_flight=self._in_flight,
             known_fills=self._fills.keys(),
         )
 
@@ -323,6 +274,7 @@ class MemoryTradeStore:
         while len(self.liquidity) > LIQUIDITY_ROWS:
             del self.liquidity[next(iter(self.liquidity))]
         self._half_reserved = dict(after.half_reserved)
+        self._in_flight = dict(after.in_flight)
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(after.arbitrage)
 

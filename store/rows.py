@@ -1,6 +1,6 @@
 """The rows of one step of an arbitrage, read and written within one transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pymongo import InsertOne, UpdateOne
@@ -76,16 +76,16 @@ async def read_rows(
             key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
             for key in (liquidity_key(opportunity, side) for side in SIDES)
         },
-        half_reserved={
-            key: text_or_none(claims.get(HALF + key, {}).get("arbitrage_id"))
-            for key in (half_key(opportunity, side) for side in SIDES)
-        },
-        in_flight={
-            key: text_or_none(claims.get(FLIGHT + key, {}).get("arbitrage_id")) for key in flight_keys(opportunity)
-        },
+        half_reserved=_holders(claims, HALF, (half_key(opportunity, side) for side in SIDES)),
+        in_flight=_holders(claims, FLIGHT, flight_keys(opportunity)),
         known_fills=await _known_fills(database, session, tuple(fill_keys)),
     )
     return StoredRows(rows, stored)
+
+
+def _holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> dict[str, str | None]:
+    """Key → the arbitrage that has it."""
+    return {key: text_or_none(claims.get(kind + key, {}).get("arbitrage_id")) for key in keys}
 
 
 async def write_rows(database: Database, session: Session, session_id: str, read: StoredRows, after: Rows) -> None:

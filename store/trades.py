@@ -7,12 +7,11 @@ from types import TracebackType
 from typing import Literal, Self
 
 from market import reservations
-from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
+from market.arbitrages import Arbitrage, Leg, LegRole
 from market.breaker import Failure, Health
 from market.feeds import FeedState
 from market.leases import UNFENCED, Actor, Lease
 from market.lifecycle import Moment
-from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
 from market.reservations import Reservation, ReservationResult
 from market.rows import BalanceRow, Rows, fill_key
@@ -30,27 +29,25 @@ from store.arbitrages import (
 from store.averages import MongoAverages
 from store.balances import BalanceBook
 from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
-from store.counting import refusal_counts, refused_profit
 from store.differences import MongoDifferences
 from store.documents import (
     ARBITRAGES,
     CLAIMS,
     FEEDS,
     FILLS,
-    OPPORTUNITIES,
     SESSION_CLAIM,
     arbitrage_document,
     arbitrage_of,
     feed_document,
     fill_of,
-    opportunity_document,
 )
 from store.errors import StoreError
+from store.flights import may_fly
 from store.health import HealthBook
 from store.indexes import lay_out
 from store.leases import LeaseBook, check_not_fenced_out
+from store.notes import MongoNotes
 from store.port import Advance, Balances
-from store.refusals import count_refusal
 from store.rows import read_rows, write_rows
 from store.server_time import server_now
 from store.settings import SettingsHistory
@@ -70,13 +67,12 @@ async def open_store(session: MarketSession) -> "MongoTradeStore":
     return store
 
 
-class MongoTradeStore:
+class MongoTradeStore(MongoNotes):
     """`TradeStore` in one database; many processes share it."""
 
     def __init__(self, client: Client, database: str, session_id: str) -> None:
+        super().__init__(database_of(client, database), session_id)
         self._client = client
-        self._database = database_of(client, database)
-        self._session_id = session_id
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
         self._leases = LeaseBook(self._database)
@@ -103,26 +99,6 @@ class MongoTradeStore:
     async def server_now(self) -> int:
         with translated_errors():
             return await server_now(self._database)
-
-    async def save_opportunity(self, opportunity: Opportunity) -> bool:
-        document = opportunity_document(opportunity) | {"session_id": self._session_id}
-        with translated_errors():
-            written = await self._database[OPPORTUNITIES].update_one(
-                {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True
-            )
-        return written.upserted_id is not None
-
-    async def refuse(self, refusal: Refusal) -> None:
-        with translated_errors():
-            await count_refusal(self._database, refusal, self._session_id)
-
-    async def refused_profit(self) -> dict[str, Decimal]:
-        """Reason → what those refused in this session were expected to bring."""
-        return await refused_profit(self._database, {"session_id": self._session_id})
-
-    async def refusal_counts(self) -> dict[str, int]:
-        """Reason → how many in this session, those not stored whole included."""
-        return await refusal_counts(self._database, {"session_id": self._session_id})
 
     async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
         return await self._leases.acquire(exchange, holder)
@@ -161,7 +137,7 @@ class MongoTradeStore:
         def sending(arbitrage: Arbitrage, moment: Moment, settings: Settings | None) -> Arbitrage:
             return legs.sending(arbitrage, role, moment, settings)
 
-        before, after = await self._guarded(arbitrage_id, sending, by)
+        before, after = await self._guarded(arbitrage_id, sending, by, sends=role)
         return None if after is before else legs.allowed(after, role)
 
     async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
@@ -292,14 +268,21 @@ class MongoTradeStore:
             return await in_transaction(self._client, step)
 
     async def _guarded(
-        self, arbitrage_id: str, decide: Callable[[Arbitrage, Moment, Settings | None], Arbitrage], by: Actor
+        self,
+        arbitrage_id: str,
+        decide: Callable[[Arbitrage, Moment, Settings | None], Arbitrage],
+        by: Actor,
+        sends: LegRole | None = None,
     ) -> tuple[Arbitrage, Arbitrage]:
-        """The arbitrage before and after `decide`, in one transaction that touches no other row."""
+        """The arbitrage before and after `decide`, in one transaction that touches no other row but the claim of a leg
+        that it sends; unchanged while another leg must land first."""
 
         async def step(session: Session) -> tuple[Arbitrage, Arbitrage]:
             await check_not_fenced_out(self._database, session, by)
             stored = await known_arbitrage(self._database, arbitrage_id, session)
             after = decide(stored.arbitrage, Moment(stored.now, by), await self._settings.current(session))
+            if sends is not None and not await may_fly(self._database, session, after, sends):
+                return stored.arbitrage, stored.arbitrage
             if after is not stored.arbitrage:
                 own = {name: value for name, value in stored.document.items() if name in ("session_id", "at", "terms")}
                 document = arbitrage_document(after) | own | {"revision": stored.revision + 1}

@@ -1,0 +1,38 @@
+"""What bots write down of the opportunities that they saw: those acted on, and why the others were refused."""
+
+from decimal import Decimal
+
+from market.arbitrages import Refusal
+from market.opportunities import Opportunity
+from store.client import Database, translated_errors
+from store.counting import refusal_counts, refused_profit
+from store.documents import OPPORTUNITIES, opportunity_document
+from store.refusals import count_refusal
+
+
+class MongoNotes:
+    """The part of the store's port that informs and decides nothing."""
+
+    def __init__(self, database: Database, session_id: str) -> None:
+        self._database = database
+        self._session_id = session_id
+
+    async def save_opportunity(self, opportunity: Opportunity) -> bool:
+        document = opportunity_document(opportunity) | {"session_id": self._session_id}
+        with translated_errors():
+            written = await self._database[OPPORTUNITIES].update_one(
+                {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True
+            )
+        return written.upserted_id is not None
+
+    async def refuse(self, refusal: Refusal) -> None:
+        with translated_errors():
+            await count_refusal(self._database, refusal, self._session_id)
+
+    async def refused_profit(self) -> dict[str, Decimal]:
+        """Reason → what those refused in this session were expected to bring."""
+        return await refused_profit(self._database, {"session_id": self._session_id})
+
+    async def refusal_counts(self) -> dict[str, int]:
+        """Reason → how many in this session, those not stored whole included."""
+        return await refusal_counts(self._database, {"session_id": self._session_id})
