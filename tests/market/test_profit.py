@@ -49,7 +49,7 @@ def traded(buy: Leg, sell: Leg, *more: Leg, buy_market: Market, sell_market: Mar
     return known(arbitrage_of(opportunity, buy, sell, *more))
 
 
-def parts(profit: ProfitAndLoss) -> str:
+def parts(profit: ProfitAndLoss | ProfitShare) -> str:
     """Gross, latency decay, slippage, fees, FX, unwinding, net."""
     return " ".join(text_of(getattr(profit, name)) for name in PROFIT_PARTS)
 
@@ -82,7 +82,7 @@ def walked(market: Market, side: Side, *rows: tuple[str, str]) -> Leg:
             [walked(USD_MARKET, "buy", ("1", "99")), leg(OTHER_USD, "sell", "1", "103")],
             "3 1 0 0 0 0 4",
         ),
-        (  # a base that the sell fee took too is bought at the lower price: nothing is unwound
+        (  # base that the fee took is bought too
             [leg(USD_MARKET, "buy", "1", "100"), leg(BASE_FEE, "sell", "0.999", "103", FEE)],
             "2.999997 0 0 -0.102897 0 0 2.8971",
         ),
@@ -114,6 +114,14 @@ def walked(market: Market, side: Side, *rows: tuple[str, str]) -> Leg:
                 replace(leg(USD_MARKET, "sell", "0.5", "99"), role="flatten"),
             ],
             "3 0 0 0 0 -0.5 2.5",
+        ),
+        (  # a fee in base of what is taken back counts at the price at which that base was bought
+            [
+                leg(USD_MARKET, "buy", "1", "100"),
+                leg(OTHER_USD, "sell", "0.5", "103"),
+                replace(leg(BASE_FEE, "sell", "0.4995", "100", FEE), role="reverse"),
+            ],
+            "1.5 0 0 -0.04995 0 0 1.45005",
         ),
     ],
 )
@@ -201,9 +209,7 @@ def plain_net(arbitrage: Arbitrage) -> Fraction:
             flows[fill.fee_currency] = flows.get(fill.fee_currency, Fraction(0)) - Fraction(fill.fee)
     left = flows.pop("BTC", Fraction(0))
     seen = opportunity.buy if left > 0 else opportunity.sell
-    rate = opportunity.rate(seen.quote_currency)
-    mid = Fraction(1) if rate is None else (Fraction(rate.bid) + Fraction(rate.ask)) / 2
-    price = Fraction(seen.price) / mid if rate is not None and rate.inverted else Fraction(seen.price) * mid
+    price = at_mid(opportunity.rate(seen.quote_currency), Fraction(seen.price))
     return left * price + sum((side_value(opportunity.rate(name), flow) for name, flow in flows.items()), Fraction(0))
 
 
@@ -280,14 +286,10 @@ def test_gross_is_halved_and_the_rest_is_with_the_leg_that_caused_it() -> None:
         buy_market=USD_MARKET,
         sell_market=OTHER_USD,
     )
-    buy, sell = profit.shares
-    assert [(share.exchange, *parts_of(share), share.net) for share in (buy, sell)] == [
-        (name, *(Decimal(part) for part in row))
-        for name, row in (
-            ("alpha", ("1.5", "-0.5", "0", "-0.1005", "0", "0", "0.8995")),
-            ("beta", ("1.5", "0", "-0.5", "0", "0", "0", "1")),
-        )
-    ]
+    assert {share.exchange: parts(share) for share in profit.shares} == {
+        "alpha": "1.5 -0.5 0 -0.1005 0 0 0.8995",
+        "beta": "1.5 0 -0.5 0 0 0 1",
+    }
 
 
 def test_what_one_exchange_paid_and_the_other_got_of_a_currency_needs_no_fx() -> None:

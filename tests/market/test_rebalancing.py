@@ -66,6 +66,16 @@ def test_a_minimum_below_the_fee_does_not_let_the_fee_eat_it() -> None:
     assert [left_out.reason for left_out in plan.left_out] == ["fee_eats_it"]
 
 
+def test_what_is_free_is_sent_once() -> None:
+    plan = planned(
+        holding("gamma", "10", "2", held="5"), holding("alpha", "0", "4"), holding("beta", "0", "4"), earned="0"
+    )
+    assert [(one.source, one.destination, one.amount) for one in plan.transfers] == [
+        ("gamma", "alpha", Decimal(4)),
+        ("gamma", "beta", Decimal(1)),
+    ]
+
+
 def test_small_drift_is_left_alone() -> None:
     plan = planned(holding("alpha", "2.1", "2"), holding("beta", "1.9", "2"))
     assert (plan.transfers, plan.left_out) == ((), ())
@@ -112,7 +122,15 @@ def books(draw: st.DrawFn) -> list[Holding]:
 
 @given(
     holdings=books(),
-    fees=st.lists(st.tuples(st.sampled_from(EXCHANGES), st.sampled_from(["BTC", "USD"]), amounts, amounts)),
+    fees=st.lists(
+        st.tuples(
+            st.sampled_from(EXCHANGES),
+            st.sampled_from(["BTC", "USD"]),
+            st.decimals("0", "1", places=4),
+            st.decimals("0", "5", places=4),
+        ),
+        min_size=6,
+    ),
     earned=st.decimals("-10", "1000000", places=2),
     tolerance=st.decimals("0", "1", places=2),
 )

@@ -1,17 +1,26 @@
 """The whole system, once: started by the user's command, trading for a minute, its books checked."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.launch.left_behind import found_in, keys_in
+from tests.whole.exchange_books import (
+    assert_profits_are_the_change_of_balances,
+    assert_times_are_in_order,
+    journals_of,
+    told_at_the_end,
+)
 from tests.whole.running import new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole
 
 SECONDS = 60
+CLOSING_SECONDS = 15
+"""Of these nothing new is begun, so that REST can tell everything while it still runs."""
 
 
 @pytest.fixture(scope="module")
@@ -19,11 +28,14 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     home = new_home(tmp_path_factory.mktemp("paper"))
     out = home / "out.json"
     with running_paper(home, "--seconds", str(SECONDS), "--json", str(out)) as paper:
-        code = paper.process.wait(timeout=SECONDS + 240)
+        paper.wait_for("trading on paper", 240)
+        paper.pause(SECONDS - CLOSING_SECONDS)
+        told = told_at_the_end(paper)
+        code = paper.process.wait(timeout=120)
         assert code == 0, paper.said
         assert ours_running(home) == []
     document: dict[str, Any] = json.loads(out.read_text())
-    return document | {"home": home}
+    return document | {"home": home, "told": told}
 
 
 def test_quotes_flow_from_every_exchange(summary: dict[str, Any]) -> None:
@@ -45,7 +57,19 @@ def test_the_books_balance_to_the_last_digit(summary: dict[str, Any]) -> None:
 
 
 def test_profit_and_loss_adds_up(summary: dict[str, Any]) -> None:
-    assert {"gross", "fees", "fx", "slippage", "net"} <= set(summary["pnl"])
+    pnl = summary["pnl"]
+    parts = {"gross", "latency_decay", "slippage", "fees", "fx", "unwinding"}
+    assert set(pnl) == parts | {"currency", "net"}
+    assert sum(Decimal(pnl[part]) for part in parts) == Decimal(pnl["net"])
+
+
+def test_every_profit_is_the_change_of_balances_by_the_exchanges_own_journals(summary: dict[str, Any]) -> None:
+    journals = journals_of(summary["home"])
+    assert assert_profits_are_the_change_of_balances(summary["told"], journals, summary) >= 5
+
+
+def test_every_step_has_its_time(summary: dict[str, Any]) -> None:
+    assert_times_are_in_order(summary["told"])
 
 
 def test_every_stage_was_measured(summary: dict[str, Any]) -> None:
