@@ -140,9 +140,8 @@ def test_fx_is_the_way_from_mid_to_the_side_that_is_paid() -> None:
 def test_a_fee_in_base_costs_what_that_base_cost() -> None:
     buy, sell = leg(JPY_MARKET, "buy", "1", "15000", FEE), leg(USD_MARKET, "sell", "0.999", "103")
     opportunity = opportunity_of((JPY_MARKET, levels(("15000", "1"))), (USD_MARKET, levels(("103", "1"))))
-    rate = replace(opportunity.fx[0], bid=Decimal(150), ask=Decimal(150))
-    profit = known(arbitrage_of(replace(opportunity, fx=(rate,)), buy, sell))
-    assert parts(profit) == "2.997 0 0 -0.1 0 0 2.897"
+    opportunity = replace(opportunity, fx=(replace(opportunity.fx[0], bid=Decimal(150), ask=Decimal(150)),))
+    assert parts(known(arbitrage_of(opportunity, buy, sell))) == "2.997 0 0 -0.1 0 0 2.897"
 
 
 def test_a_fee_in_a_currency_without_rate_gives_no_profit() -> None:
