@@ -14,6 +14,7 @@ from store.documents import BALANCES, SESSION_BALANCES, amounts_document, amount
 from store.leases import check_not_fenced_out
 from store.port import Balances
 from store.rows import balance_of, balance_update
+from store.server_time import server_now
 
 
 class BalanceBook:
@@ -85,7 +86,8 @@ class BalanceBook:
     async def _record(self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "after"]) -> None:
         """`after` may be taken again, `before` may not: trading has begun since."""
         key = f"{self._session_id}|{exchange}"
-        names = {"session_id": self._session_id, "exchange": exchange}
+        now = await server_now(self._database)
+        names = {"session_id": self._session_id, "exchange": exchange, f"{moment}_at": now}
         first_only: Document = {moment: {"$exists": False}} if moment == "before" else {}
         try:
             await self._database[SESSION_BALANCES].update_one(

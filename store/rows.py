@@ -17,6 +17,7 @@ from store.documents import (
     BALANCES,
     CLAIMS,
     FILLS,
+    SESSION_BALANCES,
     SESSION_CLAIM,
     amount_of,
     amounts_document,
@@ -106,9 +107,24 @@ async def write_rows(database: Database, session: Session, session_id: str, read
     if claims := _changed_claims(before, after):
         await database[CLAIMS].bulk_write(claims, session=session)
     if after.booked:
-        ledger = {"arbitrage_id": document["_id"], "session_id": own["session_id"]}
+        session_of_fills = str(own["session_id"])
+        if session_of_fills != session_id and await _is_since_opening(database, session, session_id, after):
+            session_of_fills = session_id
+        ledger = {"arbitrage_id": document["_id"], "session_id": session_of_fills}
         entries = [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in after.booked]
         await database[FILLS].bulk_write(entries, session=session)
+
+
+async def _is_since_opening(database: Database, session: Session, session_id: str, after: Rows) -> bool:
+    """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
+    arbitrage of an earlier session that was only now gone on with moves money of this one."""
+    booked = {fill.fill_id for fill in after.booked}
+    legs = () if after.arbitrage is None else after.arbitrage.legs
+    leg = next(leg for leg in legs if any(fill.fill_id in booked for fill in leg.fills))
+    key = f"{session_id}|{leg.exchange}"
+    opening = await database[SESSION_BALANCES].find_one({"_id": key}, {"before_at": 1}, session=session)
+    opened_at = None if opening is None else opening.get("before_at")
+    return isinstance(opened_at, int) and leg.times.get("sending", 0) >= opened_at
 
 
 def balance_of(document: Document) -> BalanceRow:

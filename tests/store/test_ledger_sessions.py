@@ -1,0 +1,73 @@
+"""Whose fills are whose: a session's ledger and its balances must be about the same trades."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.arbitrages import Arbitrage
+from market.execution import advancing
+from market.money import Amount
+from market.orders import OrderReport
+from store.client import connected
+from store.trades import MongoTradeStore
+from tests.market.samples import MARKETS, settings_of
+from tests.store.wishes import filled, open_books, opportunity, reserve_both, sent
+
+ID = "opportunity-1"
+ADVANCE = advancing(MARKETS)
+
+
+@pytest.fixture
+async def later(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[MongoTradeStore]:
+    """The next session on the same database."""
+    store = MongoTradeStore(connected(mongodb_uri), database, "session-2")
+    yield store
+    await store.close()
+
+
+async def left_by_a_halt(store: MongoTradeStore) -> Arbitrage:
+    """Bought on alpha, not sold on beta."""
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy = await sent(store, ID, "buy")
+    await store.change_settings(settings_of(trading_state="halted"), 1, "switch")
+    assert await store.start_sending(ID, "sell") is None
+    await store.finish_leg(ID, "buy", filled(buy), ADVANCE)
+    held = await store.finish_leg(ID, "sell", None, ADVANCE)
+    assert (held.state, held.reason) == ("held", "halted")
+    return held
+
+
+async def resumed(store: MongoTradeStore) -> OrderReport:
+    """Sold again on alpha."""
+    await store.change_settings(settings_of(), 2, "switch")
+    assert await store.resume(ID, ADVANCE)
+    leg = await sent(store, ID, "flatten")
+    report = filled(leg)
+    await store.finish_leg(ID, "flatten", report, ADVANCE)
+    return report
+
+
+async def test_what_a_halt_left_is_gone_on_with_in_the_books_of_the_session_that_does(
+    mongo_store: MongoTradeStore, later: MongoTradeStore
+) -> None:
+    (bought,) = (await left_by_a_halt(mongo_store)).legs[0].fills
+    for exchange in ("alpha", "beta"):
+        await later.set_balances(exchange, {"BTC": Decimal(5), "USD": Decimal(700), "EUR": Decimal(5)}, "before")
+    report = await resumed(later)
+    assert await mongo_store.fills() == [bought]
+    assert await later.fills() == list(report.fills)
+
+
+async def test_what_was_sent_before_the_opening_belongs_to_the_session_before(
+    mongo_store: MongoTradeStore, later: MongoTradeStore
+) -> None:
+    (bought,) = (await left_by_a_halt(mongo_store)).legs[0].fills
+    report = await resumed(later)
+    late = replace(report, fills=(replace(report.fills[0], fill_id="late", amount=Amount(Decimal("0.01"))),))
+    await later.set_balances("alpha", {"BTC": Decimal(5), "USD": Decimal(5)}, "before")
+    await later.finish_leg(ID, "flatten", late, ADVANCE)
+    assert await later.fills() == []
+    assert {fill.fill_id for fill in await mongo_store.fills()} == {bought.fill_id, report.fills[0].fill_id, "late"}
