@@ -86,7 +86,9 @@ def test_the_last_order_comes_within_a_second_and_none_is_left_unwatched(paper: 
     log.info("last order %.0f ms after the answer, which took %.0f ms", late / 1_000, (answered - asked) / 1_000)
     assert late <= ALLOWED
     paper.until(lambda: not open_arbitrages(paper), 60, "open arbitrages were not watched to their end")
-    assert audited(accounts_of(paper.home, traded(paper)), snapshot_of(paper), paper.session.markets) == []
+    violations = audited(accounts_of(paper.home, traded(paper)), snapshot_of(paper), paper.session.markets)
+    # the session is not over, so no exchange was asked for its closing balances
+    assert [one for one in violations if one.kind != "balance_missing"] == []
 
 
 def open_arbitrages(paper: Running) -> int:
