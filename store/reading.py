@@ -8,6 +8,7 @@ from pymongo import ASCENDING
 
 from market.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Refusal
 from market.breaker import Health
+from market.differences import DifferenceKind, KeptDifference
 from market.feeds import FeedState
 from market.money import total
 from market.moving_average import AverageTrade
@@ -21,8 +22,10 @@ from store.averages import read_average_trades
 from store.balances import BalanceBook
 from store.client import Client, Document, connected, database_of, translated_errors
 from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts, refused_profit
+from store.differences import difference_of
 from store.documents import (
     ARBITRAGES,
+    DIFFERENCES,
     FEEDS,
     FILLS,
     OPPORTUNITIES,
@@ -150,6 +153,13 @@ class TradeReader:
 
     async def fills(self, cursor: str | None, limit: int) -> Page[Fill]:
         return await read_page(self._database, FILLS, fill_of, self._of_session, cursor, limit)
+
+    async def differences(
+        self, kinds: Sequence[DifferenceKind], cursor: str | None, limit: int
+    ) -> Page[KeptDifference]:
+        """Of all sessions, since the accounts are the same in each; no kinds: all of them."""
+        wanted: Document = {"kind": {"$in": list(kinds)}} if kinds else {}
+        return await read_page(self._database, DIFFERENCES, difference_of, wanted, cursor, limit)
 
     async def average_trades(self, cursor: str | None, limit: int) -> Page[AverageTrade]:
         """Signals of the moving average strategy, each with what became of its order by now."""
