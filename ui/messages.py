@@ -117,7 +117,7 @@ def _ledger(session: Session, snapshot: Snapshot) -> dict[str, object]:
         "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
         "pnl_by": {by: [pnl_line_row(line) for line in profit_by(groups, by)] for by in get_args(GroupedBy)},
         "inventory": inventory_row(session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned),
-        "refusals": reason_rows(ledger.totals.refusals),
+        "refusals": reason_rows(ledger.totals.refusals, ledger.totals.forgone),
     }
 
 

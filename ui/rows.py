@@ -173,10 +173,11 @@ class RefusalRow(TypedDict):
 
 
 class ReasonRow(TypedDict):
-    """How many opportunities were refused for this reason."""
+    """How many opportunities were refused for this reason; `forgone`: what they were expected to bring, settled."""
 
     reason: str
     count: int
+    forgone: str
 
 
 class BalanceRowView(TypedDict):

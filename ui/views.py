@@ -7,7 +7,7 @@ from market.arbitrages import FINAL_STATES, Arbitrage, Leg, Refusal
 from market.clock import MICROSECONDS
 from market.feeds import FeedState
 from market.markets import Market
-from market.money import text_of
+from market.money import ZERO, text_of
 from market.opportunities import FxRate, Opportunity
 from market.orders import Fill
 from market.rows import BalanceRow
@@ -166,10 +166,12 @@ def refusal_row(refusal: Refusal) -> RefusalRow:
     )
 
 
-def reason_rows(refusals: Mapping[str, int]) -> list[ReasonRow]:
+def reason_rows(refusals: Mapping[str, int], forgone: Mapping[str, Decimal]) -> list[ReasonRow]:
     """Most frequent first."""
     ordered = sorted(refusals.items(), key=lambda entry: (-entry[1], entry[0]))
-    return [ReasonRow(reason=reason, count=count) for reason, count in ordered]
+    return [
+        ReasonRow(reason=reason, count=count, forgone=text_of(forgone.get(reason, ZERO))) for reason, count in ordered
+    ]
 
 
 def balance_row(balance: BalanceRow) -> BalanceRowView:

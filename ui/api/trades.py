@@ -60,7 +60,8 @@ async def trades(
 @router.get("/refusals")
 async def refusals(request: Request) -> list[ReasonRow]:
     """How many opportunities were not traded, by the first reason; most frequent first."""
-    return reason_rows(await dashboard_of(request).reader.refusal_counts())
+    reader = dashboard_of(request).reader
+    return reason_rows(await reader.refusal_counts(), await reader.refused_profit())
 
 
 @router.get("/refusals/recent")

@@ -173,22 +173,25 @@ function feedCounts(feed) {
 export class RefusalsView {
   constructor(body) {
     this.rows = new KeyedRows(body, refusalRow);
-    this.empty = emptyRow(3, "No opportunity was refused yet.");
+    this.empty = emptyRow(4, "No opportunity was refused yet.");
   }
 
   show(model) {
     const most = Math.max(1, ...model.ledger.refusals.map((row) => row.count));
-    const rows = model.ledger.refusals.map((row) => ({ ...row, share: row.count / most }));
+    const currency = model.ledger.pnl?.currency ?? "";
+    const rows = model.ledger.refusals.map((row) => ({ ...row, share: row.count / most, currency }));
     this.rows.show(rows, (row) => row.reason, this.empty);
   }
 }
 
-function refusalRow({ reason, count: times, share }) {
+function refusalRow({ reason, count: times, share, forgone, currency }) {
   return element(
     "tr",
     {},
     element("td", {}, words(reason)),
     element("td", { class: "track" }, element("i", { class: "bar plain", style: { "--share": share.toFixed(3) } })),
     element("td", { class: "number" }, count(times)),
+    element("td", { class: "number muted", title: "Profit forgone: what they were expected to bring when they were seen" },
+      money(forgone, currency)),
   );
 }

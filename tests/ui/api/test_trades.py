@@ -145,12 +145,17 @@ async def test_balances_say_what_is_free_and_what_is_held(api: httpx.AsyncClient
 
 
 async def test_refusals_are_counted_by_reason_and_listed(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    refusal = Refusal("r", "o", "BTC", "alpha", "beta", "alpha", "stale", 4.0, Decimal("1.5"), wall_now())
+    refusal = Refusal(
+        "r", "o", "BTC", "alpha", "beta", "alpha", "stale", 4.0, Decimal("1.5"), wall_now(), 1, Decimal("1.5")
+    )
     again = replace(refusal, refusal_id="r2", opportunity_id="o2")
     later = replace(refusal, refusal_id="r3", opportunity_id="o3", refused_at=refusal.refused_at + 2_000_000)
     for one in (refusal, again, later, replace(refusal, refusal_id="r4", reason="pair_busy")):
         await store.refuse(one)
-    expected = [{"reason": "stale", "count": 3}, {"reason": "pair_busy", "count": 1}]
+    expected = [
+        {"reason": "stale", "count": 3, "forgone": "4.5"},
+        {"reason": "pair_busy", "count": 1, "forgone": "1.5"},
+    ]
     await until_answer(api, "/api/refusals", expected)
     (newest, older) = (await api.get("/api/refusals/recent", params={"reason": "stale"})).json()["items"]
     assert (newest["count"], older["count"], newest["expected_profit"]) == (1, 2, "1.5")
