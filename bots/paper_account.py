@@ -131,7 +131,16 @@ class PaperAccount:
         self._check(order, market, fee_rate)
         now = wall_now()
         ends_by = now + round((wall_seconds(self._clock, seconds) + GRACE_SECONDS) * MICROSECONDS)
-        self._write(JournalRow(accepted=Accepted(order, self._ledger.next_order_id(), fee_rate, now, ends_by)))
+        accepted = Accepted(
+            order=order,
+            exchange_order_id=self._ledger.next_order_id(),
+            fee_rate=fee_rate,
+            accepted_at=now,
+            ends_by=ends_by,
+            base=market.base,
+            quote_currency=market.quote_currency,
+        )
+        self._write(JournalRow(accepted=accepted))
 
     def _match(self, order: LimitOrder, market: Market) -> OrderReport:
         """Against what is shown now; a stopped process may come too late, and somebody has ended the order."""

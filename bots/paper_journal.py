@@ -41,6 +41,9 @@ class Accepted:
     """Wall time, microseconds, as is all here that a replay's market time is not."""
     ends_by: int
     """Who has not matched it by then is gone."""
+    base: str
+    quote_currency: str
+    """What its fills are booked in: a replay may count an asset as another one than the symbol says."""
 
 
 @dataclass(frozen=True, slots=True)

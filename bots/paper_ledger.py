@@ -84,20 +84,19 @@ class PaperLedger:
         self._reports[identity] = OrderReport(accepted.exchange_order_id, False, Amount(ZERO), ())
 
     def _end(self, ended: Ended) -> None:
-        order = self._open.pop(ended.client_order_id).order
+        accepted = self._open.pop(ended.client_order_id)
         self._reports[ended.client_order_id] = ended.report
-        self.depth.take(order.symbol, order.side, ended.taken)
+        self.depth.take(accepted.order.symbol, accepted.order.side, ended.taken)
         balances = self._balances = self.balances
         for fill in ended.report.fills:
             row = AccountFill(fill, ended.report.exchange_order_id, ended.client_order_id)
             self.fills.append(BookedFill(row, ended.booked_at))
-            for currency, change in _changes(fill).items():
+            for currency, change in _changes(fill, accepted).items():
                 balances[currency] = balances.get(currency, ZERO) + change
 
 
-def _changes(fill: Fill) -> dict[str, Decimal]:
-    base, quote_currency = fill.symbol.split("/")
+def _changes(fill: Fill, accepted: Accepted) -> dict[str, Decimal]:
     sign = 1 if fill.side == "buy" else -1
-    changes = {base: sign * fill.amount, quote_currency: -sign * fill.cost}
+    changes = {accepted.base: sign * fill.amount, accepted.quote_currency: -sign * fill.cost}
     changes[fill.fee_currency] -= fill.fee
     return changes

@@ -243,6 +243,25 @@ async def test_a_fee_in_base(tmp_path: Path) -> None:
     assert JPY_MARKET.fee_side == "base"
 
 
+async def test_fills_are_booked_in_what_the_market_counts_as(tmp_path: Path) -> None:
+    """A replay may count USDT as USD; the symbol says what really trades."""
+    market = replace(USD_MARKET, symbol="BTC/USDT")
+    for _ in ("traded", "read again"):
+        account = PaperAccount(
+            exchange="alpha",
+            markets=(market,),
+            opening=OPENING,
+            journal=PaperJournal(tmp_path / "alpha.jsonl"),
+            clock=SteppedClock(),
+            fee_rate=lambda: FEE,
+            latency_ms=50,
+        )
+        if await account.look_up(order("one")) is None:
+            account.see_quote(replace(quote(1), symbol="BTC/USDT"))
+            await account.place(replace(order("one"), symbol="BTC/USDT"))
+        assert await account.balances() == {"USD": Decimal("899.9"), "BTC": Decimal(6), "JPY": Decimal(100_000)}
+
+
 orders = st.lists(
     st.tuples(st.sampled_from(["buy", "sell"]), st.integers(1, 30_000), st.integers(9_000, 10_300), st.booleans()),
     max_size=12,

@@ -257,7 +257,7 @@ async def test_an_order_that_nobody_asks_for_gives_back_what_it_held(tmp_path: P
         await account.balances()
         journal = PaperJournal(path)
         async with journal.alone():
-            journal.append(JournalRow(accepted=Accepted(order("one", "9"), "alpha-1", FEE, 1, 2)))
+            journal.append(JournalRow(accepted=Accepted(order("one", "9"), "alpha-1", FEE, 1, 2, "BTC", "USD")))
         account.see_quote(quote(1, "20"))
         if question == "balances":
             assert await account.balances() == OPENING
@@ -272,7 +272,7 @@ async def test_a_market_of_an_earlier_session_holds_nothing_here(tmp_path: Path)
     placed = replace(order("one"), symbol="ETH/USD")
     journal = PaperJournal(path)
     async with journal.alone():
-        journal.append(JournalRow(accepted=Accepted(placed, "alpha-1", FEE, 1, 2)))
+        journal.append(JournalRow(accepted=Accepted(placed, "alpha-1", FEE, 1, 2, "BTC", "USD")))
     account.see_quote(quote(1))
     assert (await account.place(order("two", "0.5"))).filled == Decimal("0.5")
     assert (await account.look_up(placed)) == OrderReport("alpha-1", True, Amount(ZERO), ())
