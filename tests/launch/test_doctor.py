@@ -171,6 +171,8 @@ mode = "live"
     ("text", "armed", "state", "words"),
     [
         ("", False, "ok", "`arbitrage paper`"),
+        (LIVE.replace("live", "public"), False, "ok", "`arbitrage paper` at live prices"),
+        (LIVE.replace("live", "public", 1), False, "missing", "kraken is public, bitstamp is live"),
         (LIVE, False, "missing", "ARBITRAGE_ARM_LIVE=yes"),
         (LIVE, True, "missing", "needs ARBITRAGE_BITSTAMP_KEY and ARBITRAGE_BITSTAMP_SECRET"),
         ('[exchange.kraken]\nurl = "https://gateway.example"\n', False, "missing", "url is for real exchanges"),
