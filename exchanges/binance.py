@@ -9,6 +9,7 @@ import ccxt
 
 from exchanges.desk import (
     AnswerNotUnderstoodError,
+    Pages,
     by_its_clock,
     number_in,
     report_of,
@@ -69,9 +70,11 @@ class BinanceDesk:
         began = by_its_clock(self._client, since)
         found = []
         for market in markets:
+            pages = Pages()
             query = {"symbol": _symbol_id(market), "limit": str(_PAGE)}
             rows = rows_of(await self._client.privateGetMyTrades(query | {"startTime": str(began // _MICROS_OF_MS)}))
             while rows:
+                pages.turn(text_in(row, "id") for row in rows)
                 found += [_account_fill(row, market) for row in rows]
                 following = str(int(number_in(rows[-1], "id")) + 1)
                 is_full = len(rows) == _PAGE

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from exchanges.desk import by_its_clock, micros_of, number_in, report_of, row_of, rows_of, side_in, text_in
+from exchanges.desk import Pages, by_its_clock, micros_of, number_in, report_of, row_of, rows_of, side_in, text_in
 from exchanges.errors import OutcomeUnknownError
 from market.clock import MICROSECONDS
 from market.markets import Market
@@ -91,8 +91,9 @@ class BitflyerDesk:
     async def _rows(self, ask: Ask, query: dict[str, str], date: str, since: int) -> list[Mapping[str, Any]]:
         """Newest first, page by page, down to `since` of the field `date` or a little further."""
         page = rows_of(await ask(query | {"count": str(_PAGE)}))
-        found = page
+        found, pages = page, Pages()
         while len(page) == _PAGE and micros_of(text_in(page[-1], date)) >= since:
+            pages.turn(text_in(row, "id") for row in page)
             page = rows_of(await ask(query | {"count": str(_PAGE), "before": text_in(page[-1], "id")}))
             found = found + page
         return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import ccxt
 
-from exchanges.desk import by_its_clock, micros_of, number_in, report_of, row_of, rows_of, text_in
+from exchanges.desk import Pages, by_its_clock, micros_of, number_in, report_of, row_of, rows_of, text_in
 from exchanges.faults import is_not_found
 from market.clock import MICROSECONDS
 from market.markets import Market
@@ -61,7 +61,7 @@ class BitstampDesk:
         began = by_its_clock(self._client, since)
         query = {"sort": "asc", "limit": str(_PAGE), "since_timestamp": str(began // MICROSECONDS)}
         found: list[AccountFill] = []
-        offset = 0
+        pages, offset = Pages(), 0
         while True:
             rows = rows_of(await self._client.privatePostUserTransactions(query | {"offset": str(offset)}))
             found += [
@@ -73,6 +73,7 @@ class BitstampDesk:
             ]
             if len(rows) < _PAGE:
                 return found
+            pages.turn(text_in(row, "id") for row in rows)
             offset += len(rows)
 
     async def _status(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:

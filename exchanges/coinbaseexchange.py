@@ -7,7 +7,18 @@ from typing import Any
 
 import ccxt
 
-from exchanges.desk import by_its_clock, iso_of, micros_of, number_in, report_of, row_of, rows_of, side_in, text_in
+from exchanges.desk import (
+    Pages,
+    by_its_clock,
+    iso_of,
+    micros_of,
+    number_in,
+    report_of,
+    row_of,
+    rows_of,
+    side_in,
+    text_in,
+)
 from exchanges.faults import is_not_found
 from market.markets import Market
 from market.money import Amount, Price, text_of
@@ -67,19 +78,22 @@ class CoinbaseExchangeDesk:
         by_id = {_product_id(market): market for market in markets}
         query: dict[str, str] = {"limit": str(_PAGE)}
         found: dict[str, OpenOrder] = {}
+        pages = Pages()
         while True:
-            known = len(found)
             rows = rows_of(await self._client.privateGetOrders(query))
             for row in rows:
                 if text_in(row, "product_id") in by_id:
                     found[text_in(row, "id")] = _open_order(row, by_id[text_in(row, "product_id")])
-            if len(rows) < _PAGE or len(found) == known:
+            if len(rows) < _PAGE:
                 return list(found.values())
+            pages.turn(text_in(row, "id") for row in rows)
+            # the last of this page is the first of the next
             query["end_date"] = text_in(rows[-1], "created_at")
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
         found = []
         for market in markets:
+            pages = Pages()
             query = {
                 "product_id": _product_id(market),
                 "start_date": iso_of(by_its_clock(self._client, since)),
@@ -87,6 +101,7 @@ class CoinbaseExchangeDesk:
             }
             rows = rows_of(await self._client.privateGetFills(query))
             while rows:
+                pages.turn(text_in(row, "trade_id") for row in rows)
                 found += [_account_fill(row, market) for row in rows]
                 # fills come by falling trade_id, which is their cursor: its docs, Get all fills, Pagination
                 query["after"] = text_in(rows[-1], "trade_id")

@@ -1,6 +1,6 @@
 """What differs from exchange to exchange in posting, following and finding an order: the port and its parsing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Protocol
@@ -80,6 +80,21 @@ def side_in(row: Mapping[str, Any], name: str) -> Side:
     if text == "sell":
         return "sell"
     raise AnswerNotUnderstoodError(f"{name} is no side in {str(row)[:200]}")
+
+
+class Pages:
+    """The pages of one list. An exchange that shows one again would be asked for ever."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def turn(self, rows: Iterable[str]) -> None:
+        """To a page with these rows' ids, of which some may have moved here from the last. Raises
+        AnswerNotUnderstoodError where none is new."""
+        new = set(rows) - self._seen
+        if not new:
+            raise AnswerNotUnderstoodError("the same page again")
+        self._seen |= new
 
 
 def by_its_clock(client: Any, since: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import ccxt
 
-from exchanges.desk import AnswerNotUnderstoodError, number_in, report_of, row_of, side_in, text_in
+from exchanges.desk import AnswerNotUnderstoodError, Pages, number_in, report_of, row_of, side_in, text_in
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.markets import Market
 from market.money import Amount, Price, text_of
@@ -95,7 +95,7 @@ class KrakenDesk:
         # what is at `start` itself is left out, and two clocks in whole seconds are a second apart
         query = {"start": str(since // MICROSECONDS + ahead - 2), "without_count": "true"}
         found: list[AccountFill] = []
-        offset = 0
+        pages, offset = Pages(), 0
         while True:
             answer = await self._call(self._client.privatePostTradesHistory, query | {"ofs": str(offset)})
             rows = {str(name): row_of(row) for name, row in row_of(answer.get("trades")).items()}
@@ -106,6 +106,7 @@ class KrakenDesk:
                     found.append(AccountFill(fill, text_in(row, "ordertxid")))
             if len(rows) < _TRADES_A_PAGE:
                 return found
+            pages.turn(rows)
             offset += len(rows)
 
     async def _report(self, order: LimitOrder, market: Market, name: str, row: Mapping[str, Any]) -> OrderReport:

@@ -1,0 +1,78 @@
+"""An exchange that shows the same page for ever is asked for it twice, and then not understood."""
+
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+
+import pytest
+
+from exchanges.binance import BinanceDesk
+from exchanges.bitflyer import BitflyerDesk
+from exchanges.bitstamp import BitstampDesk
+from exchanges.coinbaseexchange import CoinbaseExchangeDesk
+from exchanges.desk import AnswerNotUnderstoodError, OrderDesk, Pages
+from exchanges.kraken import KrakenDesk
+from tests.exchanges.served import TRADED
+
+MARKETS = {market.exchange: market for market in TRADED}
+NOW = "2026-01-01T00:00:00"
+
+
+def test_a_page_that_shows_something_new_may_repeat_the_rest() -> None:
+    pages = Pages()
+    pages.turn(["1", "2"])
+    pages.turn(["2", "3"])
+    with pytest.raises(AnswerNotUnderstoodError):
+        pages.turn(["3", "1"])
+
+
+def always(answer: object) -> tuple[list[int], Callable[..., Awaitable[object]]]:
+    """Whatever is asked; and how often it was."""
+    calls: list[int] = []
+
+    async def told(*_: object) -> object:
+        calls.append(1)
+        return answer
+
+    return calls, told
+
+
+COINBASE = {"side": "buy", "price": "1", "size": "1", "fee": "0", "order_id": "o", "created_at": NOW}
+BITSTAMP = {"type": "2", "order_id": 1, "btc": "1", "eur": "-1", "btc_eur": "1", "fee": "0", "datetime": NOW}
+BITFLYER = {"side": "BUY", "price": 1, "size": 1, "commission": 0, "exec_date": NOW, "child_order_acceptance_id": "o"}
+KRAKEN = {
+    "pair": "XXBTZUSD",
+    "type": "buy",
+    "price": "1",
+    "vol": "1",
+    "cost": "1",
+    "fee": "0",
+    "time": 1,
+    "ordertxid": "o",
+}
+BINANCE = {"isBuyer": True, "orderId": 1, "price": "1", "qty": "1", "quoteQty": "1", "commission": "0", "time": 1}
+
+
+def answers() -> dict[str, tuple[list[int], OrderDesk]]:
+    """Exchange → how often it was asked, and its desk before it."""
+    made: dict[str, tuple[list[int], OrderDesk]] = {}
+    calls, told = always([{**COINBASE, "trade_id": number} for number in range(1_000)])
+    made["coinbaseexchange"] = calls, CoinbaseExchangeDesk(SimpleNamespace(exchange_ahead_ms=0, privateGetFills=told))
+    calls, told = always([{**BITSTAMP, "id": number} for number in range(1_000)])
+    client = SimpleNamespace(exchange_ahead_ms=0, privatePostUserTransactions=told)
+    made["bitstamp"] = calls, BitstampDesk(client)
+    calls, told = always([{**BITFLYER, "id": number} for number in range(500)])
+    made["bitflyer"] = calls, BitflyerDesk(SimpleNamespace(exchange_ahead_ms=0, privateGetGetexecutions=told))
+    calls, told = always({"result": {"trades": {str(number): KRAKEN for number in range(50)}}})
+    _, time = always({"result": {"unixtime": 1}})
+    made["kraken"] = calls, KrakenDesk(SimpleNamespace(publicGetTime=time, privatePostTradesHistory=told))
+    calls, told = always([{**BINANCE, "id": number, "commissionAsset": "BTC"} for number in range(1_000)])
+    made["binance"] = calls, BinanceDesk(SimpleNamespace(exchange_ahead_ms=0, privateGetMyTrades=told))
+    return made
+
+
+@pytest.mark.parametrize("exchange", list(MARKETS))
+async def test_the_same_page_for_ever(exchange: str) -> None:
+    calls, desk = answers()[exchange]
+    with pytest.raises(AnswerNotUnderstoodError, match="same page"):
+        await desk.fills_since([MARKETS[exchange]], 0)
+    assert len(calls) == 2
