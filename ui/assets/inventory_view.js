@@ -121,7 +121,7 @@ function planRow(row) {
     element("td", { class: "number" }, `${digits(row.amount, row.currency)} ${row.currency}`),
     element("td", { class: "number muted" }, isLeftOut ? "" : `${amount(row.fee, 8)} ${row.currency}`),
     element("td", { class: "number muted" }, isLeftOut ? "" : valueText(row.cost, row.settled)),
-    element("td", {}, isLeftOut ? words(row.reason) : duration(row.seconds * 1_000_000)),
+    element("td", { class: "after-number" }, isLeftOut ? words(row.reason) : duration(row.seconds * 1_000_000)),
   );
 }
 
