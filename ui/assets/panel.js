@@ -8,6 +8,7 @@ import { InventoryView, ProfitLinesView } from "./inventory_view.js";
 import { BalancesView, FeedsView, FiguresView, ProfitView, RefusalsView } from "./ledger_view.js";
 import { OpportunityView, SpreadView } from "./market_view.js";
 import { Model } from "./model.js";
+import { SignalsView } from "./signals_view.js";
 import { TradesView } from "./trades_view.js";
 
 const STATE_WORDS = { connecting: "connecting…", live: "live", stale: "stale", reconnecting: "reconnecting…" };
@@ -46,6 +47,7 @@ class Panel {
     this.notice = find("notice");
     this.charts = new Charts(find("charts"));
     this.trades = new TradesView(find("filter"), find("trades"), find("trade-count"));
+    this.signals = new SignalsView(find("signals"), find("signal-count"));
     this.opportunities = new OpportunityView(find("opportunities"), find("opportunity-count"));
     const figures = ["net", "closed", "closedNote", "open", "seen", "refused", "latency"];
     this.slow = [
@@ -123,6 +125,7 @@ class Panel {
     this.isClosed = true;
     cancelAnimationFrame(this.frame);
     this.connection?.close();
+    this.signals.close();
     this.charts.disconnect();
   }
 }

@@ -60,21 +60,25 @@ function tradeRow(arbitrage) {
   const completed = (side) => arbitrage.legs.find((leg) => leg.role === "complete" && leg.side === side && filled(leg));
   const legOf = (side) => (first(side) && !filled(first(side)) && completed(side)) || first(side);
   const profit = arbitrage.profit;
+  // a trade on one exchange alone has one leg, and a position instead of a profit
+  const isSolo = arbitrage.buy_exchange === arbitrage.sell_exchange;
+  const sideCell = (side, exchange, symbol) =>
+    element("td", {}, isSolo && !first(side) ? "–" : legText(legOf(side), exchange, symbol));
   const took = tookMicroseconds(arbitrage);
   return element(
     "tr",
     { "data-trade": arbitrage.arbitrage_id, title: `id ${arbitrage.arbitrage_id}` },
     element("td", { class: "time", title: fullTime(arbitrage.event_time) }, ...timeParts(arbitrage.event_time)),
     element("td", {}, stateBadge(arbitrage)),
-    element("td", {}, legText(legOf("buy"), arbitrage.buy_exchange, arbitrage.buy_symbol)),
-    element("td", {}, legText(legOf("sell"), arbitrage.sell_exchange, arbitrage.sell_symbol)),
+    sideCell("buy", arbitrage.buy_exchange, arbitrage.buy_symbol),
+    sideCell("sell", arbitrage.sell_exchange, arbitrage.sell_symbol),
     element("td", { class: "number" }, `${amount(matchedAmount(arbitrage), 6)} ${arbitrage.base}`),
     element("td", { class: "number" }, bps(arbitrage.net_bps)),
     element("td", { class: "number muted" }, took === null ? "…" : duration(took)),
     element(
       "td",
       { class: `number strong ${profit ? tone(profit.net) : "flat"}`, title: profit ? profitTitle(profit) : "" },
-      profit ? money(profit.net, profit.currency) : "…",
+      profit ? money(profit.net, profit.currency) : isSolo ? "–" : "…",
     ),
   );
 }

@@ -1,0 +1,60 @@
+// The newest signals of the moving average strategy: asked for now and then, since they come every few seconds at most.
+
+import { element, emptyRow, KeyedRows, setText } from "./elements.js";
+import { amount, exchangeName, fullTime, price, timeParts, words } from "./format.js";
+
+const ADDRESS = "/api/strategies/ma/trades?limit=20";
+const ASK_MILLISECONDS = 5000;
+const COLUMNS = 8;
+
+export class SignalsView {
+  constructor(body, counter) {
+    this.counter = counter;
+    this.rows = new KeyedRows(body, signalRow);
+    this.empty = emptyRow(COLUMNS, "No price has crossed its moving average yet.");
+    this.timer = setInterval(() => this.ask(), ASK_MILLISECONDS);
+    this.ask();
+  }
+
+  async ask() {
+    if (document.hidden) return;
+    try {
+      const answer = await fetch(ADDRESS);
+      if (answer.ok) this.show((await answer.json()).items);
+    } catch {
+      // the server is away: the pill at the top says so, and the next question comes by itself
+    }
+  }
+
+  show(signals) {
+    setText(this.counter, signals.length ? `newest ${signals.length}` : "");
+    this.rows.show(signals, (signal) => signal.trade_id, this.empty);
+  }
+
+  close() {
+    clearInterval(this.timer);
+  }
+}
+
+function signalRow(signal) {
+  const currency = signal.symbol.split("/")[1];
+  const order = signal.order;
+  const tone = signal.trade_type === "BUY" ? "good" : "bad";
+  return element(
+    "tr",
+    { "data-signal": signal.trade_id },
+    element("td", { class: "time", title: fullTime(signal.timestamp) }, ...timeParts(signal.timestamp)),
+    element("td", { class: `strong ${tone}` }, signal.trade_type),
+    element("td", {}, exchangeName(signal.exchange), " ", element("small", {}, signal.symbol)),
+    element("td", { class: "number" }, price(signal.trade_price, currency)),
+    element("td", { class: "number muted" }, price(signal.average, currency)),
+    element("td", {}, `${signal.trade_location} / ${signal.quote_region}`),
+    element("td", {}, signal.trade_strategy),
+    element("td", { title: order?.reason ? words(order.reason) : "" }, order ? orderText(order) : "signal only"),
+  );
+}
+
+function orderText(order) {
+  const filled = Number(order.filled) > 0 ? ` ${amount(order.filled, 6)}` : "";
+  return `${words(order.state).toLowerCase()}${filled}`;
+}
