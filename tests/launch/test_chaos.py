@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,11 +16,12 @@ import pytest
 from exchanges.markets import paper_markets
 from exchanges.simulated.faults import Fault
 from launch.audit_records import Violation
-from launch.chaos import SETTINGS, ChaosOptions, chaos_home, emptied, report
+from launch.chaos import SETTINGS, ChaosOptions, chaos_home, emptied, not_recovered, report
 from launch.chaos_blows import Blows
 from launch.chaos_report import Finding, Ordeal
 from launch.chaos_schedule import Blow, Kill, Misbehaviour, Pause, Retuning, schedule_of
 from launch.chaos_tuning import Tuner
+from launch.children import Part
 from launch.command import run
 from launch.configuration import Configuration
 from launch.paper import paper_settings
@@ -159,6 +161,15 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
             assert world.faults.active() == []
             assert await store.settings() == BASE.model_copy(update={"version": 3})
         await supervisor.stop()
+
+
+async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
+    async with struck_parts(tmp_path) as (supervisor, _):
+        assert await not_recovered(supervisor) == ()
+        never = Part("bridge", (sys.executable, "-c", "import time; time.sleep(1000)"))
+        supervisor.add([never])
+        (violation,) = await not_recovered(supervisor, 0.2)
+        assert (violation.kind, "bridge" in violation.detail) == ("not_recovered", True)
 
 
 def ordeal_with(*violations: Violation) -> Ordeal:
