@@ -24,8 +24,8 @@ NOW = 1_050_000
 """50 ms after the event, market time."""
 SERVER_NOW = 1_700_000_000_000_000
 DOCS = Path(__file__).parents[2] / "docs" / "risk.md"
-SIZED = ("recheck_failed", "too_small", "insufficient_balance", "liquidity_used")
-"""Asked with the amount, after the table."""
+SIZED = ("recheck_failed", "leg_in_flight", "too_small", "insufficient_balance", "liquidity_used")
+"""Asked of the amount and the leg, after the table."""
 
 
 def opportunity(net_bps: float = 50.0) -> Opportunity:
