@@ -165,5 +165,5 @@ def half_key(opportunity: Opportunity, side: Side) -> str:
 
 
 def fill_key(fill: Fill) -> str:
-    """Unique in the ledger: fill ids are unique per exchange only."""
-    return f"{fill.exchange}|{fill.fill_id}"
+    """Unique in the ledger: some exchanges number the fills of each market apart (Binance, Coinbase)."""
+    return f"{fill.exchange}|{fill.symbol}|{fill.fill_id}"
