@@ -7,9 +7,8 @@ from functools import partial
 from pymongo import ASCENDING
 
 from market.arbitrages import OPEN_STATES, Arbitrage
-from store.client import Database, Document, Session, translated_errors
+from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
-from store.errors import StoreError
 from store.watching import ChangeFollower, patiently
 
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
@@ -40,22 +39,9 @@ class StoredArbitrage:
         return integer_of(self.document["at"])
 
 
-async def read_arbitrage(
-    database: Database, arbitrage_id: str, session: Session | None = None
-) -> StoredArbitrage | None:
-    """As it stands, with the server's time."""
-    pipeline = [{"$match": {"_id": arbitrage_id}}, {"$set": {"now": "$$NOW"}}]
-    async for document in database[ARBITRAGES].aggregate(pipeline, session=session):
-        return StoredArbitrage(arbitrage_of(document), microseconds_of(document["now"]), document)
-    return None
-
-
-async def known_arbitrage(database: Database, arbitrage_id: str, session: Session | None = None) -> StoredArbitrage:
-    """Raises StoreError where there is none."""
-    stored = await read_arbitrage(database, arbitrage_id, session)
-    if stored is None:
-        raise StoreError(f"there is no arbitrage {arbitrage_id}")
-    return stored
+def stored_arbitrage(document: Document) -> StoredArbitrage:
+    """Of a document that was read with the server's time as `now`."""
+    return StoredArbitrage(arbitrage_of(document), microseconds_of(document["now"]), document)
 
 
 async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrage]:

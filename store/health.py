@@ -3,8 +3,8 @@
 from pymongo import ASCENDING
 
 from market.breaker import Failure, Health, failed
-from store.client import Client, Database, Document, Session, in_transaction, translated_errors
-from store.documents import HEALTH, health_document, health_of, integer_of
+from store.client import Client, Database, Session, in_transaction, translated_errors
+from store.documents import HEALTH, health_document, health_of
 from store.errors import StoreError
 from store.server_time import server_now
 from store.settings import SettingsHistory
@@ -40,10 +40,3 @@ class HealthBook:
         """Of each exchange that ever failed, by name."""
         with translated_errors():
             return [health_of(document) async for document in self._database[HEALTH].find().sort("_id", ASCENDING)]
-
-
-async def paused_until(database: Database, session: Session, exchanges: tuple[str, ...]) -> dict[str, int]:
-    """Exchange → until when, by the server's clock; those that were ever paused. Within a transaction."""
-    wanted: Document = {"_id": {"$in": list(exchanges)}}
-    found = database[HEALTH].find(wanted, {"paused_until": 1}, session=session)
-    return {str(document["_id"]): integer_of(document["paused_until"]) async for document in found}

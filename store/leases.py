@@ -65,6 +65,10 @@ async def check_not_fenced_out(database: Database, session: Session, by: Actor) 
     """Within a transaction. Raises FencedOutError where a later process acts for the actor's exchange."""
     if by.exchange is None:
         return
-    document = await database[LEASES].find_one({"_id": by.exchange}, session=session)
+    check_lease(await database[LEASES].find_one({"_id": by.exchange}, session=session), by)
+
+
+def check_lease(document: Document | None, by: Actor) -> None:
+    """`document` is the lease of the actor's exchange. Raises FencedOutError where it is a later process's."""
     if is_fenced_out(None if document is None else lease_of(document), by):
         raise FencedOutError(f"{by.name} no longer acts for {by.exchange}: another process has taken over")

@@ -17,6 +17,7 @@ from store.documents import (
     BALANCES,
     CLAIMS,
     FILLS,
+    HEALTH,
     SESSION_BALANCES,
     SESSION_CLAIM,
     amount_of,
@@ -31,11 +32,10 @@ from store.documents import (
     text_or_none,
 )
 from store.flights import FLIGHT
-from store.health import paused_until
-from store.standing import COUNTER_FIELDS, counters_of, day_of
+from store.reading_together import Question, read_together
+from store.standing import counters_of, day_of
 
 PAIR, LIQUIDITY, HALF = "pair|", "liquidity|", "half|"
-CLAIM_FIELDS = COUNTER_FIELDS | {"arbitrage_id": 1, "reserved_at": 1, "used": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ async def read_rows(
     by: Actor = UNFENCED,
 ) -> StoredRows:
     """All rows of `opportunity`; `fill_keys` are looked up in the ledger."""
-    claims = await _claims(database, session, opportunity)
+    seen = await _seen(database, session, opportunity, tuple(fill_keys))
+    claims = seen.claims
     counters = counters_of(claims.get(SESSION_CLAIM), session_id)
     pair = claims.get(PAIR + pair_key(opportunity), {})
     terms = None if stored is None else stored.document.get("terms")
@@ -67,19 +68,19 @@ async def read_rows(
         open_arbitrages=counters.open_arbitrages,
         notional=counters.notional,
         day_net=counters.day_net,
-        paused_until=await paused_until(database, session, (opportunity.buy.exchange, opportunity.sell.exchange)),
+        paused_until=seen.paused_until,
         by=by,
         arbitrage=None if stored is None else stored.arbitrage,
         terms=terms_of(terms) if isinstance(terms, dict) else None,
         pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
-        balances=await _balances(database, session, opportunity),
+        balances=seen.balances,
         liquidity={
             key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
             for key in (liquidity_key(opportunity, side) for side in SIDES)
         },
         half_reserved=_holders(claims, HALF, (half_key(opportunity, side) for side in SIDES)),
         in_flight=_holders(claims, FLIGHT, flight_keys(opportunity)),
-        known_fills=await _known_fills(database, session, tuple(fill_keys)),
+        known_fills=seen.known_fills,
     )
     return StoredRows(rows, stored)
 
@@ -142,28 +143,36 @@ def balance_update(row: BalanceRow) -> UpdateOne:
     return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names}, upsert=True)
 
 
-async def _claims(database: Database, session: Session, opportunity: Opportunity) -> dict[str, Document]:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    claims: Mapping[str, Document]
+    balances: Mapping[tuple[str, str], BalanceRow]
+    paused_until: Mapping[str, int]
+    known_fills: frozenset[str]
+
+
+async def _seen(database: Database, session: Session, opportunity: Opportunity, fill_keys: tuple[str, ...]) -> _Seen:
     keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in flight_keys(opportunity))]
     for side in SIDES:
         keys += [LIQUIDITY + liquidity_key(opportunity, side), HALF + half_key(opportunity, side)]
-    found = database[CLAIMS].find({"_id": {"$in": keys}}, CLAIM_FIELDS, session=session)
-    return {str(document["_id"]): document async for document in found}
-
-
-async def _balances(
-    database: Database, session: Session, opportunity: Opportunity
-) -> dict[tuple[str, str], BalanceRow]:
     exchanges = [opportunity.buy.exchange, opportunity.sell.exchange]
-    found = database[BALANCES].find({"exchange": {"$in": exchanges}}, session=session)
-    rows = [balance_of(document) async for document in found]
-    return {(row.exchange, row.currency): row for row in rows}
-
-
-async def _known_fills(database: Database, session: Session, keys: tuple[str, ...]) -> frozenset[str]:
-    if not keys:
-        return frozenset()
-    found = database[FILLS].find({"_id": {"$in": list(keys)}}, {"_id": 1}, session=session)
-    return frozenset([str(document["_id"]) async for document in found])
+    claims, balances, health, fills = await read_together(
+        database,
+        session,
+        (
+            Question(CLAIMS, {"_id": {"$in": keys}}, {"now": "$$NOW"}),
+            Question(BALANCES, {"exchange": {"$in": exchanges}}),
+            Question(HEALTH, {"_id": {"$in": exchanges}}),
+            Question(FILLS, {"_id": {"$in": list(fill_keys)}}),
+        ),
+    )
+    rows = [balance_of(document) for document in balances]
+    return _Seen(
+        claims={str(document["_id"]): document for document in claims},
+        balances={(row.exchange, row.currency): row for row in rows},
+        paused_until={str(document["_id"]): integer_of(document["paused_until"]) for document in health},
+        known_fills=frozenset(str(document["_id"]) for document in fills),
+    )
 
 
 def _changed_balances(before: Rows, after: Rows) -> list[UpdateOne]:

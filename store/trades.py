@@ -21,8 +21,6 @@ from store import legs
 from store.arbitrages import (
     OLDEST_FIRST,
     OPEN,
-    known_arbitrage,
-    read_arbitrage,
     read_arbitrages,
     watch_arbitrages,
 )
@@ -45,12 +43,13 @@ from store.errors import StoreError
 from store.flights import may_fly
 from store.health import HealthBook
 from store.indexes import lay_out
-from store.leases import LeaseBook, check_not_fenced_out
+from store.leases import LeaseBook
 from store.notes import MongoNotes
 from store.port import Advance, Balances
 from store.rows import read_rows, write_rows
 from store.server_time import server_now
 from store.settings import SettingsHistory
+from store.steps import begun
 
 
 async def open_store(session: MarketSession) -> "MongoTradeStore":
@@ -113,10 +112,9 @@ class MongoTradeStore(MongoNotes):
         opportunity = reservation.opportunity
 
         async def step(session: Session) -> ReservationResult:
-            await check_not_fenced_out(self._database, session, by)
-            stored = await read_arbitrage(self._database, opportunity.opportunity_id, session)
-            read = await read_rows(self._database, session, self._session_id, opportunity, stored, by=by)
-            read = replace(read, rows=replace(read.rows, settings=await self._settings.current(session)))
+            begin = await begun(self._database, session, opportunity.opportunity_id, by)
+            read = await read_rows(self._database, session, self._session_id, opportunity, begin.stored, by=by)
+            read = replace(read, rows=replace(read.rows, settings=begin.current))
             after, result = reservations.reserved(read.rows, reservation)
             await write_rows(self._database, session, self._session_id, read, after)
             return result
@@ -253,14 +251,11 @@ class MongoTradeStore(MongoNotes):
         """The rows before and after `decide`, in one transaction."""
 
         async def step(session: Session) -> tuple[Rows, Rows]:
-            await check_not_fenced_out(self._database, session, by)
-            stored = await known_arbitrage(self._database, arbitrage_id, session)
-            settings = await self._settings.current(session)
-            if settings is None:
-                raise StoreError("there are no settings yet")
+            begin = await begun(self._database, session, arbitrage_id, by)
+            stored = begin.known(arbitrage_id)
             opportunity = stored.arbitrage.opportunity
             read = await read_rows(self._database, session, self._session_id, opportunity, stored, fill_keys, by)
-            after = decide(read.rows, settings)
+            after = decide(read.rows, begin.settings())
             await write_rows(self._database, session, self._session_id, read, after)
             return read.rows, after
 
@@ -278,9 +273,9 @@ class MongoTradeStore(MongoNotes):
         that it sends; unchanged while another leg must land first."""
 
         async def step(session: Session) -> tuple[Arbitrage, Arbitrage]:
-            await check_not_fenced_out(self._database, session, by)
-            stored = await known_arbitrage(self._database, arbitrage_id, session)
-            after = decide(stored.arbitrage, Moment(stored.now, by), await self._settings.current(session))
+            begin = await begun(self._database, session, arbitrage_id, by)
+            stored = begin.known(arbitrage_id)
+            after = decide(stored.arbitrage, Moment(stored.now, by), begin.current)
             if sends is not None and not await may_fly(self._database, session, after, sends):
                 return stored.arbitrage, stored.arbitrage
             if after is not stored.arbitrage:
