@@ -61,9 +61,9 @@ class Stage:
         amount = "0.3" if self.offers % 2 else "0.31"
         asks, bids = levels(("6000", amount), ("6001", amount)), levels(("5618", amount), ("5617", amount))
         rows, now = LogWriter(self.writer, ("BTC",), self.session.partitions), wall_now()
-        for market, bids, asks in ((USD_MARKET, LOW, asks), (EUR_MARKET, bids, HIGH)):
+        for market, shown_bids, shown_asks in ((USD_MARKET, LOW, asks), (EUR_MARKET, bids, HIGH)):
             place = (market.exchange, market.region, market.symbol, market.base, market.quote_currency)
-            rows.quote(Quote("quote", *place, bids, asks, None, now, now))
+            rows.quote(Quote("quote", *place, shown_bids, shown_asks, None, now, now))
         opportunity = opportunity_of(
             (USD_MARKET, asks),
             (EUR_MARKET, bids),
