@@ -55,8 +55,9 @@ class Stage:
             await self.bots[exchange]
 
     async def offer(self, identity: str) -> None:
-        """Fresh quotes on the log, the opportunity in them on its topic; other amounts than before, since what was taken
-        of a level stays taken while it stands."""
+        """Fresh quotes on the log, the opportunity in them on its topic.
+
+        The amounts are others than before: what was taken of a level stays taken while it stands."""
         self.offers += 1
         amount = "0.3" if self.offers % 2 else "0.31"
         asks, bids = levels(("6000", amount), ("6001", amount)), levels(("5618", amount), ("5617", amount))
