@@ -1,5 +1,7 @@
 """Refusals counted by second, written once; opportunities kept once."""
 
+from decimal import Decimal
+
 import pytest
 
 from bots.notes import MOST_NOTES, Notes
@@ -69,7 +71,7 @@ async def test_an_outage_loses_no_count() -> None:
     store.is_unreachable = False
     await notes.write(store)
     (refusal,) = store.refusals.values()
-    assert (refusal.opportunity_id, refusal.count, refusal.forgone) == ("1", 3, 3)
+    assert (refusal.opportunity_id, refusal.count, refusal.forgone) == ("1", 3, Decimal(3))
 
 
 async def test_a_long_outage_does_not_fill_the_memory() -> None:
