@@ -66,7 +66,7 @@ def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Se
         raise StoreError(f"arbitrage {rows.opportunity.opportunity_id} has no {role} leg")
     is_open = arbitrage.state in OPEN_STATES
     is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
-    fills = _new_fills(rows, report)
+    fills = _new_fills(rows, leg, report)
     is_booked = "done" in leg.times and not _has_turned_up(leg, report)
     if arbitrage.state == "half_reserved" or (is_booked and not fills and not is_stuck):
         return rows
@@ -117,9 +117,11 @@ def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
     return report is not None and leg.state == "not_sent" and "sending" in leg.times
 
 
-def _new_fills(rows: Rows, report: OrderReport | None) -> tuple[Fill, ...]:
+def _new_fills(rows: Rows, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
+    """Neither in the ledger nor on the leg itself, whose fills an earlier version entered under other keys."""
     reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
-    return tuple(fill for key, fill in reported.items() if key not in rows.known_fills)
+    own = {fill_key(fill) for fill in leg.fills}
+    return tuple(fill for key, fill in reported.items() if key not in rows.known_fills and key not in own)
 
 
 def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:

@@ -103,6 +103,19 @@ def test_books_are_opening_and_each_fill_once(calls: Reports) -> None:
         assert {fill_key(one) for one in leg_of(rows, side).fills} <= ledger.keys()
 
 
+def test_fills_that_an_earlier_version_entered_under_another_key_are_not_booked_again() -> None:
+    rows = sending_rows()
+    first = fill(leg_of(rows, "buy"), 1)
+    report = OrderReport("order", is_final=True, filled=first.amount, fills=(first,))
+    booked = finished(rows, "buy", report, SETTINGS, close)
+    under_old_key = replace(booked, known_fills={f"{first.exchange}|{first.fill_id}"}, booked=())
+    again = finished(under_old_key, "buy", report, SETTINGS, close)
+    assert again is under_old_key
+    later = fill(leg_of(rows, "buy"), 2)
+    both = OrderReport("order", is_final=True, filled=Amount(first.amount + later.amount), fills=(first, later))
+    assert finished(under_old_key, "buy", both, SETTINGS, close).booked == (later,)
+
+
 def fills_of(rows: Rows, side: Side, numbers: list[int]) -> list[Fill]:
     return [fill(leg_of(rows, side), number) for number in numbers]
 
