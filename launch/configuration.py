@@ -147,4 +147,13 @@ def explained(error: ValidationError) -> str:
 
 
 def _fault(kind: str, message: str) -> str:
-    return "there is no such setting" if kind == "extra_forbidden" else message
+    return _FAULTS.get(kind, message.removeprefix("Value error, "))
+
+
+_FAULTS = {
+    "extra_forbidden": "there is no such setting",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "missing": "is missing",
+}
+"""Kind of fault → what it is called where people who never saw a line of Python read it."""

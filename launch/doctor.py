@@ -28,6 +28,7 @@ from launch.jars import jar_faults
 from launch.paper import PaperOptions, check_simulated, chosen_markets, paper_settings
 from launch.ports import claim_web_port
 from launch.prerequisites import java_fault, java_output, python_fault
+from launch.transfers import session_transfers
 from market.session import Session
 from store.embedded_mongod import mongod_program
 from store.errors import StoreError
@@ -93,6 +94,7 @@ def checked_configuration(home: Path, told: Configuration, environment: Mapping[
         check_simulated(told)
         chosen_markets(told.exchanges)
         paper_settings(told)
+        session_transfers(told.transfers)
         return "`arbitrage paper`"
     if told.is_public:
         from launch.public import public_session, public_settings  # noqa: PLC0415 - loads ccxt

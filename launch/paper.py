@@ -166,7 +166,7 @@ def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
     markets, usual = simulated_markets(), paper_markets()
     known = dict.fromkeys(market.exchange for market in markets)
     if unknown := [name for name in names if name not in known]:
-        raise CannotStartError(f"unknown exchange {unknown[0]!r} in `exchanges`; known are {', '.join(known)}.")
+        raise CannotStartError(f"unknown exchange {unknown[0]!r}; known are {', '.join(known)}.")
     if names and len(set(names)) < 2:
         raise CannotStartError("`exchanges` names one exchange alone; an arbitrage needs at least two.")
     if set(names) <= {market.exchange for market in usual}:

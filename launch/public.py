@@ -10,6 +10,7 @@ from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
 from exchanges.markets import simulated_markets, simulated_taker_fees
 from exchanges.rules import listed_rules
 from launch.configuration import Configuration, first_settings
+from launch.currencies import check_named, currencies_of
 from launch.errors import CannotStartError
 from launch.home import check_writable
 from launch.live import one_mode, own_home, session_at_exchanges
@@ -61,19 +62,8 @@ def opening_balances(
     markets: tuple[Market, ...], told: Mapping[str, Mapping[str, Decimal]]
 ) -> dict[str, dict[str, Decimal]]:
     """Exchange → currency → amount. Raises CannotStartError where `told` names what is not traded."""
-    currencies: dict[str, list[str]] = {}
-    for market in markets:
-        currencies.setdefault(market.exchange, []).extend((market.base, market.quote_currency))
-    for exchange, named in told.items():
-        if exchange not in currencies:
-            raise CannotStartError(
-                f"[paper.balances.{exchange}]: {exchange} is not traded, only {_listed(currencies)}."
-            )
-        for currency in named:
-            if currency not in currencies[exchange]:
-                raise CannotStartError(
-                    f"[paper.balances.{exchange}]: {exchange} has no {currency}, only {_listed(currencies[exchange])}."
-                )
+    currencies = currencies_of(markets)
+    check_named("paper.balances", told, currencies)
     return {
         exchange: {name: OPENING[name] for name in names} | dict(told.get(exchange, {}))
         for exchange, names in currencies.items()
@@ -109,7 +99,3 @@ def public_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Setting
 def _place(session: Session, exchange: str) -> str:
     root = session.gateways.get(exchange)
     return exchange if root is None else f"[exchange.{exchange}] url = {root}"
-
-
-def _listed(names: Mapping[str, object] | list[str]) -> str:
-    return ", ".join(dict.fromkeys(names))

@@ -5,6 +5,8 @@ from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from exchanges.markets import simulated_markets
+from launch.currencies import check_named, currencies_of
 from market.transfers import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
 
 FROM_CONFIGURATION = "the configuration"
@@ -27,7 +29,11 @@ class TransferConfiguration(BaseModel):
 
 
 def session_transfers(told: Mapping[str, Mapping[str, TransferConfiguration]]) -> tuple[TransferTerms, ...]:
-    """The known terms, replaced where `told` (exchange → currency → terms) says others."""
+    """The known terms, replaced where `told` (exchange → currency → terms) says others.
+
+    Raises CannotStartError where it names what nobody could send.
+    """
+    check_named("transfers", told, currencies_of(simulated_markets()))
     known = terms_of(KNOWN_TERMS)
     changed = []
     for exchange, by_currency in told.items():

@@ -33,6 +33,11 @@ def test_a_full_file(tmp_path: Path) -> None:
         ("[feeds]\nstale_after_ms = 499", "feeds.stale_after_ms"),
         ("[feeds]\nstale_after_ms = 60001", "feeds.stale_after_ms"),
         ("[feeds]\nstale = 1", "feeds.stale"),
+        ("feeds = 1", "feeds: must be a table"),
+        ('[exchange]\nkraken = "public"', "exchange.kraken: must be a table"),
+        ("[paper.balances]\nkraken = 1", "paper.balances.kraken: must be a table"),
+        ('[exchange.kraken]\nurl = "http://me:word@x"', "exchange.kraken.url: must hold no name"),
+        ('[transfers.kraken.BTC]\nminimum = "1"', "transfers.kraken.BTC.fee: is missing"),
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path: Path, text: str, place: str) -> None:

@@ -176,6 +176,7 @@ mode = "live"
         (LIVE, False, "missing", "ARBITRAGE_ARM_LIVE=yes"),
         (LIVE, True, "missing", "needs ARBITRAGE_BITSTAMP_KEY and ARBITRAGE_BITSTAMP_SECRET"),
         ('[exchange.kraken]\nurl = "https://gateway.example"\n', False, "missing", "url is for real exchanges"),
+        ('[transfers.krakn.BTC]\nfee = "1"\n', False, "missing", "krakn is not traded"),
     ],
 )
 def test_a_configuration_is_checked_for_its_command(

@@ -20,14 +20,13 @@ def written(tmp_path: Path, text: str) -> Path:
 def test_terms_of_the_file_replace_the_known_ones(tmp_path: Path) -> None:
     file = written(
         tmp_path,
-        '[transfers.kraken.BTC]\nfee = "0.0001"\nminimum = "0.002"\nminutes = 30\n'
-        "[transfers.bitstamp.USD]\nfee = 12.5\n",
+        '[transfers.kraken.BTC]\nfee = "0.0001"\nminimum = "0.002"\nminutes = 30\n[transfers.kraken.EUR]\nfee = 12.5\n',
     )
     terms = terms_of(session_transfers(read_configuration(file, {}).transfers))
     mine = terms["kraken", "BTC"]
     assert (mine.fee, mine.minimum, mine.seconds) == (Decimal("0.0001"), Decimal("0.002"), 1_800)
     assert "configuration" in mine.source
-    assert terms["bitstamp", "USD"].fee == Decimal("12.5")
+    assert terms["kraken", "EUR"].fee == Decimal("12.5")
     assert len(terms) == len(KNOWN_TERMS) + 1
     known = terms_of(KNOWN_TERMS)
     assert terms["bitstamp", "EUR"] == known["bitstamp", "EUR"]
@@ -47,3 +46,17 @@ def test_terms_that_cannot_be_are_refused_in_one_sentence(tmp_path: Path, text: 
     with pytest.raises(CannotStartError, match=told) as refused:
         read_configuration(written(tmp_path, text), {})
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[transfers.krakn.BTC]\nfee = "1"', r"^\[transfers.krakn\]: krakn is not traded, only .*kraken"),
+        ('[transfers.kraken.btc]\nfee = "1"', r"^\[transfers.kraken\]: kraken has no btc, only BTC, USD"),
+        ('[transfers.bitstamp.JPY]\nfee = "1"', "bitstamp has no JPY"),
+    ],
+)
+def test_terms_of_what_nobody_could_send_are_refused(tmp_path: Path, text: str, told: str) -> None:
+    configured = read_configuration(written(tmp_path, text), {})
+    with pytest.raises(CannotStartError, match=told):
+        session_transfers(configured.transfers)
