@@ -2,19 +2,20 @@
 
 import pytest
 
-from tests.bots.histories.audit import violations
-from tests.bots.histories.exchange_model import LookUp
-from tests.bots.histories.world import Blow, World
+from market.leases import LEASE_SECONDS
+from market.markets import Market
+from tests.bots.histories.audit import judged
+from tests.bots.histories.world import BITFLYER_MARKET, Blow, World
+from tests.market.samples import EUR_MARKET
 
-EXCHANGES = ("alpha", "beta")
-PLAIN_SECONDS = 2.0
+PLAIN_SECONDS = 1.0
 """From the start to well after the end of one arbitrage."""
 
 
-def plain_way(look_ups: dict[str, LookUp], blows: dict[int, Blow]) -> World:
+def plain_way(second: Market, blows: dict[int, Blow]) -> World:
     """Two bots start and trade one opportunity."""
-    world = World(look_ups=dict(look_ups), blows=blows)
-    for exchange in EXCHANGES:
+    world = World(second=second, blows=blows)
+    for exchange in world.names:
         world.start(exchange)
     world.run(0.1)
     world.offer()
@@ -22,26 +23,21 @@ def plain_way(look_ups: dict[str, LookUp], blows: dict[int, Blow]) -> World:
     return world
 
 
-def taken_over(look_ups: dict[str, LookUp], point: int, blow: Blow) -> list[str]:
+def taken_over(second: Market, point: int, blow: Blow) -> list[str]:
     """What was wrong after a death, or a long sleep, at this point, and another process of that exchange."""
-    world = plain_way(look_ups, {point: blow})
-    for exchange in EXCHANGES:
+    world = plain_way(second, {point: blow})
+    for exchange in world.names:
         if not any(not one.is_paused for one in world.alive(exchange)):
             world.start(exchange)
-    world.run(10)
-    world.heal(30)
-    found = violations(world)
-    world.close()
-    return found
+    world.run(LEASE_SECONDS + 0.5)
+    return judged(world, steady_seconds=1.5)
 
 
 @pytest.mark.parametrize("blow", ["crash", "crash_after", "pause", "pause_after"])
-@pytest.mark.parametrize("beta", ["client_id", "content"])
-@pytest.mark.parametrize("alpha", ["client_id", "content"])
-def test_at_every_point(alpha: LookUp, beta: LookUp, blow: Blow) -> None:
-    look_ups = {"alpha": alpha, "beta": beta}
-    undisturbed = plain_way(look_ups, {})
+@pytest.mark.parametrize("second", [EUR_MARKET, BITFLYER_MARKET], ids=["client_id", "content"])
+def test_at_every_point(second: Market, blow: Blow) -> None:
+    undisturbed = plain_way(second, {})
     points = undisturbed.passed
     assert [one.state for one in undisturbed.arbitrages()] == ["closed"]
     undisturbed.close()
-    assert {point: found for point in range(points) if (found := taken_over(look_ups, point, blow))} == {}
+    assert {point: found for point in range(points) if (found := taken_over(second, point, blow))} == {}

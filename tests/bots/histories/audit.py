@@ -7,17 +7,33 @@ from market.arbitrages import OPEN_STATES, Arbitrage
 from market.execution import lot_tolerance, markets_by_symbol, outcome_of
 from market.money import ZERO
 from market.orders import Fill
-from market.reservations import fill_key
-from tests.bots.histories.world import OPENING, World
+from market.rows import fill_key
+from tests.bots.histories.legality import steps_not_allowed
+from tests.bots.histories.world import MARKETS, OPENING, World
 from tests.bots.ledger import balances_by_fills
-from tests.market.samples import MARKETS
 
+MOST_SECONDS = 90
+STEADY_SECONDS = 4
+"""Several rounds and comparisons with the exchange, after which all must still hold."""
 DECISIONS = ("held", "closed", "unwound")
 """States that say what was decided about a leg left alone."""
 
 
+def judged(world: World, steady_seconds: float = STEADY_SECONDS) -> list[str]:
+    """What is wrong once everything was mended and had time; empty where all held, and holds on."""
+    world.mend()
+    for _ in range(MOST_SECONDS):
+        world.run(1)
+        if not violations(world):
+            break
+    world.run(steady_seconds)
+    found = violations(world)
+    world.close()
+    return found
+
+
 def violations(world: World) -> list[str]:
-    """What must never be, once everything was healed and had time; empty where all held."""
+    """What must never be at the end."""
     return [
         *(f"unexpected: {failure}" for process in world.processes for failure in process.unexpected()),
         *_sent_twice(world),
@@ -25,6 +41,8 @@ def violations(world: World) -> list[str]:
         *_ends(world),
         *_reservations(world),
         *_balances(world),
+        *_drifts(world),
+        *steps_not_allowed(world),
     ]
 
 
@@ -68,11 +86,19 @@ def _is_single(arbitrage: Arbitrage, tolerance: Decimal) -> bool:
 
 
 def _reservations(world: World) -> Iterator[str]:
+    store = world.store
     for row in world.balance_rows():
         if row.held != 0:
             yield f"{row.exchange} still holds {row.held} {row.currency}"
     for one in world.arbitrages():
         yield from (f"{one.arbitrage_id} {leg.role} still holds {leg.held}" for leg in one.legs if leg.held != 0)
+    if store._open_arbitrages != 0:
+        yield f"{store._open_arbitrages} arbitrages still count as open"
+    for key, pair in store._pairs.items():
+        if pair.arbitrage_id is not None:
+            yield f"{pair.arbitrage_id} still keeps the pair {key}"
+    yield from (f"{one} is still half reserved at {key}" for key, one in store._half_reserved.items() if one)
+    yield from (f"notional {key} is still {amount}" for key, amount in store._notional.items() if amount != 0)
 
 
 def _balances(world: World) -> Iterator[str]:
@@ -84,3 +110,10 @@ def _balances(world: World) -> Iterator[str]:
                 yield f"{exchange.name} has {balance} {currency}, by the ledger {by_fills[exchange.name].get(currency)}"
             if rows.get((exchange.name, currency)) != balance:
                 yield f"{exchange.name} has {balance} {currency}, its row {rows.get((exchange.name, currency))}"
+
+
+def _drifts(world: World) -> Iterator[str]:
+    """A row that had to be corrected had been wrong before, unless the exchange was."""
+    for kept in world.ask(world.store.differences.kept()):
+        if kept.kind == "balance_differs" and not world.exchanges[kept.exchange].has_lied:
+            yield f"{kept.exchange}: {kept.subject} was {kept.ours} in our books, {kept.theirs} there"

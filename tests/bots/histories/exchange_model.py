@@ -12,13 +12,12 @@ from typing import Literal
 from exchanges.errors import AccountRefusedError, OrderRefusedError, OutcomeUnknownError
 from market.clock import MICROSECONDS
 from market.fees import charged, fee_currency
+from market.flights import WITHOUT_CLIENT_IDS
 from market.markets import Market
 from market.money import ZERO, Amount, floor_to_step, total
 from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
 from tests.bots.histories.stepped_loop import Time
 
-LookUp = Literal["client_id", "content"]
-"""How it finds an order again: by the id we gave it, or only by what it says and when it was sent."""
 FEE_RATE = Decimal("0.001")
 FEE_STEP = Decimal("0.00000001")
 
@@ -62,11 +61,12 @@ class ExchangeModel:
     """One exchange with our one account on it."""
 
     market: Market
-    look_up_by: LookUp
     time: Time
     balances: dict[str, Decimal]
     treatments: list[Treatment] = field(default_factory=list)
     """Of the next orders, the first first; then all are plain."""
+    has_lied: bool = False
+    """Its balances had an order in them that it did not show, or not all of."""
     posts: Counter[str] = field(default_factory=Counter)
     """Our id of an order → how often anybody sent it off."""
     under_way: list[tuple[int, LimitOrder, Treatment]] = field(default_factory=list)
@@ -78,6 +78,11 @@ class ExchangeModel:
     @property
     def name(self) -> str:
         return self.market.exchange
+
+    @property
+    def has_client_ids(self) -> bool:
+        """Else it finds an order only by what it says and when it was sent."""
+        return self.name not in WITHOUT_CLIENT_IDS
 
     @property
     def fills(self) -> tuple[Fill, ...]:
@@ -153,6 +158,7 @@ class ExchangeModel:
 
     def _take(self, order: LimitOrder, treatment: Treatment) -> TakenOrder:
         self._count += 1
+        self.has_lied |= treatment.shown_after > 0 or treatment.ends_after > 0
         now = self.time.now()
         taken = TakenOrder(
             order=order,
@@ -204,7 +210,7 @@ class ExchangeModel:
 
     def _fits(self, taken: TakenOrder, order: LimitOrder) -> bool:
         one = taken.order
-        if self.look_up_by == "client_id":
+        if self.has_client_ids:
             return one.client_order_id == order.client_order_id
         return taken.placed_at >= order.intended_at and (one.symbol, one.side, one.price, one.amount) == (
             order.symbol,
@@ -217,7 +223,7 @@ class ExchangeModel:
         return [one for one in self.taken if one.shown_at <= self.time.now()]
 
     def _told_id(self, taken: TakenOrder) -> str | None:
-        return taken.order.client_order_id if self.look_up_by == "client_id" else None
+        return taken.order.client_order_id if self.has_client_ids else None
 
     def _executed_of(self, taken: TakenOrder) -> tuple[Fill, ...]:
         """Those that it tells by now."""

@@ -76,19 +76,24 @@ class Gate:
             self.steps.remove(step)
 
 
-class _StoreAtTheGate:
-    """Every method of the store, whichever there are, through the gate."""
+class _AtTheGate:
+    """Every method of the store and of its parts, whichever there are, through the gate."""
 
-    def __init__(self, store: MemoryTradeStore, gate: Gate) -> None:
-        self._store = store
+    def __init__(self, part: object, gate: Gate) -> None:
+        self._part = part
         self._gate = gate
 
     def __getattr__(self, name: str) -> object:
-        method = getattr(self._store, name)
+        known = self._made(name, getattr(self._part, name))
+        # so that it is made once
+        setattr(self, name, known)
+        return known
+
+    def _made(self, name: str, method: object) -> object:
+        if not callable(method):
+            return _AtTheGate(method, self._gate)
         if inspect.isasyncgenfunction(method):
             return lambda *args, **kwargs: self._watched(name, method(*args, **kwargs))
-        if not inspect.iscoroutinefunction(method):
-            return method
 
         async def called(*args: object, **kwargs: object) -> object:
             return await self._gate.call(f"store.{name}", lambda: method(*args, **kwargs), _store_away)
@@ -105,7 +110,7 @@ class _StoreAtTheGate:
 def store_at(gate: Gate, store: MemoryTradeStore) -> TradeStore:
     """What one process sees of `store`."""
     # it has exactly the methods of `store`, which is one
-    return cast(TradeStore, _StoreAtTheGate(store, gate))
+    return cast(TradeStore, _AtTheGate(store, gate))
 
 
 @dataclass

@@ -15,13 +15,13 @@ from bots.tenure import Tenure
 from exchanges.errors import AccountRefusedError
 from market.execution import advancing
 from market.leases import Actor
+from market.markets import Market
 from market.together import together
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory import MemoryTradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
 from tests.bots.histories.gates import AccountAtTheGate, Gate, Step, store_at
 from tests.bots.histories.stepped_loop import SteppedLoop, Time
-from tests.market.samples import MARKETS
 
 ENDS_OF_A_PROCESS = (AccountRefusedError, FencedOutError, BotError)
 """What a bot may end with; its supervisor starts it again."""
@@ -97,7 +97,7 @@ def _is_an_end(error: BaseException) -> bool:
 
 
 def bot_of(
-    process: Process, store: MemoryTradeStore, model: ExchangeModel, time: Time
+    process: Process, store: MemoryTradeStore, model: ExchangeModel, markets: tuple[Market, ...], time: Time
 ) -> Coroutine[object, object, None]:
     """What the process runs, put together as `bots.bot` does it."""
     seen = store_at(process.gate, store)
@@ -115,13 +115,13 @@ def bot_of(
         reconciliation = Reconciliation(
             store=seen,
             account=account,
-            advance=advancing(MARKETS),
+            advance=advancing(markets),
             settings=lambda: knowledge.settings,
             by=by,
-            has_client_ids=model.look_up_by == "client_id",
+            has_client_ids=model.has_client_ids,
         )
-        pace = Pace(round_seconds=1.0)
-        desk = Desk(seen, account, MARKETS, time, knowledge, pace, by, (reconciliation.run,))
+        pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
+        desk = Desk(seen, account, markets, time, knowledge, pace, by, (reconciliation.run,))
         await together(tenure.keep(), desk.run(signals(), lambda: None))
 
     async def run() -> None:

@@ -1,37 +1,49 @@
 """Everything of one history: the store, both exchanges, the bots' processes, and the one time that moves them."""
 
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from random import Random
 from typing import Literal, TypeVar
 
 from market import backoff
 from market.arbitrages import Arbitrage
+from market.markets import Market
 from market.opportunities import Opportunity
 from market.orders import Fill
-from market.reservations import BalanceRow
-from market.settings import Settings
+from market.rows import BalanceRow
+from market.settings import Settings, TradingState
 from store.memory import MemoryTradeStore
-from tests.bots.histories.exchange_model import ExchangeModel, LookUp
+from tests.bots.histories.exchange_model import FEE_RATE, ExchangeModel
 from tests.bots.histories.gates import Fate, Gate, Step
 from tests.bots.histories.process import Process, bot_of
 from tests.bots.histories.stepped_loop import SteppedLoop, Time
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
+BITFLYER_MARKET = replace(EUR_MARKET, exchange="bitflyer", fee_side="base")
+"""On an exchange without client order ids."""
+MARKETS = (USD_MARKET, EUR_MARKET, BITFLYER_MARKET)
 OPENING = {
     "alpha": {"USD": Decimal(200_000), "BTC": Decimal(30)},
     "beta": {"EUR": Decimal(200_000), "BTC": Decimal(30)},
+    "bitflyer": {"EUR": Decimal(200_000), "BTC": Decimal(30)},
 }
-SETTINGS = settings_of(max_notional=2_000, cool_down_ms=0, max_quote_age_ms=86_400_000, reconcile_ms=1_000)
-LOOK_UPS: dict[str, LookUp] = {"alpha": "client_id", "beta": "content"}
+SETTINGS = settings_of(
+    enabled_exchanges=tuple(OPENING),
+    taker_fees=dict.fromkeys(OPENING, FEE_RATE),
+    max_notional=2_000,
+    cool_down_ms=0,
+    max_quote_age_ms=86_400_000,
+    reconcile_ms=1_000,
+    ma_trading="off",
+)
 MOST_STEPS = 20_000
 """More without time passing is a bot that never rests."""
 
 Blow = Fate | Literal["hang", "crash", "crash_after", "pause", "pause_after", "end"]
 """A fate of one call, or of the process that makes it: `…_after` its effect, before its answer; else before both."""
 Answer = TypeVar("Answer")
-Store = Callable[[Time], MemoryTradeStore]
+Store = type[MemoryTradeStore]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,8 @@ class Strike:
 class World:
     """Nothing happens in it unless told."""
 
-    look_ups: dict[str, LookUp] = field(default_factory=lambda: dict(LOOK_UPS))
+    second: Market = EUR_MARKET
+    """Where the other leg is traded; the first is alpha."""
     settings: Settings = SETTINGS
     make_store: Store = MemoryTradeStore
     time: Time = field(default_factory=Time)
@@ -63,17 +76,19 @@ class World:
     """How many steps went on, or had a blow, so far."""
     processes: list[Process] = field(default_factory=list)
     offers: int = 0
+    states: list[tuple[int, TradingState]] = field(default_factory=list)
+    """(since when, trading state), oldest first."""
 
     def __post_init__(self) -> None:
         backoff.CHANCE.seed(1)
         self.store = self.make_store(self.time)
         self.exchanges = {
-            market.exchange: ExchangeModel(
-                market, self.look_ups[market.exchange], self.time, dict(OPENING[market.exchange])
-            )
-            for market in (USD_MARKET, EUR_MARKET)
+            market.exchange: ExchangeModel(market, self.time, dict(OPENING[market.exchange]))
+            for market in (USD_MARKET, self.second)
         }
+        self.names = tuple(self.exchanges)
         self.ask(self.store.create_settings(self.settings))
+        self.states.append((self.time.now(), self.settings.trading_state))
 
     def ask(self, question: Coroutine[object, object, Answer]) -> Answer:
         """What the store says, beside all gates."""
@@ -96,6 +111,7 @@ class World:
         current = self.store.settings_versions[-1][0]
         changed = current.model_copy(update=changes)
         self.ask(self.store.change_settings(changed, current.version, "somebody"))
+        self.states.append((self.time.now(), changed.trading_state))
         for process in self.processes:
             process.run_ready()
 
@@ -104,7 +120,7 @@ class World:
     def start(self, exchange: str) -> Process:
         process = Process(f"{exchange}-{len(self.processes) + 1}", exchange, SteppedLoop(self.time), Gate())
         self.processes.append(process)
-        process.begin(bot_of(process, self.store, self.exchanges[exchange], self.time))
+        process.begin(bot_of(process, self.store, self.exchanges[exchange], MARKETS, self.time))
         return process
 
     def alive(self, exchange: str | None = None) -> list[Process]:
@@ -112,23 +128,18 @@ class World:
 
     # ---- the market
 
-    def offer(self, buy: str = "alpha", amount: str = "0.3", told: Sequence[str] = ("alpha", "beta")) -> Opportunity:
-        """An opportunity, now, to buy at `buy` and sell at the other; the processes of `told` hear of it."""
+    def offer(self, is_buy_first: bool = True, amount: str = "0.3") -> Opportunity:
+        """An opportunity, now: buy at the first exchange, sell at the second, or the other way; all hear of it."""
         self.offers += 1
-        usd, eur = ("6000", "5618") if buy == "alpha" else ("6200", "5400")
-        books = [(USD_MARKET, levels((usd, amount))), (EUR_MARKET, levels((eur, amount)))]
-        first, second = books if buy == "alpha" else reversed(books)
+        usd, eur = ("6000", "5618") if is_buy_first else ("6200", "5400")
+        books = [(USD_MARKET, levels((usd, amount))), (self.second, levels((eur, amount)))]
+        buy, sell = books if is_buy_first else reversed(books)
         opportunity = opportunity_of(
-            first,
-            second,
-            identity=f"opportunity-{self.offers}",
-            event_time=self.time.now(),
-            sequence=self.offers,
+            buy, sell, identity=f"opportunity-{self.offers}", event_time=self.time.now(), sequence=self.offers
         )
         for process in self.alive():
-            if process.exchange in told:
-                process.signals.put_nowait(opportunity)
-                process.run_ready()
+            process.signals.put_nowait(opportunity)
+            process.run_ready()
         return opportunity
 
     # ---- time and steps
@@ -194,9 +205,10 @@ class World:
         arrivals = [exchange.next_arrival() for exchange in self.exchanges.values()]
         return min((one for one in (*timers, *arrivals) if one is not None), default=None)
 
-    def heal(self, seconds: float = 60.0) -> None:
-        """Nothing fails any more, every exchange has a bot, and there is time enough."""
+    def mend(self) -> None:
+        """Nothing fails any more, and every exchange has a bot."""
         self.strikes.clear()
+        self.blows.clear()
         for exchange in self.exchanges.values():
             exchange.show_everything()
         for process in self.alive():
@@ -205,7 +217,6 @@ class World:
         for name in self.exchanges:
             if not self.alive(name):
                 self.start(name)
-        self.run(seconds)
 
     def close(self) -> None:
         for process in self.alive():

@@ -1,0 +1,183 @@
+"""Two bots with a standby each, over any history of interleavings, deaths, lost answers and late orders."""
+
+from decimal import Decimal
+from random import Random
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from market.markets import Market
+from market.settings import TradingState
+from store.memory import MemoryTradeStore
+from tests.bots.histories.audit import judged
+from tests.bots.histories.broken_stores import BooksTwice, LetsAnybodyAct, SendsAgain
+from tests.bots.histories.exchange_model import Treatment
+from tests.bots.histories.world import BITFLYER_MARKET, Blow, Store, Strike, World
+from tests.market.samples import EUR_MARKET
+
+QUICK = 250
+SOAK = 10_000
+STEPS = 30
+MOST_PROCESSES = 3
+"""Alive at one exchange."""
+SECOND = 1_000_000
+
+exchanges = st.sampled_from([0, 1])
+"""The first or the second."""
+orders = st.none() | st.integers(0, 2**16)
+"""None: oldest step first; else the order that this seed gives."""
+blows: st.SearchStrategy[Blow] = st.sampled_from(
+    ["crash", "crash_after", "pause", "pause_after", "failed", "held", "hang", "end"]
+)
+calls = st.sampled_from(
+    [
+        "account.place",
+        "account.look_up",
+        "account.balances",
+        "account.",
+        "store.reserve",
+        "store.start_sending",
+        "store.note_sent",
+        "store.finish_leg",
+        "store.expire",
+        "store.set_balances",
+        "lease",
+        "store.",
+    ]
+)
+waits = st.sampled_from([0, 0, SECOND // 10, 3 * SECOND, 8 * SECOND, 20 * SECOND])
+treatments = st.builds(
+    Treatment,
+    outcome=st.sampled_from(["taken", "taken", "taken", "taken", "refused", "lost", "account_refused"]),
+    share=st.sampled_from([Decimal(1), Decimal("0.4"), Decimal(0)]),
+    acknowledged=st.booleans(),
+    arrives_after=waits,
+    shown_after=waits,
+    ends_after=waits,
+    fills_listed=st.integers(1, 2),
+)
+states: st.SearchStrategy[TradingState] = st.sampled_from(["running", "running", "reducing", "halted"])
+
+
+class Histories(RuleBasedStateMachine):
+    """What may happen to the bots, in any order. `teardown` heals everything and judges."""
+
+    make_store: ClassVar[Store] = MemoryTradeStore
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+
+    @initialize(second=st.sampled_from([EUR_MARKET, BITFLYER_MARKET]))
+    def found(self, second: Market) -> None:
+        """Both exchanges have their bot and its standby."""
+        self.world = World(second, make_store=self.make_store)
+        for exchange in (*self.world.names, *self.world.names):
+            self.world.start(exchange)
+        self.world.run(0.5)
+
+    @rule(
+        is_first=st.booleans(),
+        amount=st.sampled_from(["0.3", "0.1"]),
+        seconds=st.sampled_from([0, 0.01, 0.1, 1, 3]),
+        order=orders,
+    )
+    def an_opportunity(self, is_first: bool, amount: str, seconds: float, order: int | None) -> None:
+        self.world.offer(is_first, amount)
+        self._run(seconds, order)
+
+    @rule(seconds=st.sampled_from([0.01, 0.1, 0.5, 2, 6]), order=orders)
+    def some_time(self, seconds: float, order: int | None) -> None:
+        self._run(seconds, order)
+
+    @rule(seconds=st.sampled_from([0.1, 1, 4]))
+    def nobody_gets_on(self, seconds: float) -> None:
+        self.world.let_pass(seconds)
+
+    @rule(exchange=exchanges, what=calls, blow=blows)
+    def a_blow(self, exchange: int, what: str, blow: Blow) -> None:
+        """It falls on the next such call."""
+        self.world.strikes.append(Strike(self.world.names[exchange], what, False, blow))
+
+    @rule(exchange=exchanges, treatment=treatments)
+    def an_order_goes_its_own_way(self, exchange: int, treatment: Treatment) -> None:
+        self.world.exchanges[self.world.names[exchange]].treatments.append(treatment)
+
+    @rule(exchange=exchanges)
+    def another_process(self, exchange: int) -> None:
+        name = self.world.names[exchange]
+        if len(self.world.alive(name)) < MOST_PROCESSES:
+            self.world.start(name)
+
+    @rule(exchange=exchanges, seconds=st.sampled_from([0.5, 2, 4]), order=orders)
+    def the_first_process_sleeps(self, exchange: int, seconds: float, order: int | None) -> None:
+        """Maybe for longer than its lease lasts; there is something to trade when it wakes."""
+        for process in self.world.alive(self.world.names[exchange])[:1]:
+            process.is_paused = True
+            self._run(seconds, order)
+            self.world.offer(amount="0.1")
+            process.wake()
+            self._run(0.5, order)
+
+    @rule()
+    def sleepers_wake(self) -> None:
+        for process in self.world.alive():
+            process.wake()
+
+    @rule()
+    def answers_come_late(self) -> None:
+        for process in self.world.alive():
+            process.hanging.clear()
+
+    @rule(policy=st.sampled_from(["complete", "reverse", "hold"]))
+    def another_policy(self, policy: str) -> None:
+        self.world.change_settings({"single_leg_policy": policy})
+
+    @rule(state=states)
+    def another_state(self, state: TradingState) -> None:
+        self.world.change_settings({"trading_state": state})
+
+    def teardown(self) -> None:
+        found = judged(self.world)
+        assert not found, "\n".join(found)
+
+    def _run(self, seconds: float, order: int | None) -> None:
+        self.world.run(seconds, None if order is None else Random(order))
+
+
+def histories(count: int, *, shrinks: bool = True) -> settings:
+    phases = (Phase.generate, Phase.shrink) if shrinks else (Phase.generate,)
+    return settings(
+        max_examples=count,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+
+
+@pytest.mark.parametrize("count", [QUICK, pytest.param(SOAK, marks=pytest.mark.soak)])
+def test_every_history_ends_well(count: int) -> None:
+    run_state_machine_as_test(Histories, settings=histories(count))
+
+
+@pytest.mark.parametrize(
+    ("make_store", "found", "start"),
+    [(SendsAgain, "sent 2 times", 6), (LetsAnybodyAct, "with token 1 took the step", 5), (BooksTwice, "legs have", 3)],
+)
+def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str, start: int) -> None:
+    """The histories can fail: each rule that they are about is missed where it is not there. `start` only saves time:
+    with most seeds a hundred histories are enough."""
+
+    class Broken(Histories):
+        pass
+
+    Broken.make_store = make_store
+    with pytest.raises((AssertionError, BaseExceptionGroup)) as failure:
+        run_state_machine_as_test(seed(start)(Broken), settings=histories(2_000, shrinks=False))
+    assert found in str(failure.value)
