@@ -120,6 +120,7 @@ class Reconciliation:
             except ExchangeUnavailableError as error:
                 # also where this session has not its market: what else is to be compared must not wait for it
                 log.warning("not asked for again: %s", error, extra={"opportunity_id": arbitrage_id, "leg": leg.role})
+                searches.append(Search(arbitrage_id, leg, None, is_unanswered=True))
             else:
                 searches.append(Search(arbitrage_id, leg, report))
         return tuple(searches)

@@ -27,6 +27,12 @@ class Search:
     leg: Leg
     report: OrderReport | None
     is_ambiguous: bool = False
+    is_unanswered: bool = False
+
+    @property
+    def may_move_money(self) -> bool:
+        """Whether the order may have moved balances that the books do not know of yet."""
+        return self.report is not None or self.is_ambiguous or self.is_unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +76,8 @@ def differences(ours: Ours, theirs: Theirs) -> list[Difference]:
         *_changed_fills(ours, theirs),
         *_outlived(ours),
     ]
-    if not found and not late:
-        # else what they are about to book explains the balances
+    if not late and not any(search.may_move_money for search in theirs.searches):
+        # else what is, or will be, booked explains the balances
         compared += _balances(ours, theirs)
     order = list(HANDLING)
     return sorted(compared, key=lambda one: order.index(one.kind))

@@ -160,6 +160,22 @@ def test_balances_wait_for_what_is_about_to_be_booked() -> None:
     assert kinds(ours(), theirs(listed(), usd="800")) == ["fill_foreign", "balance_differs"]
 
 
+@pytest.mark.parametrize(
+    "undecided",
+    [
+        search(replace(FOUND, is_final=False)),
+        search(None, is_ambiguous=True),
+        replace(search(None), is_unanswered=True),
+    ],
+    ids=["not final yet", "may be two", "not answered"],
+)
+def test_balances_wait_for_an_order_whose_fills_are_not_known_yet(undecided: Search) -> None:
+    moved = theirs(usd="800", searches=(undecided,))
+    assert "balance_differs" not in kinds(ours(leg("not_sent", None)), moved)
+    denied = replace(moved, searches=(search(None),))
+    assert kinds(ours(leg("not_sent", None)), denied) == ["balance_differs"]
+
+
 def test_what_a_halt_left_goes_on() -> None:
     [outlived] = differences(replace(ours(), outlived=("arbitrage-1",)), theirs())
     assert outlived.remedy == Resumption("arbitrage-1")
