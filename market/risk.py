@@ -175,8 +175,11 @@ def _has_lost_enough(case: Case) -> bool:
 
 
 def _is_paused(case: Case) -> bool:
+    """Who switches the breaker off means the pauses that it began, too."""
     standing = case.standing
-    return standing is not None and any(standing.now < standing.paused_until.get(name, 0) for name in case.exchanges)
+    if standing is None or case.settings.breaker_failures == 0:
+        return False
+    return any(standing.now < standing.paused_until.get(name, 0) for name in case.exchanges)
 
 
 def _has_too_many_open(case: Case) -> bool:

@@ -137,7 +137,7 @@ def _healths(risk: Risk) -> list[Health]:
 
 
 def _health_row(health: Health, risk: Risk) -> HealthRow:
-    is_paused = health.is_paused(risk.counters.now)
+    is_paused = risk.settings.breaker_failures > 0 and health.is_paused(risk.counters.now)
     recent = recent_failures(health, risk.settings, risk.counters.now)
     return HealthRow(
         exchange=health.exchange,

@@ -186,6 +186,12 @@ def more_open(one: Case, key: str) -> Case:
     return standing_as(one, notional={**one.standing.notional, key: Decimal(100)})
 
 
+def test_switching_the_breaker_off_ends_a_pause() -> None:
+    paused = {"alpha": SERVER_NOW + 1}
+    assert first_refusal(case({"breaker_failures": 1}, paused_until=paused)) == "exchange_paused"
+    assert first_refusal(case({"breaker_failures": 0}, paused_until=paused)) is None
+
+
 @given(st.sets(st.sampled_from(sorted(FAILING)), min_size=1))
 def test_of_several_that_refuse_the_first_of_the_table_is_the_reason(failing: set[str]) -> None:
     one = case(view=drifted(BTC="0.001", EUR="2"))
