@@ -100,6 +100,8 @@ class FlakyAccount:
         self.posts: Counter[str] = Counter()
         self.stuck: Literal["before", "after"] | None = None
         """Where orders get stuck for ever: before or after the exchange has them."""
+        self.reached = asyncio.Event()
+        """An order got stuck."""
         self._mishaps = mishaps
 
     @property
@@ -114,9 +116,11 @@ class FlakyAccount:
         if self._mishaps.happens():
             raise OrderRefusedError("not today")
         if self.stuck == "before":
+            self.reached.set()
             await asyncio.Event().wait()
         report = await self.paper.place(order)
         if self.stuck == "after":
+            self.reached.set()
             await asyncio.Event().wait()
         await self._mishaps.pause()
         if self._mishaps.happens():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from market.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
 from market.money import ZERO
-from tests.bots.exchange_floor import Book, Floor, Mishaps, until
+from tests.bots.exchange_floor import WAIT_SECONDS, Book, Floor, Mishaps, until
 from tests.bots.ledger import balances_by_fills
 from tests.market.samples import EUR_MARKET, settings_of
 
@@ -144,7 +144,9 @@ async def test_what_a_dead_bot_sent_is_looked_up_never_sent_again(
     await floor.open()
     floor.accounts["alpha"].stuck = stuck
     identity = floor.offer().opportunity_id
-    await until(lambda: floor.store.arbitrage(identity), lambda one: _is_sending(one, "buy"))
+    async with asyncio.timeout(WAIT_SECONDS):
+        await floor.accounts["alpha"].reached.wait()
+    assert _is_sending(await floor.store.arbitrage(identity), "buy")
     await floor.kill("alpha")
     floor.accounts["alpha"].stuck = None
     await floor.start("alpha")
