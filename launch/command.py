@@ -18,6 +18,10 @@ from market.session import Session
 PartCommand = tuple[str, str, Callable[[argparse.Namespace], int]]
 SessionEntry = Callable[[Session, Ready], Coroutine[object, object, None]]
 
+MOST = 1_000_000_000
+"""Of seconds and of times faster: thirty years, and no number that overflows further in."""
+A_DAY = 86_400
+
 
 def main() -> None:
     """Console entry."""
@@ -77,7 +81,7 @@ def _add_chaos(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "chaos", help="kill, pause and confuse everything by a seed, then audit the books against the exchanges'"
     )
     chaos.add_argument(
-        "--seconds", type=_positive, default=180.0, help="of blows, from when all is ready (default 180)"
+        "--seconds", type=_seconds_of_blows, default=180.0, help="of blows, from when all is ready (default 180)"
     )
     chaos.add_argument("--seed", type=_seed, default=1, help="of the schedule and of the prices (default 1)")
     chaos.add_argument("--json", type=Path, metavar="FILE", help="write what was done and found there")
@@ -230,9 +234,17 @@ def say(line: str) -> None:
 
 def _positive(text: str) -> float:
     number = _number(text)
-    if number <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    if not 0 < number <= MOST:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number up to {MOST:,}")
     return float(number)
+
+
+def _seconds_of_blows(text: str) -> float:
+    """The whole schedule is drawn up and printed before the first one."""
+    seconds = _positive(text)
+    if seconds > A_DAY:
+        raise argparse.ArgumentTypeError(f"{text} is longer than a day ({A_DAY:,} s)")
+    return seconds
 
 
 def _number(text: str) -> Decimal:
@@ -251,8 +263,8 @@ def _port(text: str) -> int:
 
 def _seed(text: str) -> int:
     number = _number(text)
-    if number % 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
+    if abs(number) >= 2**63 or number % 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of less than 64 bits")
     return int(number)
 
 

@@ -1,0 +1,30 @@
+"""A mistake on the command line is one sentence and exit code 2, however large the number."""
+
+import pytest
+
+from launch.command import run
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("chaos --seconds 0", "0 is not a positive number"),
+        ("chaos --seconds 1e999", "1e999 is not a positive number up to 1,000,000,000"),
+        ("chaos --seconds 86401", "86401 is longer than a day"),
+        ("chaos --seconds soon", "'soon' is not a number"),
+        ("chaos --seed 1.5", "1.5 is not a whole number"),
+        ("chaos --seed 1e40", "1e40 is not a whole number of less than 64 bits"),
+        ("paper --seed 9223372036854775808", "is not a whole number of less than 64 bits"),
+        ("paper --seconds nan", "'nan' is not a number"),
+        ("paper --port 1e99999", "1e99999 is not a port"),
+        ("replay FILE --speed 1e999", "1e999 is not a positive number"),
+        ("bot kraken --number 100", "100 is not a number between 1 and 99"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(words.split())
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "Traceback" not in said
