@@ -4,34 +4,38 @@ from market.quotes import FeedMark, Quote
 
 
 class PaperQuotes:
-    """Rows come in the order of the log; one that comes again changes nothing."""
+    """Rows come in the order of the log; one that comes again changes nothing. A replay's withdrawal may have the number
+    of the quote that takes the place of what it withdraws."""
 
     def __init__(self) -> None:
         self._quotes: dict[str, Quote] = {}
-        self._sequences: dict[str, int] = {}
-        """Of the newest row of each symbol, mark or quote."""
+        self._quoted: dict[str, int] = {}
+        """Sequence of the newest quote of each symbol, withdrawn or not."""
+        self._marked: dict[str, int] = {}
+        """Of its newest mark."""
         self._verified: dict[str, int] = {}
         """When the newest quote came, or was renewed; microseconds."""
 
     def see(self, quote: Quote) -> bool:
         """Whether it is newer than what was seen before."""
-        if not self._is_next(quote.symbol, quote.sequence):
+        symbol = quote.symbol
+        if quote.sequence <= self._quoted.get(symbol, -1) or quote.sequence < self._marked.get(symbol, -1):
             return False
-        self._quotes[quote.symbol] = quote
-        self._verified[quote.symbol] = quote.received_time
+        self._quoted[symbol] = quote.sequence
+        self._quotes[symbol] = quote
+        self._verified[symbol] = quote.received_time
         return True
 
     def mark(self, mark: FeedMark) -> None:
         """Of kinds `alive` and `withdrawn`."""
-        if not self._is_next(mark.symbol, mark.sequence):
+        symbol = mark.symbol
+        if mark.sequence <= max(self._quoted.get(symbol, -1), self._marked.get(symbol, -1)):
             return
+        self._marked[symbol] = mark.sequence
         if mark.kind == "withdrawn":
-            self.withdraw(mark.symbol)
-        elif mark.symbol in self._quotes:
-            self._verified[mark.symbol] = mark.received_time
-
-    def withdraw(self, symbol: str) -> None:
-        self._quotes.pop(symbol, None)
+            self._quotes.pop(symbol, None)
+        elif symbol in self._quotes:
+            self._verified[symbol] = mark.received_time
 
     def newest(self, symbol: str) -> Quote | None:
         """None where there is none, or it was withdrawn."""
@@ -40,9 +44,3 @@ class PaperQuotes:
     def age(self, symbol: str, now: int) -> int:
         """Of a quote that there is; microseconds."""
         return now - self._verified[symbol]
-
-    def _is_next(self, symbol: str, sequence: int) -> bool:
-        if sequence <= self._sequences.get(symbol, -1):
-            return False
-        self._sequences[symbol] = sequence
-        return True
