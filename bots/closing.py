@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 from bots.reconciling import is_open_at
+from exchanges.errors import ExchangeError
 from exchanges.port import TradingAccount
+from market.arbitrages import Arbitrage
 from market.leases import UNFENCED, Actor
+from store.errors import StoreError
 from store.port import TradeStore
 
 
@@ -18,23 +21,38 @@ class Books:
     closed: bool = False
 
     async def opened(self) -> bool:
-        """Whether the session has its opening balances; takes them where nothing is open at the exchange.
+        """Whether the session has its opening balances; takes them, once, where nothing is open at the exchange.
 
-        A bot that comes back in the middle of a session does not wait for its open orders.
+        A bot that comes back in the middle of a session goes on with the rows as they are: the exchange's word may have
+        a late fill in it, which would count twice once it is found and booked. Reconciliation compares both.
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
+        before, _ = await self.store.session_balances()
+        if self.account.exchange in before:
+            return True
         if is_open_at(await self.store.open_arbitrages(), self.account.exchange):
-            before, _ = await self.store.session_balances()
-            return self.account.exchange in before
+            return False
         await self.store.set_balances(self.account.exchange, await self.account.balances(), "before", self.by)
         return True
 
+    def see(self, arbitrage: Arbitrage) -> None:
+        """One that changed, by a late fill too: closing balances of before that are of no use any more."""
+        if is_open_at([arbitrage], self.account.exchange):
+            self.closed = False
+
     async def close(self) -> None:
-        """Closing balances, once, where nothing is open at the exchange and this bot reserves no more.
+        """Closing balances, again after each change, where nothing is open at the exchange and this bot reserves no
+        more.
 
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
         if self.closed or is_open_at(await self.store.open_arbitrages(), self.account.exchange):
             return
-        await self.store.set_balances(self.account.exchange, await self.account.balances(), "after", self.by)
+        # a change while the exchange is asked takes this back
         self.closed = True
+        try:
+            balances = await self.account.balances()
+            await self.store.set_balances(self.account.exchange, balances, "after", self.by)
+        except (StoreError, ExchangeError):
+            self.closed = False
+            raise

@@ -119,6 +119,7 @@ class Desk:
     async def _follow_arbitrages(self) -> None:
         async for arbitrage in self.store.watch_arbitrages():
             self.knowledge.see_arbitrage(arbitrage)
+            self._books.see(arbitrage)
             self.reserver.see_half(arbitrage)
             self._execute_own(arbitrage)
 
