@@ -18,10 +18,11 @@ from exchanges.markets import simulated_markets
 from exchanges.signing import client_class
 from exchanges.trading import CcxtAccount, open_account
 from market.markets import Market
-from market.orders import OrderReport
+from market.orders import AccountFill, OpenOrder, OrderReport
 from tests.exchanges.recorded_answers import Parrot, parrot, recorded_bodies, recorded_body, routed_bodies
 from tests.exchanges.served import order_on
 
+Question = Callable[[], Awaitable[object]]
 # Base64, as two of the exchanges want their secrets.
 KEYS = Credentials("key", "c2VjcmV0", "passphrase", "1")
 FOLDERS = {
@@ -31,6 +32,7 @@ FOLDERS = {
     "coinbaseexchange": "xchange/xchange-coinbasepro",
     "binance": "xchange/xchange-binance",
 }
+SINCE = 1_700_000_000_000_000
 STATUSES = (200, 400, 403, 404, 500, 503)
 NONSENSE = (
     *("", "null", "true", "0", '""', "[]", "{}", "[null]", "[[]]", "[{}]", "{", "<html>502 Bad Gateway</html>"),
@@ -55,13 +57,16 @@ async def account_at(bird: Parrot, exchange: str) -> AsyncIterator[CcxtAccount]:
         await account.close()
 
 
-async def outcome_of(question: Callable[[], Awaitable[object]]) -> str:
+async def outcome_of(question: Question) -> str:
     """A value's or a named error's type; every other error is the test's failure."""
     try:
         answer = await question()
     except ExchangeError as error:
         return type(error).__name__
-    if isinstance(answer, dict):
+    if isinstance(answer, list):
+        assert all(isinstance(row, (OpenOrder, AccountFill)) for row in answer)
+        assert all(row.fill.amount.is_finite() for row in answer if isinstance(row, AccountFill))
+    elif isinstance(answer, dict):
         assert all(isinstance(total, Decimal) and total.is_finite() for total in answer.values())
     else:
         assert answer is None or isinstance(answer, OrderReport)
@@ -75,7 +80,12 @@ async def outcomes_of(exchange: str, bodies: list[str], statuses: tuple[int, ...
     async with parrot() as bird, account_at(bird, exchange) as account:
         for bird.body in bodies:
             for bird.status in statuses:
-                questions = [account.balances, lambda: account.look_up(order)]
+                questions: list[Question] = [
+                    account.balances,
+                    account.open_orders,
+                    lambda: account.fills_since(SINCE),
+                    lambda: account.look_up(order),
+                ]
                 if posts:
                     questions.append(lambda: account.place(order))
                 for question in questions:
@@ -88,14 +98,14 @@ async def test_recorded_answers_are_understood_or_refused_by_name(exchange: str)
     bodies = [body for _, body in recorded_bodies(FOLDERS[exchange])]
     assert bodies
     outcomes = await outcomes_of(exchange, bodies, (200, 400), posts=True)
-    assert outcomes.total() == len(bodies) * 2 * 3
+    assert outcomes.total() == len(bodies) * 2 * 5
     assert set(outcomes) - {"value"}
 
 
 @pytest.mark.parametrize("exchange", FOLDERS)
 async def test_nonsense_is_refused_by_name(exchange: str) -> None:
     outcomes = await outcomes_of(exchange, list(NONSENSE), STATUSES, posts=True)
-    assert outcomes.total() == len(NONSENSE) * len(STATUSES) * 3
+    assert outcomes.total() == len(NONSENSE) * len(STATUSES) * 5
 
 
 @pytest.mark.parametrize("exchange", FOLDERS)
@@ -104,7 +114,7 @@ async def test_answers_of_other_exchanges_are_refused_by_name(exchange: str, nam
     bodies = [body for _, body in routed_bodies(name)]
     assert len(bodies) > 20
     outcomes = await outcomes_of(exchange, bodies, (200,), posts=False)
-    assert outcomes.total() == len(bodies) * 2
+    assert outcomes.total() == len(bodies) * 4
 
 
 def bodies_of(exchange: str) -> list[str]:
