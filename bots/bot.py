@@ -1,6 +1,7 @@
 """One bot process: one exchange's account, the store and the streams, put together."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 
@@ -25,13 +26,15 @@ from market.money import ZERO
 from market.session import Session
 from market.settings import Settings
 from market.together import together
-from store.errors import StoreUnavailableError
+from store.errors import FencedOutError, StoreUnavailableError
 from store.port import TradeStore
 from store.trades import open_store
 from streams.glance import TopicGlance
 from streams.reader import TopicReader
 from streams.records import Newest
 from streams.topics import OPPORTUNITIES, SPREADS, TICKS
+
+log = logging.getLogger(__name__)
 
 RECENT_ROWS = 2_000
 """Of each partition of the log: enough to hold the newest quote of every live symbol."""
@@ -47,7 +50,8 @@ async def run_bot(
 
     `environment` has the keys of a real account, and whether trading for real is armed.
 
-    Raises StoreError, StreamError or BotError: the process ends with it and is started again.
+    Ends by itself once another process of the exchange has taken over. Raises StoreError, StreamError or BotError: the
+    process ends with it and is started again.
     """
     if exchange not in session.exchanges:
         raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
@@ -74,8 +78,13 @@ async def run_bot(
             errands = (strategy.run, reconciliation.run)
             desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
             await together(tenure.keep(), _work(session, desk, account, stack, ready))
+    except FencedOutError as error:
+        log.warning("%s", error, extra={"exchange": exchange})
     except ExceptionGroup as failures:
-        raise _first(failures) from None
+        failure = _first(failures)
+        if not isinstance(failure, FencedOutError):
+            raise failure from None
+        log.warning("%s", failure, extra={"exchange": exchange})
 
 
 async def _work(

@@ -10,7 +10,7 @@ from uuid import uuid4
 from bots.errors import BotError
 from market.clock import MICROSECONDS, SystemClock, steady_now
 from market.leases import LEASE_SECONDS, Actor, Lease
-from store.errors import StoreUnavailableError
+from store.errors import FencedOutError, StoreUnavailableError
 from store.port import TradeStore
 
 log = logging.getLogger(__name__)
@@ -48,13 +48,13 @@ class Tenure:
             await SystemClock().sleep(ASK_SECONDS)
 
     async def keep(self) -> None:
-        """Renew for ever. Raises BotError once another process has taken over; outages are waited through."""
+        """Renew for ever. Raises FencedOutError once another process has taken over; outages are waited through."""
         while True:
             await SystemClock().sleep(RENEW_SECONDS)
             await self.renew()
 
     async def renew(self) -> None:
-        """Once. Raises BotError once another process has taken over."""
+        """Once. Raises FencedOutError once another process has taken over."""
         lease = self._lease
         if lease is None:
             raise BotError(f"{self.holder} has no lease of {self.exchange} to renew")
@@ -64,7 +64,7 @@ class Tenure:
             log.warning("lease not renewed, trying again: %s", error, extra={"exchange": self.exchange})
             return
         if renewed is None:
-            raise BotError(f"another process acts for {self.exchange} by now; this one ends.")
+            raise FencedOutError(f"another process acts for {self.exchange} by now; {self.holder} ends")
         self._lease = renewed
 
     async def release(self) -> None:

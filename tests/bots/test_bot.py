@@ -141,6 +141,18 @@ async def test_a_raised_threshold_is_obeyed_at_once(stage: Stage) -> None:
     await stage.trade(1)
 
 
+async def test_whoever_is_replaced_ends_without_a_fault_and_the_next_trades_on(stage: Stage) -> None:
+    await stage.trade(1)
+    (arbitrage,) = await stage.closed()
+    holder = next(step.actor for step in arbitrage.history if step.actor.startswith("beta@"))
+    lease = await stage.store.acquire_lease("beta", holder)
+    assert lease is not None
+    await asyncio.wait_for(stage.bots["beta"], WAIT_SECONDS)
+    await stage.store.release_lease(lease)
+    await stage.start("beta")
+    await stage.trade(1)
+
+
 async def test_an_exchange_that_the_session_has_not(stage: Stage) -> None:
     with pytest.raises(BotError, match="no exchange nowhere"):
         await run_bot(stage.session, "nowhere", lambda: None)

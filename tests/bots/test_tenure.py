@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from bots.errors import BotError
 from bots.tenure import Tenure, holder_name
 from market.leases import LEASE_SECONDS, Lease
-from store.errors import StoreUnavailableError
+from store.errors import FencedOutError, StoreUnavailableError
 from store.memory import MemoryTradeStore
 from tests.store.conftest import SteppedClock
 
@@ -56,7 +55,7 @@ async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     assert await store.acquire_lease("alpha", "two") is None
     await clock.sleep(LEASE_SECONDS)
     assert await store.acquire_lease("alpha", "two") is not None
-    with pytest.raises(BotError, match="another process acts for alpha"):
+    with pytest.raises(FencedOutError, match="another process acts for alpha"):
         await tenure.renew()
 
 
