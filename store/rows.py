@@ -119,9 +119,9 @@ async def write_rows(database: Database, session: Session, session_id: str, read
 async def _is_since_opening(database: Database, session: Session, session_id: str, after: Rows) -> bool:
     """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
     arbitrage of an earlier session that was only now gone on with moves money of this one."""
-    booked = {fill.fill_id for fill in after.booked}
+    booked = {fill_key(fill) for fill in after.booked}
     legs = () if after.arbitrage is None else after.arbitrage.legs
-    leg = next(leg for leg in legs if any(fill.fill_id in booked for fill in leg.fills))
+    leg = next(leg for leg in legs if any(fill_key(fill) in booked for fill in leg.fills))
     key = f"{session_id}|{leg.exchange}"
     opening = await database[SESSION_BALANCES].find_one({"_id": key}, {"before_at": 1}, session=session)
     opened_at = None if opening is None else opening.get("before_at")

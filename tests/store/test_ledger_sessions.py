@@ -61,6 +61,25 @@ async def test_what_a_halt_left_is_gone_on_with_in_the_books_of_the_session_that
     assert await later.fills() == list(report.fills)
 
 
+async def test_fills_that_two_exchanges_number_alike_are_not_taken_for_each_other(
+    mongo_store: MongoTradeStore, later: MongoTradeStore
+) -> None:
+    """Both call it 7: bought on alpha by the session before, sold on beta in the next one, which opened beta alone."""
+    await open_books(mongo_store)
+    await reserve_both(mongo_store, opportunity(), ("2", "2"))
+    buy = await sent(mongo_store, ID, "buy")
+    await mongo_store.finish_leg(ID, "buy", numbered(filled(buy), "7"), ADVANCE)
+    await later.set_balances("beta", {"BTC": Decimal(5), "EUR": Decimal(5)}, "before")
+    sell = await sent(mongo_store, ID, "sell")
+    report = numbered(filled(sell), "7")
+    await later.finish_leg(ID, "sell", report, ADVANCE)
+    assert await later.fills() == list(report.fills)
+
+
+def numbered(report: OrderReport, fill_id: str) -> OrderReport:
+    return replace(report, fills=tuple(replace(fill, fill_id=fill_id) for fill in report.fills))
+
+
 async def test_what_was_sent_before_the_opening_belongs_to_the_session_before(
     mongo_store: MongoTradeStore, later: MongoTradeStore
 ) -> None:
