@@ -48,9 +48,8 @@ class MongoDifferences:
             await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
-        return await read_arbitrages(
-            self._database, {"legs.exchange": exchange, "$or": [{"at": {"$gte": since}}, OPEN]}
-        )
+        there = {"legs.exchange": exchange}
+        return await read_arbitrages(self._database, {"$or": [there | {"times.ended": {"$gte": since}}, there | OPEN]})
 
     async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
         return await self._balances.correct(correction.expected, correction.corrected, by)

@@ -35,7 +35,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
-        IndexModel([("legs.exchange", ASCENDING), ("at", DESCENDING)]),
+        IndexModel([("legs.exchange", ASCENDING), ("times.ended", DESCENDING)]),
     ],
     REFUSALS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),

@@ -48,7 +48,7 @@ class MemoryDifferences:
             one
             for one in self._arbitrages()
             if any(leg.exchange == exchange for leg in one.legs)
-            and (one.state in OPEN_STATES or min(leg.times.get("reserved", 0) for leg in one.legs) >= since)
+            and (one.state in OPEN_STATES or one.times.get("ended", 0) >= since)
         ]
 
     async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:

@@ -73,7 +73,8 @@ class Differences(Protocol):
         ...
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
-        """With a leg on `exchange`: those open, and those that were reserved at or after `since`."""
+        """With a leg on `exchange`: those open, and those that ended, for the first time or again, at or after `since`:
+        whatever was sent since then is among their legs."""
         ...
 
     async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:

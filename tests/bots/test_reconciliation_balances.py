@@ -7,10 +7,12 @@ import pytest
 
 from bots.reconciliation import OVERLAP
 from market.differences import RowCorrection
+from market.execution import advancing
 from market.opportunities import Opportunity
 from market.rows import SIDES
 from store.errors import FencedOutError
 from tests.bots.reconciling_bench import (
+    ID,
     MINUTE,
     ONE,
     START,
@@ -19,6 +21,7 @@ from tests.bots.reconciling_bench import (
     finish,
     opened_bench,
 )
+from tests.market.samples import MARKETS
 from tests.store.wishes import OPENING, SETTINGS, close, filled, opportunity, reserve_both, sent
 
 
@@ -110,6 +113,24 @@ async def test_what_a_halt_left_goes_on_once_trading_does(bench: Bench) -> None:
     )
     assert await bench.rounds(bench.process(), 2) == ["halt_outlived"]
     assert (await bench.arbitrage()).state == "single_leg"
+
+
+async def test_what_is_traded_away_long_after_it_began_is_no_strangers(bench: Bench) -> None:
+    buy = await buy_sent(bench, "0")
+    halted = await bench.store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "test")
+    bench.exchange.fill(filled(buy, ONE))
+    await finish(bench, "buy", filled(buy, ONE))
+    process = bench.process()
+    assert await bench.rounds(process, 2) == []
+    for _ in range(3):
+        bench.clock.time += 60 * MINUTE
+        assert await bench.rounds(process, 1) == []
+    await bench.store.change_settings(halted.model_copy(update={"trading_state": "running"}), 2, "test")
+    assert await bench.store.resume(ID, advancing(MARKETS))
+    flatten = await sent(bench.store, ID, "flatten")
+    bench.exchange.fill(filled(flatten))
+    await bench.store.finish_leg(ID, "flatten", filled(flatten), advancing(MARKETS))
+    assert await bench.rounds(process, 4) == []
 
 
 async def test_who_was_replaced_mends_nothing(bench: Bench) -> None:

@@ -6,11 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from market.clock import SystemClock
 from market.differences import Difference, KeptDifference, RowCorrection
 from market.rows import BalanceRow
 from store.errors import FencedOutError
 from store.port import TradeStore
-from tests.store.wishes import open_books, opportunity, wish
+from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
 KEPT = KeptDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -69,6 +70,24 @@ async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore)
     [ended] = await store.differences.arbitrages_since("alpha", reserved_at - 1_000)
     assert (ended.arbitrage_id, ended.state) == (opportunity().opportunity_id, "unfilled")
     assert await store.differences.arbitrages_since("gamma", 0) == []
+
+
+async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy = await sent(store, "opportunity-1", "buy")
+    await store.finish_leg("opportunity-1", "buy", None, close)
+    await sent(store, "opportunity-1", "sell")
+    await store.finish_leg("opportunity-1", "sell", None, close)
+    first = await store.arbitrage("opportunity-1")
+    assert first is not None
+    since = first.times["ended"] + 1
+    while await store.server_now() < since:
+        await SystemClock().sleep(0.001)
+    assert await store.differences.arbitrages_since("alpha", since) == []
+    late = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
+    assert late.state == "closed"
+    assert await store.differences.arbitrages_since("alpha", since) == [late]
 
 
 async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
