@@ -46,7 +46,8 @@ def ordeal_document(ordeal: Ordeal) -> dict[str, object]:
         "arbitrages": dict(sorted(Counter(str(arbitrage.state) for arbitrage in arbitrages).items())),
         "reasons": dict(sorted(Counter(arbitrage.reason for arbitrage in arbitrages if arbitrage.reason).items())),
         "violations": [asdict(violation) for violation in finding.violations],
-        "takeovers": dict(finding.snapshot.leases),
+        # the first holder took over from nobody
+        "takeovers": {name: token - 1 for name, token in sorted(finding.snapshot.leases.items())},
         "restarts": dict(sorted(ordeal.restarts.items())),
         "settings_by_rest": ordeal.settings_by_rest,
         "schedule": [{"at": blow.at, "kind": blow.kind, "what": blow.told} for blow in ordeal.schedule],

@@ -60,7 +60,7 @@ class Snapshot:
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """Side of a quote → base amount taken."""
     leases: Mapping[str, int] = field(default_factory=dict)
-    """Exchange → how often one of its bots has taken it over."""
+    """Exchange → the token of its lease, which is how many holders it had."""
 
 
 async def read_snapshot(session: MarketSession) -> Snapshot:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from uuid import uuid4
@@ -175,7 +176,8 @@ async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> 
 def ordeal_with(*violations: Violation) -> Ordeal:
     world = clean_world()
     schedule: tuple[Blow, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
-    finding = Finding(tuple(world.accounts.values()), world.snapshot, violations)
+    snapshot = replace(world.snapshot, leases={"kraken": 3})
+    finding = Finding(tuple(world.accounts.values()), snapshot, violations)
     return Ordeal(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
 
 
@@ -192,6 +194,7 @@ def test_the_exit_code_and_the_document_say_whether_anything_was_wrong(
     document = json.loads(file.read_text())
     assert (document["seed"], document["seconds"], document["faults"]) == (4, 30.0, {"kill bot": 2})
     assert (document["orders"], document["fills"], document["arbitrages"]) == (2, 2, {"closed": 1})
+    assert document["takeovers"] == {"kraken": 2}, "its first bot took over from nobody"
     assert [row["kind"] for row in document["violations"]] == [violation.kind for violation in violations]
     assert len(document["schedule"]) == len(ordeal.schedule)
     assert any("posted_twice" in line for line in said) == bool(violations)

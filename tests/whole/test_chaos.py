@@ -51,7 +51,7 @@ def test_three_minutes_of_blows_leave_the_books_right(tmp_path: Path) -> None:
     # it did trade all the while, and somebody took over from whom was struck
     assert document["orders"] > 60
     assert document["arbitrages"].get("closed", 0) > 10
-    assert all(count > 1 for count in document["takeovers"].values())
+    assert all(count > 0 for count in document["takeovers"].values())
     assert document["settings_by_rest"] > 0
 
 
