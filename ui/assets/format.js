@@ -9,7 +9,7 @@ const NAMES = {
   binance: "Binance",
 };
 const SIGNS = { USD: "$", EUR: "€", JPY: "¥", GBP: "£" };
-const MINUS = "−";
+export const MINUS = "−";
 
 export function exchangeName(exchange) {
   return NAMES[exchange] ?? exchange;

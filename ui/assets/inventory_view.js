@@ -1,7 +1,7 @@
 // Where the money lies, how far it drifted, the plan to bring it back, and profit by exchange, asset and day.
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
-import { amount, count, duration, exchangeName, money, tone, words } from "./format.js";
+import { amount, count, duration, exchangeName, MINUS, money, tone, words } from "./format.js";
 
 const WAYS = [
   ["exchange", "Exchange"],
@@ -10,7 +10,6 @@ const WAYS = [
 ];
 const LINE_PARTS = ["gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net"];
 const FIAT_DIGITS = { USD: 2, EUR: 2, GBP: 2, USDT: 2, JPY: 0 };
-const MINUS = "−";
 
 export class ProfitLinesView {
   constructor(tabs, body) {
