@@ -181,3 +181,24 @@ def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str, st
     with pytest.raises((AssertionError, BaseExceptionGroup)) as failure:
         run_state_machine_as_test(seed(start)(Broken), settings=histories(2_000, shrinks=False))
     assert found in str(failure.value)
+
+
+@pytest.mark.parametrize("dies_at", [6.0, 7.2, 9.0])
+def test_a_late_order_counts_once_whenever_its_bot_begins_anew(dies_at: float) -> None:
+    """Found by a history: the balances that a new bot read had the order in them before it was found and booked."""
+    world = World()
+    for exchange in world.names:
+        world.start(exchange)
+    world.run(1)
+    world.exchanges["alpha"].treatments.append(Treatment(arrives_after=8 * SECOND))
+    world.offer()
+    world.run(dies_at)
+    world.alive("alpha")[0].die()
+    world.start("alpha")
+    world.run(5)
+    assert judged(world) == []
+    (arbitrage,) = world.arbitrages()
+    flattening = arbitrage.leg("flatten")
+    assert (arbitrage.state, arbitrage.reason) == ("unwound", "reversed")
+    assert flattening is not None
+    assert flattening.filled == arbitrage.amount

@@ -21,8 +21,9 @@ DECISIONS = ("held", "closed", "unwound")
 
 def judged(world: World, steady_seconds: float = STEADY_SECONDS) -> list[str]:
     """What is wrong once everything was mended and had time; empty where all held, and holds on."""
-    world.mend()
     for _ in range(MOST_SECONDS):
+        # each second: a process may yet find that it was replaced, and end
+        world.mend()
         world.run(1)
         if not violations(world):
             break
