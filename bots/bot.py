@@ -22,6 +22,7 @@ from exchanges.trading import open_session_account
 from market.clock import SystemClock
 from market.execution import advancing
 from market.flights import WITHOUT_CLIENT_IDS
+from market.leases import Actor
 from market.money import ZERO
 from market.session import Session
 from market.settings import Settings
@@ -67,14 +68,7 @@ async def run_bot(
             stack.push_async_callback(account.close)
             glance = await _glance(session, stack)
             strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
-            reconciliation = Reconciliation(
-                store=store,
-                account=account,
-                advance=advancing(session.traded),
-                settings=lambda: knowledge.settings,
-                by=by,
-                has_client_ids=exchange not in WITHOUT_CLIENT_IDS,
-            )
+            reconciliation = _reconciliation(session, store, account, knowledge, by)
             errands = (strategy.run, reconciliation.run)
             desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
             await together(tenure.keep(), _work(session, desk, account, stack, ready))
@@ -96,6 +90,19 @@ async def _work(
             quotes = await _opened(session, (TICKS,), stack, Newest(RECENT_ROWS))
             tasks.create_task(follow_quotes(quotes, account))
         await desk.run(signals(reader, desk.exchange), ready)
+
+
+def _reconciliation(
+    session: Session, store: TradeStore, account: TradingAccount, knowledge: Knowledge, by: Actor
+) -> Reconciliation:
+    return Reconciliation(
+        store=store,
+        account=account,
+        advance=advancing(session.traded),
+        settings=lambda: knowledge.settings,
+        by=by,
+        has_client_ids=account.exchange not in WITHOUT_CLIENT_IDS,
+    )
 
 
 def _account(session: Session, exchange: str, knowledge: Knowledge, environment: Mapping[str, str]) -> TradingAccount:
