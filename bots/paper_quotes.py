@@ -4,8 +4,8 @@ from market.quotes import FeedMark, Quote
 
 
 class PaperQuotes:
-    """Rows come in the order of the log; one that comes again changes nothing. A replay's withdrawal may have the number
-    of the quote that takes the place of what it withdraws."""
+    """Rows come in the order of the log; one that comes again changes nothing. A replay's withdrawal may have the
+    number of the quote that takes the place of what it withdraws."""
 
     def __init__(self) -> None:
         self._quotes: dict[str, Quote] = {}
