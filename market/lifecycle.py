@@ -45,8 +45,8 @@ NEXT_LEG_STATES: Mapping[LegState | None, frozenset[LegState]] = {
     None: frozenset({"reserved", "not_sent"}),
     "reserved": frozenset({"sending", "not_sent"}),
     "sending": frozenset({"done", "not_sent"}),
-    # the order that nobody knew of turned up after all
-    "not_sent": frozenset({"done"}),
+    # the order that nobody knew of turned up after all; or one that a halt kept from ever being sent is wanted again
+    "not_sent": frozenset({"done", "reserved"}),
     "done": frozenset(),
 }
 
@@ -100,7 +100,8 @@ def _leg_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> li
         known = None if before is None else before.leg(leg.role)
         state = None if known is None else known.state
         if state != leg.state:
-            if leg.state not in NEXT_LEG_STATES[state]:
+            is_again = known is not None and leg.state == "reserved" and "sending" in known.times
+            if is_again or leg.state not in NEXT_LEG_STATES[state]:
                 raise IllegalStepError(f"arbitrage {after.arbitrage_id}, {leg.role} leg: {state} → {leg.state}")
             steps.append(_transition(f"{leg.role} {leg.state}", moment))
         if _is_acknowledged(leg) and (known is None or not _is_acknowledged(known)):

@@ -90,7 +90,10 @@ def resumed(rows: Rows, settings: Settings, advance: Advance) -> Rows:
     if arbitrage is None or (arbitrage.state, arbitrage.reason) != ("held", HALTED) or _is_halted(settings):
         return rows
     again = _reopened(arbitrage, "resumed", rows.now)
-    return _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance).noted(arbitrage)
+    # what the halt kept from ever being sent may be wanted again
+    again = replace(again, legs=tuple(leg for leg in again.legs if not _was_only_planned(leg)))
+    after = _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance)
+    return _with_those_left_out(after, arbitrage).noted(arbitrage)
 
 
 def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> list[tuple[str, Leg]]:
@@ -101,6 +104,20 @@ def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> l
         for leg in arbitrage.legs
         if leg.exchange == exchange and leg.state == "not_sent" and leg.times.get("unconfirmed", -1) >= since
     ]
+
+
+def _was_only_planned(leg: Leg) -> bool:
+    """The one that unwinds what was reopened, where nobody was ever allowed to send it."""
+    return leg.role == "flatten" and leg.state == "not_sent" and "sending" not in leg.times
+
+
+def _with_those_left_out(rows: Rows, before: Arbitrage) -> Rows:
+    """With the legs of `before` that are not wanted again, so that none of its history is lost."""
+    if rows.arbitrage is None:
+        return rows
+    known = {leg.role for leg in rows.arbitrage.legs}
+    left_out = tuple(leg for leg in before.legs if leg.role not in known)
+    return replace(rows, arbitrage=replace(rows.arbitrage, legs=rows.arbitrage.legs + left_out))
 
 
 def _reopened(arbitrage: Arbitrage, reason: str, now: int) -> Arbitrage:

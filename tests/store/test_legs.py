@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from market.arbitrages import Arbitrage, Leg
-from market.lifecycle import Moment
+from market.lifecycle import IllegalStepError, Moment, noted
 from market.money import ZERO, Amount, Price, total
 from market.orders import Fill, OrderReport, Side
 from market.reservations import reserved
@@ -132,3 +133,10 @@ def test_a_leg_is_marked_sent_only_when_the_last_one_left() -> None:
 
 def legs(rows: Rows) -> tuple[Leg, ...]:
     return arbitrage_of(rows).legs
+
+
+def test_a_leg_that_was_once_being_sent_is_never_reserved_again() -> None:
+    denied = arbitrage_of(finished(sending_rows(), "buy", None, SETTINGS, close))
+    again = replace(denied, legs=tuple(replace(leg, state="reserved") for leg in denied.legs if leg.role == "buy"))
+    with pytest.raises(IllegalStepError, match="not_sent → reserved"):
+        noted(denied, again, MOMENT)

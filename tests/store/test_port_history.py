@@ -93,3 +93,49 @@ async def test_while_halted_no_leg_is_sent_and_what_was_left_is_resumed_after(st
     assert again is not None
     assert (again.state, leg_of(again, "flatten").side) == ("single_leg", "sell")
     assert await store.open_arbitrages() == [again]
+
+
+async def test_a_second_halt_does_not_use_up_the_step_that_it_kept_from_being_sent(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
+    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell") is None
+    await store.finish_leg(ID, "sell", None, advance)
+    await store.finish_leg(ID, "buy", filled(buy), advance)
+    for version in (2, 4):
+        await store.change_settings(settings_of(), version, "test")
+        assert await store.resume(ID, advance)
+        flatten = leg_of(await store.arbitrage(ID), "flatten")
+        assert (flatten.state, flatten.held > 0) == ("reserved", True)
+        await store.change_settings(settings_of(trading_state="halted"), version + 1, "test")
+        assert await store.start_sending(ID, "flatten") is None
+        held = await store.finish_leg(ID, "flatten", None, advance)
+        assert (held.state, held.reason) == ("held", "halted")
+    await store.change_settings(settings_of(), 6, "test")
+    assert await store.resume(ID, advance)
+    last = await sent(store, ID, "flatten")
+    ended = await store.finish_leg(ID, "flatten", filled(last), advance)
+    assert (ended.state, [leg.role for leg in ended.legs]) == ("unwound", ["buy", "sell", "flatten"])
+    assert all(row.held == 0 for row in await store.balance_rows())
+
+
+async def test_a_step_that_is_not_wanted_after_a_second_halt_stays_in_the_record(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
+    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell") is None
+    await store.finish_leg(ID, "sell", None, advance)
+    await store.finish_leg(ID, "buy", filled(buy), advance)
+    await store.change_settings(settings_of(), 2, "test")
+    assert await store.resume(ID, advance)
+    await store.change_settings(settings_of(trading_state="halted"), 3, "test")
+    assert await store.start_sending(ID, "flatten") is None
+    await store.finish_leg(ID, "flatten", None, advance)
+    await store.change_settings(settings_of(single_leg_policy="hold"), 4, "test")
+    assert await store.resume(ID, advance)
+    held = await store.arbitrage(ID)
+    assert held is not None
+    assert (held.state, held.reason) == ("held", "single_leg_left")
+    assert [(leg.role, leg.state) for leg in held.legs][-1] == ("flatten", "not_sent")
