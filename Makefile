@@ -25,7 +25,7 @@ paper: setup ## start everything on paper and print the address of the dashboard
 	@$(BIN)/arbitrage paper
 
 test: lint ## lint, types, import rules, all quick tests, one run of the whole system
-	$(BIN)/pytest -q -m "not whole and not soak and not browser"
+	$(BIN)/pytest -q -m "not whole and not soak and not browser" -n auto --dist loadfile
 	$(BIN)/pytest -q -m whole tests/whole/test_paper.py
 
 whole: setup ## kills, chaos and the browser against the whole system
