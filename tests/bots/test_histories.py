@@ -5,7 +5,7 @@ from random import Random
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -114,11 +114,13 @@ class Histories(RuleBasedStateMachine):
 
     @rule(exchange=exchanges, seconds=st.sampled_from([0.5, 2, 4]), order=orders)
     def the_first_process_sleeps(self, exchange: int, seconds: float, order: int | None) -> None:
-        """Maybe for longer than its lease lasts; there is something to trade when it wakes."""
+        """Maybe for longer than its lease lasts; there is something to trade before and when it wakes."""
         for process in self.world.alive(self.world.names[exchange])[:1]:
             process.is_paused = True
             self._run(seconds, order)
             self.world.offer(amount="0.1")
+            self._run(0.5, order)
+            self.world.offer(False, "0.1")
             process.wake()
             self._run(0.5, order)
 
@@ -167,19 +169,17 @@ def test_every_history_ends_well(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make_store", "found", "start"),
-    [(SendsAgain, "sent 2 times", 6), (LetsAnybodyAct, "with token 1 took the step", 5), (BooksTwice, "legs have", 3)],
+    ("make_store", "found"), [(SendsAgain, " times"), (LetsAnybodyAct, " took the step "), (BooksTwice, "legs have")]
 )
-def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str, start: int) -> None:
-    """The histories can fail: each rule that they are about is missed where it is not there. `start` only saves time:
-    with most seeds a hundred histories are enough."""
+def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str) -> None:
+    """The histories can fail: each rule that they are about is missed where it is not there, mostly within fifty."""
 
     class Broken(Histories):
         pass
 
     Broken.make_store = make_store
-    with pytest.raises((AssertionError, BaseExceptionGroup)) as failure:
-        run_state_machine_as_test(seed(start)(Broken), settings=histories(2_000, shrinks=False))
+    with pytest.raises(AssertionError) as failure:
+        run_state_machine_as_test(Broken, settings=histories(2_000, shrinks=False))
     assert found in str(failure.value)
 
 

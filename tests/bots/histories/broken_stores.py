@@ -5,9 +5,10 @@ from dataclasses import replace
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.leases import UNFENCED, Actor
 from market.lifecycle import Moment
-from market.opportunities import Opportunity
-from market.rows import Rows
+from market.orders import Fill, OrderReport
+from market.rows import fill_key
 from store.memory import MemoryTradeStore
+from store.port import Advance
 
 
 class SendsAgain(MemoryTradeStore):
@@ -37,5 +38,21 @@ class LetsAnybodyAct(MemoryTradeStore):
 class BooksTwice(MemoryTradeStore):
     """Without the merge by fill id: what is reported again is booked again."""
 
-    def _read(self, opportunity: Opportunity, by: Actor) -> Rows:
-        return replace(super()._read(opportunity, by), known_fills=frozenset())
+    async def finish_leg(
+        self,
+        arbitrage_id: str,
+        role: LegRole,
+        report: OrderReport | None,
+        advance: Advance,
+        by: Actor = UNFENCED,
+    ) -> Arbitrage:
+        seen = set(self._fills)
+        fills: list[Fill] = []
+        for fill in () if report is None else report.fills:
+            new = fill
+            while fill_key(new) in seen:
+                new = replace(new, fill_id=f"{new.fill_id}, again")
+            seen.add(fill_key(new))
+            fills.append(new)
+        told = None if report is None else replace(report, fills=tuple(fills))
+        return await super().finish_leg(arbitrage_id, role, told, advance, by)
