@@ -15,7 +15,7 @@ from store.memory import MemoryTradeStore
 from tests.bots.histories.audit import judged
 from tests.bots.histories.broken_stores import BooksTwice, LetsAnybodyAct, SendsAgain
 from tests.bots.histories.exchange_model import Treatment
-from tests.bots.histories.world import BITFLYER_MARKET, Blow, Store, Strike, World
+from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World
 from tests.market.samples import EUR_MARKET
 
 QUICK = 250
@@ -202,3 +202,23 @@ def test_a_late_order_counts_once_whenever_its_bot_begins_anew(dies_at: float) -
     assert (arbitrage.state, arbitrage.reason) == ("unwound", "reversed")
     assert flattening is not None
     assert flattening.filled == arbitrage.amount
+
+
+def test_like_orders_of_which_no_word_came_back_are_left_to_a_person() -> None:
+    """Found by a history: on an exchange without client ids an order that counted as not sent arrives when its like
+    shows up; which is whose nobody can say, and nothing more is traded on a guess."""
+    world = World(BITFLYER_MARKET, SETTINGS.model_copy(update={"single_leg_policy": "reverse"}))
+    bitflyer = world.exchanges["bitflyer"]
+    for exchange in world.names:
+        world.start(exchange)
+    world.run(1)
+    bitflyer.treatments.append(Treatment(arrives_after=8 * SECOND))
+    world.offer()
+    world.run(7.8)
+    bitflyer.treatments.append(Treatment(acknowledged=False, shown_after=SECOND // 5))
+    world.offer()
+    world.run(0.4)
+    assert judged(world) == []
+    kinds = {(one.kind, one.handled) for one in world.ask(world.store.differences.kept())}
+    assert ("order_ambiguous", "reported") in kinds
+    assert ("held", "ambiguous_order") in {(one.state, one.reason) for one in world.arbitrages()}

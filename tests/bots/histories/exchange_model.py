@@ -89,6 +89,11 @@ class ExchangeModel:
         """All that it ever executed for us."""
         return tuple(fill for one in self.taken for fill in one.fills)
 
+    def fills_of_like_orders(self) -> list[Fill]:
+        """Of orders that say the same as another."""
+        said = Counter(_content(one.order) for one in self.taken)
+        return [fill for one in self.taken if said[_content(one.order)] > 1 for fill in one.fills]
+
     def post(self, order: LimitOrder) -> OrderReport:
         """Raises what an account's `place` raises."""
         self.posts[order.client_order_id] += 1
@@ -212,12 +217,7 @@ class ExchangeModel:
         one = taken.order
         if self.has_client_ids:
             return one.client_order_id == order.client_order_id
-        return taken.placed_at >= order.intended_at and (one.symbol, one.side, one.price, one.amount) == (
-            order.symbol,
-            order.side,
-            order.price,
-            order.amount,
-        )
+        return taken.placed_at >= order.intended_at and _content(one) == _content(order)
 
     def _shown(self) -> list[TakenOrder]:
         return [one for one in self.taken if one.shown_at <= self.time.now()]
@@ -234,3 +234,8 @@ class ExchangeModel:
         fills = self._executed_of(taken)
         listed = tuple(fill for fill in fills for _ in range(taken.fills_listed))
         return OrderReport(taken.exchange_order_id, is_final, Amount(total(fill.amount for fill in fills)), listed)
+
+
+def _content(order: LimitOrder) -> tuple[str, str, Decimal, Decimal]:
+    """All that such an exchange knows an order by, beside its time."""
+    return order.symbol, order.side, order.price, order.amount
