@@ -1,5 +1,6 @@
 """Failures reach the store once, pauses and openings reach the bot."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection
 from decimal import Decimal
 
@@ -146,11 +147,11 @@ async def test_a_trader_tells_what_went_wrong(account: TroubledAccount, kinds: l
 
 async def test_a_bot_whose_account_is_refused_says_so_before_it_ends() -> None:
     store = MemoryTradeStore()
-    await open_books(store)
+    await store.create_settings(SETTINGS)
     account = TroubledAccount(AccountRefusedError("bad key"))
     desk = Desk(store, account, MARKETS, SystemClock(), Knowledge(SETTINGS))
     with pytest.raises(ExceptionGroup):
-        await desk.run(nothing_said(), lambda: None)
+        await asyncio.wait_for(desk.run(nothing_said(), lambda: None), 20)
     (health,) = await store.health()
     assert (health.exchange, [one.kind for one in health.failures]) == ("alpha", ["account_refused"])
 
