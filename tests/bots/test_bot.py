@@ -145,7 +145,8 @@ async def test_whoever_is_replaced_ends_without_a_fault_and_the_next_trades_on(s
     await stage.trade(1)
     (arbitrage,) = await stage.closed()
     holder = next(step.actor for step in arbitrage.history if step.actor.startswith("beta@"))
-    lease = await stage.store.acquire_lease("beta", holder)
+    # a renewal may come between
+    lease = await until(lambda: stage.store.acquire_lease("beta", holder), lambda taken: taken is not None)
     assert lease is not None
     await asyncio.wait_for(stage.bots["beta"], WAIT_SECONDS)
     await stage.store.release_lease(lease)
