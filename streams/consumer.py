@@ -1,6 +1,7 @@
 """The library's consumer as `TopicReader` needs it: blocking calls, all made by one thread."""
 
 import logging
+from threading import Event
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -11,9 +12,17 @@ from streams.records import Newest, Position, Record, Start
 
 ANSWER_SECONDS = 2.0
 POLL_SECONDS = 0.2
+AGAIN_SECONDS = 0.05
 BATCH_ROWS = 500
 PATIENT_BYTES = 1_000_000
 BUFFERED_KILOBYTES = 16 * 1024
+WITHOUT_LEADER = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+)
+"""A broker that has just started, or a partition that moves; the library asks the metadata anew and would succeed."""
 
 log = logging.getLogger("streams")
 
@@ -27,6 +36,7 @@ class PartitionConsumer:
     def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
         self._address = address
         self._patience = patience
+        self._moment = Event()
         self._consumer = Consumer(
             client_settings(address)
             | {
@@ -126,7 +136,15 @@ class PartitionConsumer:
         return TopicPartition(place.topic, place.partition, offset)
 
     def _watermarks(self, place: TopicPartition) -> tuple[int, int]:
-        return self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
+        """First and end offset, asked again while the broker is only about to take the partition over."""
+        deadline = wall_now() + int(ANSWER_SECONDS * MICROSECONDS)
+        while True:
+            try:
+                return self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
+            except KafkaException as error:
+                if error.args[0].code() not in WITHOUT_LEADER or wall_now() > deadline:
+                    raise
+            self._moment.wait(AGAIN_SECONDS)
 
     def _record(self, message: Message) -> Record:
         error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
