@@ -1,0 +1,39 @@
+"""What one backtest is run with; its result follows from these, the tick set and the code alone."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from market.settings import Settings
+
+Balances = dict[str, dict[str, Decimal]]
+"""Exchange → currency → amount."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long an exchange takes from a bot's decision to the match of its order, milliseconds of market time.
+
+    `constant_ms`, or drawn with equal chance from `samples_ms` (recorded ones), by the backtest's seed and the order's
+    own id, so that neither the order of events nor the number of workers changes it.
+    """
+
+    constant_ms: float = 50.0
+    samples_ms: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """`settings` hold thresholds, sizes, limits and taker fees, as they do live."""
+
+    settings: Settings
+    balances: Balances
+    """Opening ones."""
+    latency: dict[str, Latency] = field(default_factory=dict)
+    """Exchange → its latency; `Latency()` where there is none."""
+    decision_ms: float = 5.0
+    """From the row that made an opportunity to the bots' decision."""
+    failed_share: float = 0.0
+    """Of orders that the exchange refuses, drawn by seed."""
+    seed: int = 1
+    follow_logged_settings: bool = False
+    """Settings rows of the log change thresholds as they did then; else `settings` hold from end to end."""

@@ -1,0 +1,118 @@
+"""What a tick set says about itself."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from market.markets import Market
+from pricefeeds.importers.rows import refuse
+from pricefeeds.ticksets.schema import FORMAT
+
+MANIFEST = "manifest.json"
+REJECTED = "rejected.jsonl"
+TICKS, OPENING = "ticks.parquet", "opening.parquet"
+
+Origin = Literal["import", "session", "generated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file that was imported, or the log of one session."""
+
+    name: str
+    format: str
+    sha256: str | None
+    rows: int
+    """Usable ones."""
+    rejected: dict[str, int] = field(default_factory=dict)
+    """Reason → rows left out; each of them stands in `rejected.jsonl`."""
+    exchange: str | None = None
+    symbol: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One base on one day, in one file; times in microseconds UTC of its first and last row."""
+
+    day: str
+    base: str
+    rows: int
+    row_groups: int
+    first_time: int
+    last_time: int
+
+    @property
+    def folder(self) -> Path:
+        """Relative to the set."""
+        return Path("ticks", f"day={self.day}", f"base={self.base}")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The head of a tick set; `partitions` by day, then base."""
+
+    name: str
+    title: str
+    origin: Origin
+    settlement_currency: str
+    markets: tuple[Market, ...]
+    sources: tuple[Source, ...]
+    partitions: tuple[Partition, ...]
+    quotes: int
+    """Rows of kind `quote` or `fx` that sources gave; one that is for several bases counts once."""
+    assumptions: tuple[str, ...] = ()
+    """What makes its prices comparable, in words; a report repeats them."""
+    session_id: str | None = None
+    format: int = FORMAT
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(market.base for market in self.markets if not market.is_fx))
+
+    @property
+    def rows(self) -> int:
+        return sum(partition.rows for partition in self.partitions)
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """Reason → rows left out, over all sources."""
+        sums: dict[str, int] = {}
+        for source in self.sources:
+            for reason, rows in source.rejected.items():
+                sums[reason] = sums.get(reason, 0) + rows
+        return dict(sorted(sums.items()))
+
+    @property
+    def start_time(self) -> int:
+        """Microseconds UTC of the first row of any base."""
+        return min(partition.first_time for partition in self.partitions)
+
+    @property
+    def end_time(self) -> int:
+        return max(partition.last_time for partition in self.partitions)
+
+
+_MANIFEST = TypeAdapter(Manifest)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    (folder / MANIFEST).write_bytes(_MANIFEST.dump_json(manifest, indent=2))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Raises ImportRefusedError where `folder` is no tick set of this format."""
+    path = folder / MANIFEST
+    try:
+        text = path.read_bytes()
+    except OSError:
+        refuse(folder, None, "is no tick set (it has no manifest.json); make one with `arbitrage import`")
+    try:
+        manifest = _MANIFEST.validate_json(text)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        refuse(path, None, f"cannot be read ({'.'.join(map(str, fault['loc']))}: {fault['msg']})")
+    if manifest.format != FORMAT:
+        refuse(path, None, f"is of format {manifest.format}, while this version reads format {FORMAT}")
+    return manifest
