@@ -1,0 +1,121 @@
+"""What each subcommand of `arbitrage` takes: its arguments, and what is said where one of them is wrong.
+
+Light: nothing of a subcommand's own room is imported before it runs.
+"""
+
+import argparse
+from decimal import Decimal
+from pathlib import Path
+
+from market.money import decimal_of
+
+MOST = 1_000_000_000
+"""Of seconds and of times faster: thirty years, and no number that overflows further in."""
+A_DAY = 86_400
+
+
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    add_session(parser)
+    parser.add_argument("--seed", type=seed, help="of the simulated exchanges' prices")
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Of a session that trades, on paper or for real."""
+    parser.add_argument("--seconds", type=positive, help="stop after this long, counted from when all is ready")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
+    parser.add_argument("--port", type=port, help="of the dashboard (default 8000)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+    parser.add_argument("--record", action="store_true", help="record what the feeds hear and say, in the data folder")
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--speed", type=positive, help="times faster than recorded (default: the profile's)")
+    parser.add_argument("--fee-bps", type=fee, help="taker fee a side, in place of the profile's")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report there")
+    parser.add_argument("--port", type=port, help="of the dashboard (default 8000)")
+
+
+def add_reenact(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of one exchange, one session or all recordings")
+
+
+def add_chaos(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seconds", type=seconds_of_blows, default=180.0, help="of blows, from when all is ready (default 180)"
+    )
+    parser.add_argument("--seed", type=seed, default=1, help="of the schedule and of the prices (default 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was done and found there")
+    parser.add_argument("--port", type=port, help="of the dashboard (default: any that is free)")
+
+
+def add_exchanges(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=port, default=8100, help="of all of them (default 8100)")
+    parser.add_argument("--seed", type=seed, default=1, help="of their prices")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write there what ccxt's constructor needs")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="which ones (default all)")
+    parser.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="let things go wrong, by the clock")
+    parser.add_argument("--session", action="store_true", help="those of the running session, and nothing else")
+
+
+def add_feed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="EXCHANGE")
+
+
+def add_bot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="EXCHANGE")
+    parser.add_argument("--number", type=number_of_bot, default=1, help="among the bots of that exchange (default 1)")
+
+
+def add_nothing(_: argparse.ArgumentParser) -> None:
+    """It takes no arguments."""
+
+
+def positive(text: str) -> float:
+    number = decimal_number(text)
+    if not 0 < number <= MOST:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number up to {MOST:,}")
+    return float(number)
+
+
+def seconds_of_blows(text: str) -> float:
+    """The whole schedule is drawn up and printed before the first one."""
+    seconds = positive(text)
+    if seconds > A_DAY:
+        raise argparse.ArgumentTypeError(f"{text} is longer than a day ({A_DAY:,} s)")
+    return seconds
+
+
+def decimal_number(text: str) -> Decimal:
+    try:
+        return decimal_of(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def port(text: str) -> int:
+    number = decimal_number(text)
+    if not 1 <= number <= 65_535 or number % 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a port between 1 and 65535")
+    return int(number)
+
+
+def seed(text: str) -> int:
+    number = decimal_number(text)
+    if abs(number) >= 2**63 or number % 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of less than 64 bits")
+    return int(number)
+
+
+def number_of_bot(text: str) -> int:
+    number = decimal_number(text)
+    if not 1 <= number <= 99 or number % 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number between 1 and 99")
+    return int(number)
+
+
+def fee(text: str) -> Decimal:
+    number = decimal_number(text)
+    if not 0 <= number <= 1_000:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1000 bps")
+    return number
