@@ -41,6 +41,9 @@ AVERAGE_TRADES = "average_trades"
 DIFFERENCES = "differences"
 COMPARISONS = "comparisons"
 """Until when reconciliation has compared each exchange."""
+BACKTESTS = "backtests"
+BACKTEST_REPORTS = "backtest_reports"
+TICK_SETS = "tick_sets"
 COLLECTIONS = (
     OPPORTUNITIES,
     ARBITRAGES,
@@ -58,6 +61,9 @@ COLLECTIONS = (
     LEASES,
     AVERAGES,
     AVERAGE_TRADES,
+    BACKTESTS,
+    BACKTEST_REPORTS,
+    TICK_SETS,
 )
 
 SESSION_CLAIM = "session"

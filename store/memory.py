@@ -11,6 +11,8 @@ from market import reservations
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
 from market.breaker import Failure, Health, failed
 from market.clock import MICROSECONDS, Clock, SystemClock
+from market.decisions import Cause, reserving
+from market.execution import HoldAs
 from market.feeds import FeedState
 from market.flights import flies_alone, flight_key, flight_of
 from market.leases import UNFENCED, Actor
@@ -19,12 +21,15 @@ from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
 from market.reservations import Reservation, ReservationResult
 from market.rows import SIDES, BalanceRow, PairRow, Rows, Terms, fill_key, liquidity_key, pair_key
+from market.sight import rows_read
 from store import legs
 from store.errors import StoreError
 from store.memory_averages import MemoryAverages
+from store.memory_backtests import MemoryBacktests
 from store.memory_differences import MemoryDifferences
 from store.memory_leases import MemoryLeases
 from store.memory_settings import MemorySettings
+from store.memory_steps import MemorySteps
 from store.port import Advance, Balances
 
 LIQUIDITY_ROWS = 10_000
@@ -43,6 +48,9 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self.averages = MemoryAverages(self.moment)
+        self.backtests = MemoryBacktests(self._clock)
+        self.steps: MemorySteps | None = None
+        """Set where what decisions were made on is to be kept."""
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}
@@ -100,25 +108,25 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
         before = self._read(reservation.opportunity, by)
         after, result = reservations.reserved(before, reservation)
-        self._write(before, after)
-        return result
+        self._write(before, after, reserving(reservation))
+        return result if self.steps is None else replace(result, read=rows_read(before))
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
-        return arbitrage_id in self._arbitrages and self._changed(arbitrage_id, reservations.expired, by)
+        return arbitrage_id in self._arbitrages and self._changed(arbitrage_id, Cause("expire"), reservations.expired, by)
 
     async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
         before, moment = self._known(arbitrage_id), self.moment(by)
         after = legs.sending(before, role, moment, await self.settings())
         if after is before or not self._may_fly(after, role):
             return None
-        self._keep(after)
+        self._keep(after, Cause("send", role), by)
         return legs.allowed(after, role)
 
     async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         before = self._known(arbitrage_id)
         after = legs.acknowledged(before, role, exchange_order_id, self.moment(by))
         if after is not before:
-            self._keep(after)
+            self._keep(after, Cause("acknowledge", role, exchange_order_id), by)
 
     async def finish_leg(
         self,
@@ -129,12 +137,13 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         by: Actor = UNFENCED,
     ) -> Arbitrage:
         settings = self.settings_in_force()
-        self._changed(arbitrage_id, lambda rows: legs.finished(rows, role, report, settings, advance), by)
+        cause = Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, HoldAs) else None)
+        self._changed(arbitrage_id, cause, lambda rows: legs.finished(rows, role, report, settings, advance), by)
         return self._known(arbitrage_id)
 
     async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
         settings = self.settings_in_force()
-        return self._changed(arbitrage_id, lambda rows: legs.resumed(rows, settings, advance), by)
+        return self._changed(arbitrage_id, Cause("resume"), lambda rows: legs.resumed(rows, settings, advance), by)
 
     async def halted_arbitrages(self) -> list[Arbitrage]:
         return [one for one in self._arbitrages.values() if (one.state, one.reason) == ("held", legs.HALTED)]
@@ -223,10 +232,10 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self._in_flight[flight_key(leg)] = owner
         return owner == own
 
-    def _changed(self, arbitrage_id: str, decide: Callable[[Rows], Rows], by: Actor) -> bool:
+    def _changed(self, arbitrage_id: str, cause: Cause, decide: Callable[[Rows], Rows], by: Actor) -> bool:
         before = self._read(self._known(arbitrage_id).opportunity, by)
         after = decide(before)
-        self._write(before, after)
+        self._write(before, after, cause)
         return after is not before
 
     def _known(self, arbitrage_id: str) -> Arbitrage:
@@ -258,7 +267,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
             known_fills=self._fills.keys(),
         )
 
-    def _write(self, before: Rows, after: Rows) -> None:
+    def _write(self, before: Rows, after: Rows, cause: Cause) -> None:
         if after is before or after.arbitrage is None:
             return
         opportunity_id = after.arbitrage.arbitrage_id

@@ -4,11 +4,12 @@ Every write is idempotent by its id. Changes arrive at least once, in the order 
 connection the newest state is delivered again, states in between may be skipped.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol
 
 from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
+from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, BacktestState, TickSetSummary
 from market.breaker import Failure, Health
 from market.differences import KeptDifference, RowCorrection
 from market.feeds import FeedState
@@ -82,6 +83,66 @@ class Differences(Protocol):
         ...
 
 
+SILENT_RUNNER_SECONDS = 15
+"""A backtest whose runner told nothing for so long, by the server's clock, has lost it."""
+
+
+class Backtests(Protocol):
+    """Backtests that were asked for, of all sessions. A job belongs to the runner that took it until that one is
+    silent; what another says of it then changes nothing."""
+
+    async def ask(self, job_id: str, request: BacktestRequest, who: str) -> BacktestJob:
+        """Queue it, once by its id; the job as it stands."""
+        ...
+
+    async def jobs(self) -> list[BacktestJob]:
+        """Newest first."""
+        ...
+
+    async def job(self, job_id: str) -> BacktestJob | None: ...
+
+    async def take_next(self, runner: str) -> BacktestJob | None:
+        """The oldest that waits, `running` from now on; one that vanished with its runner waits again, until it has
+        done so `MOST_ATTEMPTS` times: then it has `failed`."""
+        ...
+
+    async def note_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
+        """A sign of life, too. None where it is not this runner's any more: stop."""
+        ...
+
+    async def finish(self, job_id: str, runner: str, figures: BacktestFigures, report: str) -> bool:
+        """`done`, with its report as HTML of at most 15 MB; False where it is not this runner's any more."""
+        ...
+
+    async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
+        """`failed` or `cancelled`; False where it is not this runner's any more."""
+        ...
+
+    async def put_back(self, job_id: str, runner: str) -> bool:
+        """As one whose runner vanished: the next one takes it, if it has an attempt left."""
+        ...
+
+    async def cancel(self, job_id: str) -> BacktestJob | None:
+        """At once where it waits; where it runs, its runner ends it. None where there is none."""
+        ...
+
+    async def remove(self, job_id: str) -> bool:
+        """With its report; False where there is none, or it has not ended."""
+        ...
+
+    async def report(self, job_id: str) -> str | None:
+        """HTML."""
+        ...
+
+    async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
+        """All that there are, in place of those told before."""
+        ...
+
+    async def tick_sets(self) -> list[TickSetSummary]:
+        """By name."""
+        ...
+
+
 class TradeStore(Protocol):
     """Shared state of all bots of one session."""
 
@@ -90,6 +151,9 @@ class TradeStore(Protocol):
 
     @property
     def differences(self) -> Differences: ...
+
+    @property
+    def backtests(self) -> Backtests: ...
 
     async def server_now(self) -> int:
         """The store's own clock, microseconds; the only one for leases, holds and deadlines."""

@@ -19,6 +19,7 @@ from market.rows import BalanceRow
 from market.session import Session
 from market.settings import Settings
 from store.averages import read_average_trades
+from store.backtests import MongoBacktests
 from store.balances import BalanceBook
 from store.client import Client, Document, connected, database_of, translated_errors
 from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts, refused_profit
@@ -93,6 +94,7 @@ class TradeReader:
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
+        self.backtests = MongoBacktests(self._database)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)
 

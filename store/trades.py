@@ -25,6 +25,7 @@ from store.arbitrages import (
     watch_arbitrages,
 )
 from store.averages import MongoAverages
+from store.backtests import MongoBacktests
 from store.balances import BalanceBook
 from store.client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
 from store.differences import MongoDifferences
@@ -77,6 +78,7 @@ class MongoTradeStore(MongoNotes):
         self._leases = LeaseBook(self._database)
         self.differences = MongoDifferences(self._database, self._balances)
         self.averages = MongoAverages(client, self._database, session_id)
+        self.backtests = MongoBacktests(self._database)
         self._health = HealthBook(client, self._database, self._settings)
 
     async def __aenter__(self) -> Self:

@@ -1,0 +1,81 @@
+"""A backtest that somebody asked for, as it waits, runs and ends; and the recorded ticks that there are to choose."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+BacktestState = Literal["queued", "running", "done", "failed", "cancelled"]
+
+ENDED_STATES: tuple[BacktestState, ...] = ("done", "failed", "cancelled")
+MOST_ATTEMPTS = 2
+"""A job whose process vanished runs once more; one that takes its process down with it must not do so for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestRequest:
+    """What is to be run. None: as the tick set's own settings have it."""
+
+    tick_set: str
+    settings: dict[str, str] = field(default_factory=dict)
+    """Name of a setting → its value, as text."""
+    fee_bps: Decimal | None = None
+    """Taker fee a side, on every exchange."""
+    latency_ms: float | None = None
+    """On every exchange."""
+    seed: int = 1
+    cores: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestFigures:
+    """What is compared from one backtest to the next; money in `currency`."""
+
+    quotes: int
+    opportunities: int
+    trades: int
+    refusals: int
+    net: Decimal
+    fees: Decimal
+    drawdown: Decimal
+    """The deepest fall of the equity from its highest point before, at least 0."""
+    currency: str
+    is_balanced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestJob:
+    """Times are the server's, microseconds."""
+
+    job_id: str
+    request: BacktestRequest
+    who: str
+    asked_at: int
+    state: BacktestState = "queued"
+    stage: str = ""
+    """What it is doing just now."""
+    share: float = 0.0
+    """Of that stage, 0 to 1."""
+    attempts: int = 0
+    runner: str | None = None
+    """Who runs it; the others leave it alone while `beat_at` is new."""
+    beat_at: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    is_cancel_asked: bool = False
+    reason: str | None = None
+    """Why it did not come to its end."""
+    figures: BacktestFigures | None = None
+    has_report: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TickSetSummary:
+    """One set of recorded ticks that can be named in a request; times in microseconds UTC."""
+
+    name: str
+    title: str
+    exchanges: tuple[str, ...]
+    bases: tuple[str, ...]
+    quotes: int
+    start_time: int
+    end_time: int
