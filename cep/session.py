@@ -71,11 +71,6 @@ def spark_session(
 
     Raises CepCannotStartError where no JVM comes up.
     """
-    # a stray SPARK_HOME or SPARK_CONF_DIR would start another Spark than the one installed with this project
-    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
-        os.environ.pop(name, None)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
         **STREAMING_SETTINGS,
         **QUIET_SETTINGS,
@@ -85,20 +80,33 @@ def spark_session(
         "spark.driver.memory": MEMORY,
         # on the class path from the start: `spark.jars` would copy them and serve them over HTTP
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-        "spark.driver.extraJavaOptions": _joined((*JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")),
+        "spark.driver.extraJavaOptions": joined_options((*JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")),
         **(extra or {}),
     }
+    return started_session(f"local[{2 * partitions + MICRO_BATCH_SLOTS}]", "cep", scratch, settings)
+
+
+def started_session(master: str, name: str, scratch: Path, settings: Mapping[str, str]) -> SparkSession:
+    """The session of this process, on the Spark that is installed with this project.
+
+    Raises CepCannotStartError where no JVM comes up.
+    """
+    # a stray SPARK_HOME or SPARK_CONF_DIR would start another Spark than the one installed with this project
+    for variable in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
+        os.environ.pop(variable, None)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = settings["spark.driver.bindAddress"]
     scratch.mkdir(parents=True, exist_ok=True)
-    configuration = SparkConf().setMaster(f"local[{2 * partitions + MICRO_BATCH_SLOTS}]").setAppName("cep")
-    for name, value in settings.items():
-        configuration.set(name, value)
+    configuration = SparkConf().setMaster(master).setAppName(name)
+    for setting, value in settings.items():
+        configuration.set(setting, value)
     try:
         return SparkSession.builder.config(conf=configuration).getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
         raise CepCannotStartError(f"Spark's JVM did not come up: {error}") from error
 
 
-def _joined(options: tuple[str, ...]) -> str:
+def joined_options(options: tuple[str, ...]) -> str:
     """One line that Spark's launcher takes apart into the same options, also where a path has a space in it."""
     escaped = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
     return " ".join(f'"{option}"' for option in escaped)
@@ -138,6 +146,8 @@ def stop_in_order(spark: SparkSession) -> None:
         if process is not None:
             process.kill()
             process.wait()
+        # so that the next session of this process starts a JVM of its own
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 def _jvm(spark: SparkSession) -> "Popen[bytes] | None":

@@ -1,0 +1,87 @@
+"""The Spark session of a backtest: all cores of this machine, or any master by configuration."""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+
+from pyspark.sql import SparkSession
+
+from cep.errors import CepCannotStartError
+from cep.session import (
+    QUIET_SETTINGS,
+    archive_options,
+    archive_path,
+    connector_jars,
+    joined_options,
+    started_session,
+    stop_in_order,
+)
+
+MASTER = "local[*]"
+LOOPBACK = "127.0.0.1"
+MEMORY = "1g"
+"""Of the JVM; ticks never enter it, only what was found in them."""
+
+JVM_OPTIONS = (
+    # a backtest is over before the second compiler would have earned its keep: the work is done in Python's workers
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+)
+SETTINGS = {
+    # forked workers keep what they imported from one task to the next
+    "spark.python.worker.reuse": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    # a plan runs once: what adapts it to the sizes of its parts costs more than it saves
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "4",
+}
+
+
+@contextmanager
+def backtest_session(
+    home: Path, master: str = MASTER, address: str = LOOPBACK, extra: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """The one Spark session of this process while the context lasts; its JVM is gone afterwards.
+
+    `home`: the data folder; below it lie Spark's temporary files, removed at the end. `master`: any that Spark knows;
+    the workers of a cluster need this project installed and see tick sets under the same paths. `address`: where they
+    reach this process. `extra`: settings of Spark that go before ours. Raises CepCannotStartError.
+    """
+    folder = home / "spark-backtest"
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = Path(mkdtemp(dir=folder))
+    try:
+        spark = started_session(master, "backtest", scratch, _settings(home, scratch, address) | dict(extra or {}))
+        try:
+            yield spark
+        finally:
+            stop_in_order(spark)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _settings(home: Path, scratch: Path, address: str) -> dict[str, str]:
+    options = (*JVM_OPTIONS, *archive_options(archive_path(home)), f"-Djava.io.tmpdir={scratch}")
+    return {
+        **QUIET_SETTINGS,
+        **SETTINGS,
+        "spark.driver.bindAddress": address,
+        "spark.driver.host": address,
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.memory": MEMORY,
+        "spark.driver.extraJavaOptions": joined_options(options),
+        **_class_path(home),
+    }
+
+
+def _class_path(home: Path) -> dict[str, str]:
+    """The real-time job's, though nothing of it is needed: the archive of classes fits that class path only."""
+    try:
+        jars = connector_jars(home / "jars" / "spark")
+    except CepCannotStartError:
+        return {}
+    return {"spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars)}
