@@ -9,15 +9,12 @@ from decimal import Decimal
 from bots.paper_conditions import FillConditions
 from bots.paper_journal import Accepted, Ended, JournalBusyError, JournalRow, PaperJournal
 from bots.paper_ledger import PaperLedger
-from bots.paper_matching import Execution, executions, fill_of, taken_by
+from bots.paper_matching import Execution, executions, report_of, taken_by
 from bots.paper_quotes import PaperQuotes
 from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from market.clock import MICROSECONDS, Clock, wall_now, wall_seconds
 from market.execution import markets_by_symbol
-from market.fees import hold_of
-from market.limits import rule_broken
 from market.markets import Market
-from market.money import Amount, total
 from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.quotes import FeedMark, Quote
 
@@ -128,7 +125,9 @@ class PaperAccount:
             # a refusal would say that there is no such order
             raise OutcomeUnknownError(f"{self._exchange} has an order {order.client_order_id} already")
         fee_rate = self._fee_rate()
-        self._check(order, market, fee_rate)
+        refusal = self._ledger.refusal_of(order, market, fee_rate)
+        if refusal is not None:
+            raise OrderRefusedError(refusal)
         now = wall_now()
         ends_by = now + round((wall_seconds(self._clock, seconds) + GRACE_SECONDS) * MICROSECONDS)
         accepted = Accepted(
@@ -160,14 +159,9 @@ class PaperAccount:
         accepted = self._ledger.open_order(client_order_id)
         if accepted is None:
             return
-        order, order_id, now = accepted.order, accepted.exchange_order_id, self._clock.now()
-        fills = tuple(
-            fill_of(
-                order, one, self._markets[order.exchange, order.symbol], accepted.fee_rate, f"{order_id}-{number}", now
-            )
-            for number, one in enumerate(found, start=1)
-        )
-        report = OrderReport(order_id, is_final=True, filled=Amount(total(fill.amount for fill in fills)), fills=fills)
+        order = accepted.order
+        order_id, now = accepted.exchange_order_id, self._clock.now()
+        report = report_of(order, order_id, found, self._markets, accepted.fee_rate, now)
         self._write(JournalRow(ended=Ended(client_order_id, report, wall_now(), taken_by(found))))
 
     def _tidy_up(self) -> None:
@@ -201,14 +195,6 @@ class PaperAccount:
     def _catch_up(self) -> None:
         for row in self._journal.new_rows():
             self._ledger.apply(row)
-
-    def _check(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> None:
-        broken = rule_broken(order, market)
-        if broken is not None:
-            raise OrderRefusedError(f"{self._exchange}: {broken}")
-        currency, per_unit = hold_of(market, order.side, fee_rate, order.price)
-        if self._ledger.free(currency) < order.amount * per_unit:
-            raise OrderRefusedError(f"{self._exchange}: not enough {currency}")
 
 
 def _open_order(accepted: Accepted) -> OpenOrder:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from market.money import ZERO, Price
 from market.orders import Side
 from market.quotes import Level, Quote
+from market.rows import SIDES
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class TakenDepth:
 
     def see(self, quote: Quote) -> None:
         """The levels that changed are new ones, of which nothing was taken."""
-        for side in ("buy", "sell"):
+        for side in SIDES:
             known = self._taken.get((quote.symbol, side))
             if known:
                 levels = levels_for(side, quote)
@@ -36,6 +37,10 @@ class TakenDepth:
                     is_shown = price <= deepest if side == "buy" else price >= deepest
                     if is_shown and shown.get(price) != taken.shown:
                         del known[price]
+
+    def has_taken(self, symbol: str) -> bool:
+        """Whether a level of `symbol` is still as we left it: else its next quotes change nothing here."""
+        return any(self._taken.get((symbol, side)) for side in SIDES)
 
     def left(self, symbol: str, side: Side, level: Level) -> Decimal:
         """What an order on `side` finds there."""

@@ -7,8 +7,10 @@ from bots.paper_depth import TakenDepth
 from bots.paper_journal import Accepted, Ended, JournalRow
 from market.execution import Markets
 from market.fees import hold_of
+from market.limits import rule_broken
+from market.markets import Market
 from market.money import ZERO, Amount
-from market.orders import AccountFill, Fill, OrderReport
+from market.orders import AccountFill, Fill, LimitOrder, OrderReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,14 @@ class PaperLedger:
                 needed, per_unit = hold_of(market, one.order.side, one.fee_rate, one.order.price)
                 held += one.order.amount * per_unit if needed == currency else ZERO
         return self.balances.get(currency, ZERO) - held
+
+    def refusal_of(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> str | None:
+        """Why the exchange takes no such order, or None."""
+        broken = rule_broken(order, market)
+        if broken is not None:
+            return f"{self._exchange}: {broken}"
+        currency, per_unit = hold_of(market, order.side, fee_rate, order.price)
+        return f"{self._exchange}: not enough {currency}" if self.free(currency) < order.amount * per_unit else None
 
     def next_order_id(self) -> str:
         return f"{self._exchange}-{len(self._reports) + 1}"

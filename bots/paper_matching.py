@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
 from bots.paper_depth import Taken, TakenDepth, levels_for
+from market.execution import Markets
 from market.fees import charged, fee_currency
 from market.markets import Market
-from market.money import Amount, Price, floor_to_step
-from market.orders import Fill, LimitOrder
+from market.money import Amount, Price, floor_to_step, total
+from market.orders import Fill, LimitOrder, OrderReport
 from market.quotes import Quote
 
 FEE_STEP = Decimal("0.00000001")
@@ -59,3 +60,17 @@ def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: D
         fee_currency=fee_currency(market, order.side),
         filled_at=now,
     )
+
+
+def report_of(
+    order: LimitOrder, order_id: str, found: tuple[Execution, ...], markets: Markets, fee_rate: Decimal, now: int
+) -> OrderReport:
+    """Of an order that ended with these, filled at `now`; the exchange numbers its fills by the order's id.
+
+    One that found nothing may be of a market that is not among `markets` any more.
+    """
+    fills = tuple(
+        fill_of(order, one, markets[order.exchange, order.symbol], fee_rate, f"{order_id}-{number}", now)
+        for number, one in enumerate(found, start=1)
+    )
+    return OrderReport(order_id, is_final=True, filled=Amount(total(fill.amount for fill in fills)), fills=fills)
