@@ -1,0 +1,145 @@
+"""What a person asks of a backtest, and the parameters that follow from it for one tick set."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_DOWN, Decimal
+
+from pydantic import ValidationError
+
+from backtest.own_recordings import WORTH
+from backtest.parameters import Balances, Latency, Parameters
+from backtest.profiles import FEE_RATE, PROFILES, ReplayProfile
+from exchanges.markets import taker_fees
+from market.markets import Market
+from market.money import BPS
+from market.settings import Settings
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.ticksets.manifest import Manifest
+from pricefeeds.ticksets.reading import TickSet, batches
+
+LONGEST_LATENCY_MS = 60_000.0
+HOLDING = Decimal("0.000001")
+"""Opening amounts of an asset are cut to so many digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Nothing said: the tick set's own settings, fees and balances, and `Latency()` everywhere."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Setting → its value, as text."""
+    fee_bps: Decimal | None = None
+    latency_ms: Mapping[str, float] = field(default_factory=dict)
+    """Exchange → milliseconds; `*` for all others."""
+    latency_samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Exchange → recorded milliseconds to draw from; `*` for all others. A constant goes before them."""
+    seed: int = 1
+    follow_logged_settings: bool = False
+
+
+def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
+    """Raises ImportRefusedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
+    manifest = tick_set.manifest
+    profile = profile_of(manifest)
+    settings = profile.settings if profile is not None else own_settings(manifest)
+    if wish.fee_bps is not None:
+        fees = dict.fromkeys(settings.taker_fees, wish.fee_bps / BPS)
+        settings = settings.model_copy(update={"taker_fees": fees})
+    exchanges = tuple(settings.taker_fees)
+    return Parameters(
+        settings=changed_settings(settings, wish.values),
+        balances=dict(profile.paper_balances) if profile is not None else opening_balances(tick_set),
+        latency=latencies(exchanges, wish),
+        seed=wish.seed,
+        follow_logged_settings=wish.follow_logged_settings,
+    )
+
+
+def profile_of(manifest: Manifest) -> ReplayProfile | None:
+    """The replay profile that a set was imported by; it brings settings and balances."""
+    return next((profile for profile in PROFILES if profile.title == manifest.title), None)
+
+
+def own_settings(manifest: Manifest) -> Settings:
+    """Those that a new session on these markets would begin with."""
+    exchanges = dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx)
+    known = taker_fees()
+    fees = {exchange: known.get(exchange, FEE_RATE) for exchange in exchanges}
+    return Settings(enabled_exchanges=tuple(fees), taker_fees=fees)
+
+
+def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
+    """Raises ImportRefusedError naming what is wrong."""
+    told: dict[str, object] = {}
+    for name, text in values.items():
+        if name not in Settings.model_fields or name in ("version", "taker_fees"):
+            raise ImportRefusedError(f"{name!r} is no setting that a backtest can change; {_known_settings()}")
+        told[name] = tuple(filter(None, text.split(","))) if name == "enabled_exchanges" else text
+    try:
+        return Settings.model_validate(settings.model_dump() | told)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"])) or "settings"
+        raise ImportRefusedError(f"{where}: {fault['msg'].removeprefix('Value error, ')}") from None
+
+
+def latencies(exchanges: tuple[str, ...], wish: Wish) -> dict[str, Latency]:
+    """Of every exchange. Raises ImportRefusedError for one that the set does not have, or that is out of bounds."""
+    for told in (wish.latency_ms, wish.latency_samples):
+        unknown = sorted(set(told) - {*exchanges, "*"})
+        if unknown:
+            raise ImportRefusedError(f"latency of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
+    every = [*wish.latency_ms.values(), *(one for some in wish.latency_samples.values() for one in some)]
+    outside = [one for one in every if not 0 <= one <= LONGEST_LATENCY_MS]
+    if outside:
+        raise ImportRefusedError(f"a latency of {outside[0]:g} ms is outside 0 to {LONGEST_LATENCY_MS:,.0f}")
+    return {exchange: _latency_of(exchange, wish) for exchange in exchanges}
+
+
+def added_latency(parameters: Parameters, added_ms: float) -> Parameters:
+    """The same with every order so much later at its exchange."""
+    return replace(
+        parameters,
+        latency={
+            exchange: Latency(latency.constant_ms + added_ms, tuple(sample + added_ms for sample in latency.samples_ms))
+            for exchange, latency in parameters.latency.items()
+        },
+    )
+
+
+def opening_balances(tick_set: TickSet) -> Balances:
+    """About a million dollars of each currency and each asset, the latter at the first bid that was recorded."""
+    balances: Balances = {}
+    for market in tick_set.manifest.markets:
+        if market.is_fx:
+            continue
+        cash = WORTH.get(market.quote_currency, WORTH["USD"])
+        rows = balances.setdefault(market.exchange, {})
+        rows[market.quote_currency] = cash
+        bid = _first_bid(tick_set, market)
+        if bid is not None:
+            rows[market.base] = (cash / bid).quantize(HOLDING, ROUND_DOWN)
+    return balances
+
+
+def _first_bid(tick_set: TickSet, market: Market) -> Decimal | None:
+    for rows in batches(tick_set, market.base, ["exchange", "symbol", "bid"]):
+        names = zip(rows["exchange"].to_pylist(), rows["symbol"].to_pylist(), strict=True)
+        for place, name in enumerate(names):
+            if name == (market.exchange, market.symbol) and (bid := rows["bid"][place].as_py()):
+                return Decimal(bid)
+    return None
+
+
+def _latency_of(exchange: str, wish: Wish) -> Latency:
+    for name in (exchange, "*"):
+        if name in wish.latency_ms:
+            return Latency(constant_ms=wish.latency_ms[name])
+        if name in wish.latency_samples:
+            return Latency(samples_ms=wish.latency_samples[name])
+    return Latency()
+
+
+def _known_settings() -> str:
+    names = sorted(set(Settings.model_fields) - {"version", "taker_fees"})
+    return f"there are {', '.join(names)}"

@@ -1,0 +1,127 @@
+"""Recorded files that a replay knows, as a tick set: read once, kept in the data folder under a name by content."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from backtest.own_recordings import load_own_recording
+from backtest.profiles import profile_for
+from backtest.recordings import Recording, load_recording
+from market.money import text_of
+from market.quotes import FeedMark, Level, Quote
+from pricefeeds.ticksets.building import TickSetBuilder
+from pricefeeds.ticksets.manifest import MANIFEST, Manifest, Source
+from pricefeeds.ticksets.reading import TickSet, open_tick_set
+from pricefeeds.ticksets.schema import SOURCE_SCHEMA
+from streams.wire import levels_text
+
+CHUNK_ROWS = 50_000
+
+
+def set_of_files(home: Path, files: tuple[Path, ...]) -> TickSet:
+    """Files of one replay profile. Raises ImportRefusedError for what is none of them."""
+    profile = profile_for(files)
+    checksums = {path: _checksum(path) for path in files}
+    folder = home / "ticks" / f"{profile.name}-{_name_of(checksums.values())}"
+    if not (folder / MANIFEST).is_file():
+        _build(folder, load_recording(profile, files), checksums)
+    return open_tick_set(folder)
+
+
+def set_of_recording(home: Path, recorded: Path) -> TickSet:
+    """A recorded session's folder of raw feeds. Raises ImportRefusedError."""
+    recording = load_own_recording(recorded)
+    checksums = {path: _checksum(path) for path in recording.files}
+    folder = home / "ticks" / f"session-{_name_of(checksums.values())}"
+    if not (folder / MANIFEST).is_file():
+        _build(folder, recording, checksums)
+    return open_tick_set(folder)
+
+
+def _build(folder: Path, recording: Recording, checksums: dict[Path, str]) -> None:
+    profile = recording.profile
+    manifest = Manifest(
+        name=folder.name,
+        title=profile.title,
+        origin="session" if profile.name == "own" else "import",
+        settlement_currency=profile.settlement_currency,
+        markets=recording.markets,
+        sources=_sources(recording, checksums),
+        partitions=(),
+        quotes=len(recording.quotes),
+        assumptions=(*(one.said for one in profile.alike), *profile.assumptions),
+    )
+    with TickSetBuilder(folder, manifest.bases) as builder:
+        rows = iter(recording.rows())
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            builder.add(_table(chunk))
+        builder.finish(manifest)
+
+
+def _sources(recording: Recording, checksums: dict[Path, str]) -> tuple[Source, ...]:
+    """The rejected ones are counted over all files, and stand at the first."""
+    rejected = dict(recording.rejected)
+    if recording.outside:
+        rejected["fx_outside_traded_time"] = recording.outside
+    return tuple(
+        Source(
+            name=path.name,
+            format=recording.profile.name,
+            sha256=checksums[path],
+            rows=len(recording.quotes) if number == 0 else 0,
+            rejected=rejected if number == 0 else {},
+        )
+        for number, path in enumerate(recording.files)
+    )
+
+
+def _table(rows: Iterable[Quote | FeedMark]) -> pa.Table:
+    return pa.Table.from_pylist(list(_source_rows(rows)), schema=SOURCE_SCHEMA)
+
+
+def _source_rows(rows: Iterable[Quote | FeedMark]) -> Iterator[dict[str, object]]:
+    """They come in the order of the log already, so all ranks are alike."""
+    for row in rows:
+        # rates stand in every base's log
+        is_fx = row.kind.startswith("fx")
+        told: dict[str, object] = {
+            "base": None if is_fx else row.base,
+            "rank": 0,
+            "kind": row.kind,
+            "exchange": row.exchange,
+            "symbol": row.symbol,
+            "received_time": row.received_time,
+            "sequence": row.sequence,
+        }
+        yield told | _prices(row) if isinstance(row, Quote) else told
+
+
+def _prices(quote: Quote) -> dict[str, object]:
+    bid, ask = quote.bids[0], quote.asks[0]
+    return {
+        "exchange_time": quote.exchange_time,
+        "bid_price": float(bid.price),
+        "ask_price": float(ask.price),
+        "bid": text_of(bid.price),
+        "bid_amount": text_of(bid.amount),
+        "ask": text_of(ask.price),
+        "ask_amount": text_of(ask.amount),
+        "bids": _levels(quote.bids),
+        "asks": _levels(quote.asks),
+    }
+
+
+def _levels(levels: tuple[Level, ...]) -> str | None:
+    return levels_text(levels) if len(levels) > 1 else None
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _name_of(checksums: Iterable[str]) -> str:
+    return hashlib.sha256("".join(sorted(checksums)).encode()).hexdigest()[:12]
