@@ -39,6 +39,16 @@ def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumsta
     return None if reason is None else Refused(reason)
 
 
+def early_refusal(
+    opportunity: Opportunity, markets: Markets, circumstances: Circumstances, *, is_used_up: bool
+) -> Refused | None:
+    """What needs neither sizing nor the store, but for its word that a quote of the opportunity is used up."""
+    refused = checked(opportunity, markets, circumstances)
+    if refused is None and circumstances.standing is not None and is_used_up:
+        return Refused("liquidity_used")
+    return refused
+
+
 def decided(
     opportunity: Opportunity, side: Side, markets: Markets, free: FreeBalances, circumstances: Circumstances
 ) -> Reservation | Refused:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from market.arbitrages import Refusal
@@ -51,8 +51,10 @@ class Notes:
             return
         self._opportunities[opportunity.opportunity_id] = opportunity
 
-    def refuse(self, opportunity: Opportunity, reason: str, refused_at: int) -> None:
-        """`refused_at` is wall time, microseconds."""
+    def refuse(
+        self, opportunity: Opportunity, reason: str, refused_at: int, grounds: Callable[[], str] | None = None
+    ) -> None:
+        """`refused_at` is wall time, microseconds; `grounds` are asked for where this one is kept whole."""
         pair = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
         key = (*pair, reason, refused_at // MICROSECONDS)
         known = self._refusals.get(key)
@@ -63,7 +65,8 @@ class Notes:
         if len(self._refusals) >= MOST_NOTES:
             self.dropped += 1
             return
-        self._refusals[key] = self._refusal(opportunity, reason, refused_at)
+        text = None if grounds is None else grounds()
+        self._refusals[key] = replace(self._refusal(opportunity, reason, refused_at), grounds=text)
         if reason != BELOW_THRESHOLD:
             self.keep(opportunity)
 

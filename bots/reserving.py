@@ -3,19 +3,22 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from bots.backlog import Backlog
 from bots.checks import Circumstances, is_expired
-from bots.deciding import Refused, checked, decided, side_of
+from bots.deciding import Refused, decided, early_refusal, side_of
 from bots.knowledge import Knowledge
-from bots.notes import Notes
+from bots.sight import sight_of
 from market.arbitrages import Arbitrage, LegRole
 from market.clock import MICROSECONDS, Clock, wall_now, wall_seconds
+from market.decisions import Grounds, grounds_text
 from market.execution import Markets
 from market.leases import UNFENCED, Actor
 from market.opportunities import Opportunity
+from market.sight import Sight
 from store.errors import StoreUnavailableError
-from store.port import ReservationResult, TradeStore
+from store.port import Reservation, ReservationResult, TradeStore
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +32,20 @@ Execute = Callable[[str, LegRole], None]
 """Starts trading a leg of an arbitrage, without waiting for it."""
 
 
+class NoteBook(Protocol):
+    """Where it is put down what became of an opportunity."""
+
+    def keep(self, opportunity: Opportunity) -> None:
+        """It was acted on."""
+        ...
+
+    def refuse(
+        self, opportunity: Opportunity, reason: str, refused_at: int, grounds: Callable[[], str] | None = None
+    ) -> None:
+        """`refused_at` by the machine's clock, microseconds; `grounds` say what it was decided on, if asked at once."""
+        ...
+
+
 @dataclass(slots=True)
 class Reserver:
     """Sees opportunities, refuses the cheap way at once, and reserves the rest, newest first."""
@@ -38,7 +55,7 @@ class Reserver:
     markets: Markets
     clock: Clock
     knowledge: Knowledge
-    notes: Notes
+    notes: NoteBook
     execute: Execute
     by: Actor = UNFENCED
     wall_clock: Callable[[], int] = wall_now
@@ -51,11 +68,12 @@ class Reserver:
         """An opportunity from the stream; an expired one, or one of other exchanges, is nobody's business."""
         if side_of(opportunity, self.exchange) is None or is_expired(opportunity, self.clock.now()):
             return
-        reason = self._early_refusal(opportunity)
+        known = self._circumstances(opportunity)
+        reason = self.early_refusal(opportunity, known)
         if reason is None:
             self.backlog.push(opportunity)
         else:
-            self._refuse_for_both(opportunity, reason)
+            self._refuse_for_both(opportunity, reason, known)
 
     def see_half(self, arbitrage: Arbitrage) -> None:
         """An arbitrage whose other leg is reserved and waits for this one."""
@@ -79,28 +97,32 @@ class Reserver:
         is_over = is_expired(opportunity, self.clock.now())
         if side is None or is_over or identity in self.attempting or self._is_reserved(identity):
             return
-        reason = self._early_refusal(opportunity)
+        known = self._circumstances(opportunity)
+        reason = self.early_refusal(opportunity, known)
         if reason is not None:
-            self._refuse_for_both(opportunity, reason)
+            self._refuse_for_both(opportunity, reason, known)
             return
-        decision = decided(opportunity, side, self.markets, self.knowledge.free, self._circumstances(opportunity))
+        decision = decided(opportunity, side, self.markets, self.knowledge.free, known)
         if isinstance(decision, Refused):
-            self._refuse_for_both(opportunity, decision.reason)
+            self._refuse_for_both(opportunity, decision.reason, known)
             return
         self.attempting.add(identity)
         try:
-            wish = replace(decision, valid_until=self._valid_until(opportunity))
-            self._note_result(opportunity, await self.store.reserve(wish, self.by))
+            valid_until = self._valid_until(opportunity)
+            wish = replace(decision, valid_until=valid_until, sight=self._sight(opportunity, known))
+            self._note_result(wish, await self.store.reserve(wish, self.by))
         finally:
             self.attempting.discard(identity)
 
-    def _note_result(self, opportunity: Opportunity, result: ReservationResult) -> None:
+    def _note_result(self, wish: Reservation, result: ReservationResult) -> None:
+        opportunity, sight = wish.opportunity, wish.sight
         if result.arbitrage is None:
             if result.refusal == "liquidity_used":
                 is_buyer = opportunity.buy.exchange == self.exchange
                 self.knowledge.see_used_up((opportunity.buy if is_buyer else opportunity.sell).quote_id)
-            if result.refusal is not None and result.refusal != ENDED:
-                self._refuse(opportunity, result.refusal)
+            if result.refusal is not None and result.refusal != ENDED and sight is not None:
+                grounds = Grounds(sight, result.read, wish.valid_until)
+                self._refuse(opportunity, result.refusal, lambda: grounds)
             return
         self.notes.keep(opportunity)
         self.knowledge.see_arbitrage(result.arbitrage)
@@ -108,14 +130,12 @@ class Reserver:
         if own is not None and result.arbitrage.state == "reserved" and own.state == "reserved":
             self.execute(result.arbitrage.arbitrage_id, own.role)
 
-    def _early_refusal(self, opportunity: Opportunity) -> str | None:
-        """What needs neither sizing nor the store."""
-        known = self._circumstances(opportunity)
-        refused = checked(opportunity, self.markets, known)
-        if refused is not None:
-            return refused.reason
-        is_begun = known.standing is not None
-        return "liquidity_used" if is_begun and self.knowledge.is_used_up(opportunity) else None
+    def early_refusal(self, opportunity: Opportunity, known: Circumstances | None = None) -> str | None:
+        """What needs neither sizing nor the store, and is the same whichever exchange's bot asks."""
+        known = known or self._circumstances(opportunity)
+        is_used_up = self.knowledge.is_used_up(opportunity)
+        refused = early_refusal(opportunity, self.markets, known, is_used_up=is_used_up)
+        return None if refused is None else refused.reason
 
     def _valid_until(self, opportunity: Opportunity) -> int:
         """When the opportunity expires, by the store's clock."""
@@ -137,10 +157,14 @@ class Reserver:
             standing=knowledge.standing(opportunity, self.wall_clock()),
         )
 
-    def _refuse_for_both(self, opportunity: Opportunity, reason: str) -> None:
+    def _sight(self, opportunity: Opportunity, known: Circumstances) -> Sight:
+        is_used_up = self.knowledge.is_used_up(opportunity)
+        return sight_of(opportunity, self.exchange, known, self.knowledge.free, is_used_up=is_used_up)
+
+    def _refuse_for_both(self, opportunity: Opportunity, reason: str, known: Circumstances) -> None:
         """Both bots come to the same answer here; the buyer's speaks, so that an opportunity is not counted twice."""
         if opportunity.buy.exchange == self.exchange:
-            self._refuse(opportunity, reason)
+            self._refuse(opportunity, reason, lambda: Grounds(self._sight(opportunity, known)))
 
-    def _refuse(self, opportunity: Opportunity, reason: str) -> None:
-        self.notes.refuse(opportunity, reason, self.wall_clock())
+    def _refuse(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:
+        self.notes.refuse(opportunity, reason, self.wall_clock(), lambda: grounds_text(grounds()))

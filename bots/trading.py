@@ -2,19 +2,18 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from exchanges.port import TradingAccount
-from market.arbitrages import Arbitrage, Leg, LegRole
+from market.arbitrages import Leg, LegRole
 from market.backoff import backoff
 from market.breaker import FailureKind
 from market.clock import MICROSECONDS, SystemClock, steady_now
+from market.execution import HoldAs
 from market.leases import UNFENCED, Actor
 from market.money import ZERO, Amount
 from market.orders import LimitOrder, OrderReport
-from market.profit import profit_of
-from market.settings import Settings
 from store.port import Advance, TradeStore
 
 log = logging.getLogger(__name__)
@@ -179,7 +178,7 @@ class Trader:
         if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
             return False
         log.error("nobody knows what became of an order, held: %s", why, extra=_ids(arbitrage_id, leg))
-        await self.store.finish_leg(arbitrage_id, leg.role, None, held_as(reason), self.by)
+        await self.store.finish_leg(arbitrage_id, leg.role, None, HoldAs(reason), self.by)
         return True
 
     async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
@@ -205,16 +204,6 @@ def order_of(leg: Leg) -> LimitOrder:
         price=leg.limit_price,
         intended_at=leg.times["sending"],
     )
-
-
-def held_as(reason: str) -> Advance:
-    """For an order that may have filled, nobody knows: nothing more is traded."""
-
-    def held(arbitrage: Arbitrage, _settings: Settings, now: int) -> Arbitrage:
-        times = arbitrage.times | {"ended": now}
-        return replace(arbitrage, state="held", reason=reason, times=times, profit=profit_of(arbitrage))
-
-    return held
 
 
 def _ids(arbitrage_id: str, leg: Leg) -> dict[str, str]:

@@ -176,3 +176,5 @@ class Refusal:
     count: int = 1
     forgone: Decimal = Decimal(0)
     """What all `count` of them together were expected to bring; 0 in what earlier versions stored."""
+    grounds: str | None = None
+    """What this one was decided on (`market.decisions`); None in what earlier versions stored."""

@@ -28,6 +28,17 @@ _LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "revers
 
 
 @dataclass(frozen=True, slots=True)
+class HoldAs:
+    """In place of `advance` for an order that may have filled, nobody knows: nothing more is traded."""
+
+    reason: str
+
+    def __call__(self, arbitrage: Arbitrage, _settings: Settings, now: int) -> Arbitrage:
+        times = arbitrage.times | {"ended": now}
+        return replace(arbitrage, state="held", reason=self.reason, times=times, profit=profit_of(arbitrage))
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """Base left over by all fills so far: positive was bought too much, negative sold too much."""
 

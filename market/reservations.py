@@ -3,7 +3,7 @@
 Both adapters of the store read `Rows`, decide here, and write what became of them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, Leg, Strategy, held_currency
@@ -13,6 +13,7 @@ from market.opportunities import Opportunity
 from market.risk import Standing, forbidden, hard_limit, notional_left
 from market.rows import PairRow, Rows, Terms, half_key, liquidity_key
 from market.settings import Settings
+from market.sight import RowsRead, Sight
 
 RESERVE_WITHIN = 1 * MICROSECONDS
 """How long a half reservation waits for the other bot."""
@@ -49,6 +50,8 @@ class Reservation:
     """Settlement currency per unit of the matched amount, at most: what the limits on notional count."""
     strategy: Strategy = "arbitrage"
     """`ma`: this leg alone is the whole trade."""
+    sight: Sight | None = None
+    """What it follows from, kept with the decision; None where it is kept itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class ReservationResult:
 
     arbitrage: Arbitrage | None
     refusal: str | None = None
+    read: RowsRead | None = field(default=None, compare=False)
+    """What a refusal was decided on."""
 
 
 def reserved(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:

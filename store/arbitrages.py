@@ -7,6 +7,7 @@ from functools import partial
 from pymongo import ASCENDING
 
 from market.arbitrages import OPEN_STATES, Arbitrage
+from market.decisions import Step, step_text
 from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
 from store.watching import ChangeFollower, patiently
@@ -37,6 +38,12 @@ class StoredArbitrage:
     @property
     def created_at(self) -> int:
         return integer_of(self.document["at"])
+
+
+def steps_with(stored: StoredArbitrage | None, step: Step) -> list[str]:
+    """What led to each of its states, `step` the newest; in the arbitrage's document, so that no kill parts them."""
+    known = None if stored is None else stored.document.get("steps", [])
+    return [*(known if isinstance(known, list) else ()), step_text(step)]
 
 
 def stored_arbitrage(document: Document) -> StoredArbitrage:

@@ -11,8 +11,7 @@ from market import reservations
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
 from market.breaker import Failure, Health, failed
 from market.clock import MICROSECONDS, Clock, SystemClock
-from market.decisions import Cause, reserving
-from market.execution import HoldAs
+from market.decisions import Cause, finishing, reserving
 from market.feeds import FeedState
 from market.flights import flies_alone, flight_key, flight_of
 from market.leases import UNFENCED, Actor
@@ -49,8 +48,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
-        self.steps: MemorySteps | None = None
-        """Set where what decisions were made on is to be kept."""
+        self.steps: MemorySteps | None = None  # set where what decisions were made on is to be kept
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}
@@ -87,8 +85,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         key = (*pair, refusal.exchange, refusal.reason, second)
         first = self.refusals.get(key)
         if first is not None:
-            together = first.count + refusal.count
-            refusal = replace(first, count=together, forgone=first.forgone + refusal.forgone)
+            refusal = replace(first, count=first.count + refusal.count, forgone=first.forgone + refusal.forgone)
         self.refusals[key] = refusal
 
     async def refused_profit(self) -> dict[str, Decimal]:
@@ -112,7 +109,9 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         return result if self.steps is None else replace(result, read=rows_read(before))
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
-        return arbitrage_id in self._arbitrages and self._changed(arbitrage_id, Cause("expire"), reservations.expired, by)
+        return arbitrage_id in self._arbitrages and self._changed(
+            arbitrage_id, Cause("expire"), reservations.expired, by
+        )
 
     async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
         before, moment = self._known(arbitrage_id), self.moment(by)
@@ -137,7 +136,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         by: Actor = UNFENCED,
     ) -> Arbitrage:
         settings = self.settings_in_force()
-        cause = Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, HoldAs) else None)
+        cause = finishing(role, report, advance)
         self._changed(arbitrage_id, cause, lambda rows: legs.finished(rows, role, report, settings, advance), by)
         return self._known(arbitrage_id)
 
@@ -271,6 +270,8 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         if after is before or after.arbitrage is None:
             return
         opportunity_id = after.arbitrage.arbitrage_id
+        if self.steps is not None:
+            self.steps.note(before, opportunity_id, cause)
         self._terms.pop(opportunity_id, None)
         if after.terms is not None:
             self._terms[opportunity_id] = after.terms
@@ -287,7 +288,9 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(after.arbitrage)
 
-    def _keep(self, arbitrage: Arbitrage) -> None:
+    def _keep(self, arbitrage: Arbitrage, cause: Cause | None = None, by: Actor = UNFENCED) -> None:
+        if cause is not None and self.steps is not None:
+            self.steps.note(self._read(arbitrage.opportunity, by), arbitrage.arbitrage_id, cause)
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
         for queue in self._watching_arbitrages:
             queue.put_nowait(arbitrage)

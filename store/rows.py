@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from pymongo import InsertOne, UpdateOne
 
+from market.decisions import Cause, Step
 from market.flights import flight_keys
 from market.leases import UNFENCED, Actor
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.rows import SIDES, BalanceRow, PairRow, Rows, fill_key, half_key, liquidity_key, pair_key
-from store.arbitrages import StoredArbitrage
+from market.sight import rows_read
+from store.arbitrages import StoredArbitrage, steps_with
 from store.client import Database, Document, Session
 from store.documents import (
     ARBITRAGES,
@@ -90,7 +92,9 @@ def _holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> 
     return {key: text_or_none(claims.get(kind + key, {}).get("arbitrage_id")) for key in keys}
 
 
-async def write_rows(database: Database, session: Session, session_id: str, read: StoredRows, after: Rows) -> None:
+async def write_rows(
+    database: Database, session: Session, session_id: str, read: StoredRows, after: Rows, cause: Cause
+) -> None:
     """What changed, and nothing else: rows that were only read do not meet other transactions."""
     before, stored = read.rows, read.stored
     if after is before or after.arbitrage is None:
@@ -100,6 +104,7 @@ async def write_rows(database: Database, session: Session, session_id: str, read
     else:
         own = {"session_id": stored.session_id, "revision": stored.revision + 1, "at": stored.created_at}
     document = arbitrage_document(after.arbitrage) | own
+    document["steps"] = steps_with(stored, Step(cause, rows_read(before, cause.report)))
     if after.terms is not None:
         document["terms"] = terms_document(after.terms)
     await database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, upsert=True, session=session)

@@ -9,6 +9,7 @@ from typing import Literal, Self
 from market import reservations
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.breaker import Failure, Health
+from market.decisions import Cause, Step, finishing, reserving
 from market.feeds import FeedState
 from market.leases import UNFENCED, Actor, Lease
 from market.lifecycle import Moment
@@ -17,11 +18,13 @@ from market.reservations import Reservation, ReservationResult
 from market.rows import BalanceRow, Rows, fill_key
 from market.session import Session as MarketSession
 from market.settings import Settings
+from market.sight import RowsRead, rows_read
 from store import legs
 from store.arbitrages import (
     OLDEST_FIRST,
     OPEN,
     read_arbitrages,
+    steps_with,
     watch_arbitrages,
 )
 from store.averages import MongoAverages
@@ -118,8 +121,8 @@ class MongoTradeStore(MongoNotes):
             read = await read_rows(self._database, session, self._session_id, opportunity, begin.stored, by=by)
             read = replace(read, rows=replace(read.rows, settings=begin.current))
             after, result = reservations.reserved(read.rows, reservation)
-            await write_rows(self._database, session, self._session_id, read, after)
-            return result
+            await write_rows(self._database, session, self._session_id, read, after, reserving(reservation))
+            return result if result.refusal is None else replace(result, read=rows_read(read.rows))
 
         with translated_errors():
             return await in_transaction(self._client, step)
@@ -130,21 +133,21 @@ class MongoTradeStore(MongoNotes):
 
         if await self.arbitrage(arbitrage_id) is None:
             return False
-        before, after = await self._changed(arbitrage_id, (), expired, by)
+        before, after = await self._changed(arbitrage_id, Cause("expire"), expired, by)
         return after is not before
 
     async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
         def sending(arbitrage: Arbitrage, moment: Moment, settings: Settings | None) -> Arbitrage:
             return legs.sending(arbitrage, role, moment, settings)
 
-        before, after = await self._guarded(arbitrage_id, sending, by, sends=role)
+        before, after = await self._guarded(arbitrage_id, Cause("send", role), sending, by)
         return None if after is before else legs.allowed(after, role)
 
     async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         def acknowledged(arbitrage: Arbitrage, moment: Moment, _: Settings | None) -> Arbitrage:
             return legs.acknowledged(arbitrage, role, exchange_order_id, moment)
 
-        await self._guarded(arbitrage_id, acknowledged, by)
+        await self._guarded(arbitrage_id, Cause("acknowledge", role, exchange_order_id), acknowledged, by)
 
     async def finish_leg(
         self,
@@ -154,12 +157,10 @@ class MongoTradeStore(MongoNotes):
         advance: Advance,
         by: Actor = UNFENCED,
     ) -> Arbitrage:
-        reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
-
         def finished(rows: Rows, settings: Settings) -> Rows:
             return legs.finished(rows, role, report, settings, advance)
 
-        before, after = await self._changed(arbitrage_id, reported, finished, by)
+        before, after = await self._changed(arbitrage_id, finishing(role, report, advance), finished, by)
         arbitrage = after.arbitrage or before.arbitrage
         if arbitrage is None:
             raise StoreError(f"there is no arbitrage {arbitrage_id}")
@@ -169,7 +170,7 @@ class MongoTradeStore(MongoNotes):
         def resumed(rows: Rows, settings: Settings) -> Rows:
             return legs.resumed(rows, settings, advance)
 
-        before, after = await self._changed(arbitrage_id, (), resumed, by)
+        before, after = await self._changed(arbitrage_id, Cause("resume"), resumed, by)
         return after is not before
 
     async def halted_arbitrages(self) -> list[Arbitrage]:
@@ -248,17 +249,19 @@ class MongoTradeStore(MongoNotes):
             await feeds.replace_one({"_id": document["_id"]}, document, upsert=True)
 
     async def _changed(
-        self, arbitrage_id: str, fill_keys: tuple[str, ...], decide: Callable[[Rows, Settings], Rows], by: Actor
+        self, arbitrage_id: str, cause: Cause, decide: Callable[[Rows, Settings], Rows], by: Actor
     ) -> tuple[Rows, Rows]:
         """The rows before and after `decide`, in one transaction."""
+        reported = () if cause.report is None else tuple(fill_key(fill) for fill in cause.report.fills)
 
         async def step(session: Session) -> tuple[Rows, Rows]:
             begin = await begun(self._database, session, arbitrage_id, by)
             stored = begin.known(arbitrage_id)
             opportunity = stored.arbitrage.opportunity
-            read = await read_rows(self._database, session, self._session_id, opportunity, stored, fill_keys, by)
+            read = await read_rows(self._database, session, self._session_id, opportunity, stored, reported, by)
+            read = replace(read, rows=replace(read.rows, settings=begin.current))
             after = decide(read.rows, begin.settings())
-            await write_rows(self._database, session, self._session_id, read, after)
+            await write_rows(self._database, session, self._session_id, read, after, cause)
             return read.rows, after
 
         with translated_errors():
@@ -267,9 +270,9 @@ class MongoTradeStore(MongoNotes):
     async def _guarded(
         self,
         arbitrage_id: str,
+        cause: Cause,
         decide: Callable[[Arbitrage, Moment, Settings | None], Arbitrage],
         by: Actor,
-        sends: LegRole | None = None,
     ) -> tuple[Arbitrage, Arbitrage]:
         """The arbitrage before and after `decide`, in one transaction that touches no other row but the claim of a leg
         that it sends; unchanged while another leg must land first."""
@@ -278,11 +281,14 @@ class MongoTradeStore(MongoNotes):
             begin = await begun(self._database, session, arbitrage_id, by)
             stored = begin.known(arbitrage_id)
             after = decide(stored.arbitrage, Moment(stored.now, by), begin.current)
+            sends = cause.role if cause.what == "send" else None
             if sends is not None and not await may_fly(self._database, session, after, sends):
                 return stored.arbitrage, stored.arbitrage
             if after is not stored.arbitrage:
                 own = {name: value for name, value in stored.document.items() if name in ("session_id", "at", "terms")}
-                document = arbitrage_document(after) | own | {"revision": stored.revision + 1}
+                version = None if begin.current is None else begin.current.version
+                steps = steps_with(stored, Step(cause, RowsRead(stored.now, by, version, is_joined=True)))
+                document = arbitrage_document(after) | own | {"revision": stored.revision + 1, "steps": steps}
                 await self._database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, session=session)
             return stored.arbitrage, after
 
