@@ -1,0 +1,6 @@
+"""All formats that can be imported, by name."""
+
+from pricefeeds.importers.format import Format
+from pricefeeds.importers.tardis import TARDIS_QUOTES
+
+FORMATS: dict[str, Format] = {one.name: one for one in (TARDIS_QUOTES,)}
