@@ -1,6 +1,5 @@
 """`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is told to stop."""
 
-import asyncio
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from market.clock import wall_now
 from market.markets import Market
 from market.session import Session
 from market.settings import Settings
+from market.together import together
 from pricefeeds.recorder import MEGABYTE, recorded_bytes, recordings_folder
 from store.trades import open_store
 from streams.embedded_broker import free_ports
@@ -92,13 +92,8 @@ async def run_session(
 
 
 async def _all_ready(supervisor: Supervisor, meter: Meter) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        starting = tasks.create_task(meter.start())
-        try:
-            await supervisor.all_ready(READY_SECONDS)
-        except LaunchError:
-            starting.cancel()
-            raise
+    # not a TaskGroup: what was not ready in time is one sentence, not a group of one
+    await together(meter.start(), supervisor.all_ready(READY_SECONDS))
     meter.start_counting_afresh()
 
 
