@@ -8,7 +8,7 @@ from pathlib import Path
 from exchanges.markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
 from launch.closing import activity_of, finish_trading, report, with_the_store_back
 from launch.configuration import Configuration, first_settings
-from launch.errors import CannotStartError, LaunchError
+from launch.errors import CannotStartError
 from launch.home import check_writable, write_atomically
 from launch.meter import Meter
 from launch.parts import own_parts, service_parts
