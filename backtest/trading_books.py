@@ -1,0 +1,42 @@
+"""The books of a backtest: what there was, what the ledger of fills makes of it, and what the accounts say."""
+
+from collections.abc import Iterable
+
+from backtest.account import SimulatedAccount
+from backtest.parameters import Balances
+from backtest.trading_agenda import at_once
+from market.execution import Markets
+from market.money import ZERO
+from market.orders import Fill
+from market.rows import BalanceRow
+
+
+def balances_of(accounts: dict[str, SimulatedAccount]) -> Balances:
+    """By the accounts' own books."""
+    return {exchange: at_once(account.balances()) for exchange, account in accounts.items()}
+
+
+def is_balanced(
+    before: Balances, fills: Iterable[Fill], after: Balances, rows: Iterable[BalanceRow], markets: Markets
+) -> bool:
+    """Whether before + fills − fees = after, and nothing is held any more, to the last digit."""
+    computed = {exchange: dict(balances) for exchange, balances in before.items()}
+    for fill in fills:
+        market = markets[fill.exchange, fill.symbol]
+        sign = 1 if fill.side == "buy" else -1
+        for currency, amount in (
+            (market.base, sign * fill.amount),
+            (market.quote_currency, -sign * fill.cost),
+            (fill.fee_currency, -fill.fee),
+        ):
+            known = computed[fill.exchange]
+            known[currency] = known.get(currency, ZERO) + amount
+    is_booked = all(row.held == 0 and row.free == after[row.exchange].get(row.currency, ZERO) for row in rows)
+    return is_booked and _without_zeros(computed) == _without_zeros(after)
+
+
+def _without_zeros(balances: Balances) -> Balances:
+    return {
+        exchange: {currency: amount for currency, amount in amounts.items() if amount != 0}
+        for exchange, amounts in balances.items()
+    }

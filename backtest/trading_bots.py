@@ -1,0 +1,134 @@
+"""The bots in a backtest: the reservers, traders and health watches that run live, one of each per exchange, over the
+store in memory. What live bots learn from the store's notifications is looked up here after each step."""
+
+from functools import partial
+
+from backtest.account import SimulatedAccount
+from backtest.trading_agenda import Agenda, at_once
+from backtest.trading_refusals import RefusalSums
+from bots.checks import is_expired
+from bots.desk import ROUND_SECONDS
+from bots.health import HealthWatch
+from bots.knowledge import Knowledge
+from bots.reconciling import due_legs
+from bots.reserving import Reserver
+from bots.trading import LegKey, Trader
+from market.arbitrages import OPEN_STATES, Arbitrage
+from market.breaker import FailureKind
+from market.clock import MICROSECONDS
+from market.execution import advancing, markets_by_symbol
+from market.markets import Market
+from market.opportunities import Opportunity
+from store.memory import MemoryTradeStore
+
+RETRY = round(ROUND_SECONDS * MICROSECONDS)
+"""A leg that may not be sent yet is tried again so much later, as by a live bot's next round."""
+
+
+class ReplayedBots:
+    """All bots of one backtest; they know at once what one of them learns."""
+
+    def __init__(
+        self,
+        agenda: Agenda,
+        store: MemoryTradeStore,
+        accounts: dict[str, SimulatedAccount],
+        markets: tuple[Market, ...],
+        decision: int,
+    ) -> None:
+        """`decision`: microseconds from what a bot hears to what it does. The store's books are open."""
+        self._agenda = agenda
+        self._store = store
+        self._markets = markets_by_symbol(markets)
+        self._decision = decision
+        self.knowledge = Knowledge(store.settings_in_force())
+        self.refusals = RefusalSums()
+        self.missed = 0
+        """Opportunities that had expired by the time of the decision."""
+        advance = advancing(markets)
+        self._health = {name: HealthWatch(name, store, self.knowledge, wall_clock=agenda.now) for name in accounts}
+        self._reservers = {name: self._reserver(name) for name in accounts}
+        self._traders = {
+            name: Trader(store, account, advance, steady_clock=agenda.now, troubled=partial(self._note_trouble, name))
+            for name, account in accounts.items()
+        }
+        self._anyone = next(iter(self._reservers.values()))
+        self._begun: set[LegKey] = set()
+        self._busy: set[LegKey] = set()
+        self._waiting: set[str] = set()
+        """Half reservations whose end is planned."""
+        at_once(next(iter(self._health.values())).round())
+        self._see_balances()
+
+    def decide(self, opportunity: Opportunity) -> None:
+        """What both bots make of it, now."""
+        if is_expired(opportunity, self._agenda.now()):
+            self.missed += 1
+            return
+        reason = self._anyone.early_refusal(opportunity)
+        if reason is not None:
+            self.refusals.refuse(opportunity, reason, self._agenda.now())
+            return
+        for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
+            at_once(self._reservers[exchange].attempt(opportunity))
+        self._follow(opportunity.opportunity_id)
+
+    def _reserver(self, exchange: str) -> Reserver:
+        return Reserver(
+            exchange=exchange,
+            store=self._store,
+            markets=self._markets,
+            clock=self._agenda,
+            knowledge=self.knowledge,
+            notes=self.refusals,
+            # both legs are begun together, once both are reserved
+            execute=lambda _identity, _role: None,
+            wall_clock=self._agenda.now,
+        )
+
+    def _follow(self, identity: str) -> None:
+        """As a bot does that is told of a change of this arbitrage."""
+        arbitrage = at_once(self._store.arbitrage(identity))
+        if arbitrage is None:
+            return
+        self.knowledge.see_arbitrage(arbitrage)
+        self._see_balances()
+        if arbitrage.state == "half_reserved" and identity not in self._waiting:
+            self._waiting.add(identity)
+            self._agenda.plan(arbitrage.reserve_by + 1, lambda: self._expire(identity))
+        if arbitrage.state in OPEN_STATES:
+            for exchange in dict.fromkeys(leg.exchange for leg in arbitrage.legs):
+                self._work_on(arbitrage, exchange)
+
+    def _work_on(self, arbitrage: Arbitrage, exchange: str) -> None:
+        now = self._agenda.now()
+        for due in due_legs([arbitrage], exchange, self._markets, arbitrage.send_by):
+            key = (due.arbitrage_id, due.leg.role)
+            if due.what == "execute" and key not in self._busy:
+                self._busy.add(key)
+                self._agenda.plan(now + self._wait(key), partial(self._execute, exchange, key))
+
+    def _wait(self, key: LegKey) -> int:
+        """The first two legs follow from the decision; one more leg takes another, one that had to wait a round."""
+        if key in self._begun:
+            return RETRY
+        return 0 if key[1] in ("buy", "sell") else self._decision
+
+    def _execute(self, exchange: str, key: LegKey) -> None:
+        self._begun.add(key)
+        self._agenda.start(self._traders[exchange].execute(*key), lambda: self._executed(key))
+
+    def _executed(self, key: LegKey) -> None:
+        self._busy.discard(key)
+        self._follow(key[0])
+
+    def _expire(self, identity: str) -> None:
+        at_once(self._store.expire(identity))
+        self._follow(identity)
+
+    def _note_trouble(self, exchange: str, kind: FailureKind, subject: str) -> None:
+        self._health[exchange].note(kind, subject)
+        at_once(self._health[exchange].round())
+
+    def _see_balances(self) -> None:
+        self.knowledge.see_balances(at_once(self._store.balance_rows()))

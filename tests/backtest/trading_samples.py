@@ -1,0 +1,95 @@
+"""Made-up recordings for the tests of trading in a backtest: quotes on a tape, opportunities, parameters."""
+
+import json
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+import pyarrow as pa
+
+from backtest.parameters import Balances, Latency, Parameters
+from backtest.tape import Place, QuoteTape
+from backtest.tape_piece import COLUMNS
+from market.markets import Market
+from market.money import text_of
+from market.opportunities import Opportunity
+from market.settings import Settings
+from pricefeeds.ticksets.opening import OpeningRows
+from pricefeeds.ticksets.schema import TICK_SCHEMA
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
+
+SECOND = 1_000_000
+START = 1_000 * SECOND
+MARKETS = (USD_MARKET, EUR_MARKET)
+OPENING: Balances = {
+    "alpha": {"USD": Decimal(2_000_000), "BTC": Decimal(30)},
+    "beta": {"EUR": Decimal(2_000_000), "BTC": Decimal(30)},
+}
+Book = tuple[tuple[str, str], ...]
+CHEAP: Book = (("6000", "1"), ("6010", "1"))
+"""Asks of alpha, USD."""
+DEAR: Book = (("5618", "1"), ("5600", "1"))
+"""Bids of beta, EUR: 5618 EUR are 6179 USD."""
+
+
+def tick(
+    market: Market, time: int, bids: Book = (), asks: Book = (), kind: str = "quote", sequence: int = 0
+) -> dict[str, object]:
+    """A row of TICK_SCHEMA without its offset; a book of one level has no text of levels, as from an import."""
+    row: dict[str, object] = dict.fromkeys(TICK_SCHEMA.names)
+    row |= {"kind": kind, "exchange": market.exchange, "symbol": market.symbol, "received_time": time}
+    row["sequence"] = sequence or time
+    for side, book in (("bid", bids), ("ask", asks)):
+        if book:
+            row |= {side: book[0][0], f"{side}_amount": book[0][1], f"{side}_price": float(book[0][0])}
+        if len(book) > 1:
+            row[f"{side}s"] = json.dumps([list(level) for level in book])
+    return row
+
+
+def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: int | None = None) -> QuoteTape:
+    """Of one base, in the order given; a row group each `cut` rows."""
+    whole = pa.Table.from_pylist([row | {"offset": offset} for offset, row in enumerate(rows)], TICK_SCHEMA)
+    size = cut or max(len(rows), 1)
+    known = OpeningRows()
+    places = []
+    for number, start in enumerate(range(0, len(rows), size)):
+        own = whole.slice(start, size)
+        before = known.before(number).select(COLUMNS)
+        known.learn(own)
+        since = min(time for time in own["received_time"].to_pylist() if time is not None)
+        places.append(Place(since, start, lambda before=before, own=own: (before, own)))  # type: ignore[misc]
+    return QuoteTape({"BTC": places}, MARKETS, kept)
+
+
+def offered(time: int, identity: str = "one", cheap: Book = CHEAP, dear: Book = DEAR) -> Opportunity:
+    """Bought at alpha, sold at beta."""
+    return opportunity_of(
+        (USD_MARKET, levels(*cheap)),
+        (EUR_MARKET, levels(*dear)),
+        identity=identity,
+        event_time=time,
+        sequence=time,
+    )
+
+
+def steady_quotes(times: Iterable[int], cheap: Book = CHEAP, dear: Book = DEAR) -> list[dict[str, object]]:
+    """Both books anew at each of these times."""
+    rows = []
+    for time in times:
+        rows.append(tick(USD_MARKET, time, bids=(("5990", "1"), ("5980", "1")), asks=cheap))
+        rows.append(tick(EUR_MARKET, time, bids=dear, asks=(("5700", "1"), ("5710", "1"))))
+    return rows
+
+
+def parameters_of(settings: Settings | None = None, **changes: object) -> Parameters:
+    """50 ms to each exchange, 5 ms to decide."""
+    known: dict[str, object] = {
+        "settings": settings or settings_of(max_quote_age_ms=86_400_000),
+        "balances": OPENING,
+        "latency": {"alpha": Latency(50.0), "beta": Latency(50.0)},
+    }
+    return Parameters(**(known | changes))  # type: ignore[arg-type]  # a test names them
+
+
+def text(amount: Decimal) -> str:
+    return text_of(amount)
