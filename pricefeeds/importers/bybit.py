@@ -1,0 +1,129 @@
+"""Bybit's public order books: NDJSON in a zip, a `snapshot` or a `delta` a line, up to 500 levels a side.
+
+`ts` is when the exchange made the message, in milliseconds; nobody's time of receipt is in it, so that it stands for
+that as well. By Bybit's documentation ids `u` follow one another, and a snapshot may come at any time and begins anew.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from market.quotes import Level
+from pricefeeds.books import BookTop
+from pricefeeds.importers.csvcolumns import UNREADABLE
+from pricefeeds.importers.fileblocks import blocks
+from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, chunks_of
+from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
+from pricefeeds.importers.mapped_symbols import OneTicker
+from pricefeeds.importers.rows import level_of, refuse
+from pricefeeds.importers.symbols import told_market
+from pricefeeds.wire.orderbook import OrderBook
+
+CHUNK_ROWS = 16_384
+SHOWN_CHARACTERS = 1_000
+"""Of a line that is rejected: a snapshot is many times longer and says no more."""
+_START = re.compile(rb'\{"topic": ?"orderbook\.')
+BEFORE_SNAPSHOT, REPEATED, SEQUENCE_GAP = "before_snapshot", "repeated", "sequence_gap"
+
+
+class BybitBook:
+    """One symbol's book by its messages in order."""
+
+    def __init__(self) -> None:
+        self._book = OrderBook()
+        self._is_known = False
+        self._last_id = 0
+        """Of the newest message; 0 where it told none."""
+
+    @property
+    def is_known(self) -> bool:
+        return self._is_known
+
+    def top(self) -> BookTop:
+        return self._book.top()
+
+    def apply(self, is_snapshot: bool, data: Mapping[str, Any]) -> str | None:
+        """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError where it cannot be read."""
+        bids, asks = _levels(data["b"]), _levels(data["a"])
+        update_id = int(data.get("u", 0))
+        if is_snapshot:
+            self._book.restart(bids, asks)
+            self._is_known, self._last_id = True, update_id
+            return None
+        if not self._is_known:
+            return BEFORE_SNAPSHOT
+        if update_id and update_id <= self._last_id:
+            return REPEATED
+        if update_id and self._last_id and update_id != self._last_id + 1:
+            self._is_known = False
+            return SEQUENCE_GAP
+        self._book.apply(bids, asks)
+        self._last_id = update_id
+        return None
+
+
+def _levels(pairs: Iterable[Iterable[str]]) -> list[Level]:
+    return [level_of(price, amount) for price, amount in pairs]
+
+
+def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """The book after each message. Raises ImportRefusedError."""
+    return chunks_of(_rows(path, *told_market(path, options)), CHUNK_ROWS)
+
+
+def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
+    """`sequence` stays 0: the exchange counts anew with some snapshots."""
+    book, ticker = BybitBook(), OneTicker(path, symbol)
+    for line, message, text in _messages(path):
+        data = message["data"]
+        ticker.check(data.get("s"), line)
+        place = Place(line, (exchange, symbol), None, text)
+        try:
+            milliseconds = int(message["ts"])
+            fault = book.apply(message["type"] == "snapshot", data)
+        except (ValueError, KeyError, TypeError):
+            yield faulty_row(place, UNREADABLE)
+            continue
+        if not 10**12 <= milliseconds < 10**13:
+            refuse(path, line, f"its ts {milliseconds} is not in milliseconds since 1970")
+        place = place._replace(received_time=milliseconds * 1_000)
+        yield faulty_row(place, fault) if fault else book_row(place, book.top(), place.received_time)
+
+
+def _messages(path: Path) -> Iterator[tuple[int, Mapping[str, Any], str]]:
+    """(line, message, its beginning). Raises ImportRefusedError."""
+    for block in blocks(path):
+        for number, line in enumerate(block.data.splitlines(), start=block.line):
+            try:
+                message = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                refuse(path, number, "is not JSON")
+            if not is_book_message(message):
+                refuse(path, number, "is no message of Bybit's order book (topic, type, ts, data with s, b and a)")
+            yield number, message, line[:SHOWN_CHARACTERS].decode(errors="replace")
+
+
+def is_book_message(message: object) -> bool:
+    return (
+        isinstance(message, dict)
+        and str(message.get("topic", "")).startswith("orderbook.")
+        and message.get("type") in ("snapshot", "delta")
+        and isinstance(message.get("data"), dict)
+    )
+
+
+def fits(_: Path, head: bytes) -> bool:
+    return _START.match(head) is not None
+
+
+BYBIT_BOOKS = Format(
+    name="bybit-books",
+    description="Bybit's public order books: NDJSON in a zip, a snapshot or delta a line, times in milliseconds",
+    read=read_books,
+    fits=fits,
+    needs=("exchange", "symbol"),
+    assumptions=("Bybit's files tell no time of receipt: each book is taken as known when the exchange made it",),
+)

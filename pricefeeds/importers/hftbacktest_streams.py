@@ -1,0 +1,214 @@
+"""What hftbacktest's raw Binance files hold, as rows: best bids and asks, books of up to ten levels, or prints.
+
+One file has several streams side by side; which of them is read is for the user to say, by the format's name. Messages
+of the others are no rows of it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from market.money import decimal_of, floor_to_step, text_of
+from pricefeeds.books import BookTop
+from pricefeeds.importers.csvcolumns import UNREADABLE
+from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, chunks_of
+from pricefeeds.importers.hftbacktest_depth import DepthBook
+from pricefeeds.importers.hftbacktest_hyperliquid import read_books
+from pricefeeds.importers.hftbacktest_lines import RawMessage, looks_raw, raw_messages
+from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
+from pricefeeds.importers.mapped_prints import AMOUNT_ASSUMPTION, HALF_SPREAD_ASSUMPTION, half_spread_of, sides_of
+from pricefeeds.importers.mapped_symbols import OneTicker
+from pricefeeds.importers.rows import contracts_in_base, refuse
+from pricefeeds.importers.symbols import told_market
+
+_FAULTS = (ValueError, KeyError, TypeError, AttributeError)
+"""What a message that is not as it should be raises on being read."""
+
+SMALLEST_AMOUNT = Decimal("0.00000001")
+DEPTH_CHUNK_ROWS = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class _RawFile:
+    """One file, what it is about, and the ticker that all its messages must name."""
+
+    path: Path
+    market: tuple[str, str]
+    """Exchange and symbol, as they are called here."""
+    ticker: OneTicker
+    contract_value: Decimal | None
+    """In quote currency where amounts are contracts."""
+
+    def messages(self, stream: str) -> Iterator[RawMessage]:
+        """Those whose stream's name has `stream` behind its @, and where it is `depth` REST snapshots. Refuses none."""
+        is_empty = True
+        for raw in raw_messages(self.path):
+            is_snapshot = stream == "depth" and "lastUpdateId" in raw.message
+            if not is_snapshot and str(raw.message.get("stream", "")).split("@")[1:2] != [stream]:
+                continue
+            is_empty = False
+            if not is_snapshot:
+                self._check_ticker(raw)
+            yield raw
+        if is_empty:
+            refuse(self.path, None, f"holds no {stream} message")
+
+    def place(self, raw: RawMessage) -> Place:
+        return Place(raw.line, self.market, raw.received_time, raw.text)
+
+    def _check_ticker(self, raw: RawMessage) -> None:
+        data = raw.message.get("data")
+        if not isinstance(data, dict) or "s" not in data:
+            refuse(self.path, raw.line, "its message lacks data with the symbol s")
+        self.ticker.check(data["s"], raw.line)
+
+
+def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Of the stream bookTicker; `sequence` is the exchange's update id. Raises ImportRefusedError."""
+    file = _raw_file(path, options)
+    return chunks_of(_row_or_fault(file, raw, _ticker_row) for raw in file.messages("bookTicker"))
+
+
+def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Of the stream trade; `sequence` is the trade's id. Raises ImportRefusedError."""
+    file, half_spread = _raw_file(path, options), half_spread_of(path, options)
+
+    def trade_row(file: _RawFile, raw: RawMessage) -> ReadRow:
+        data = raw.message["data"]
+        bid, ask = sides_of(str(data["p"]), half_spread)
+        amount = _amount_text(data["p"], data["q"], file.contract_value)
+        times = int(data["T"]) * 1_000, int(data["t"])
+        return ReadRow(raw.line, *file.market, raw.received_time, bid, amount, ask, amount, raw.text, *times)
+
+    return chunks_of(_row_or_fault(file, raw, trade_row) for raw in file.messages("trade"))
+
+
+def read_depth(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Of the streams depth@…: the book after each message that is known from a REST snapshot on.
+
+    `sequence` is the exchange's update id. Raises ImportRefusedError.
+    """
+    return chunks_of(_depth_rows(_raw_file(path, options)), DEPTH_CHUNK_ROWS)
+
+
+def _depth_rows(file: _RawFile) -> Iterator[ReadRow]:
+    book = DepthBook()
+    has_snapshot = False
+
+    def book_after(file: _RawFile, raw: RawMessage) -> ReadRow:
+        data = raw.message.get("data", raw.message)
+        fault = book.restart(data) if data is raw.message else book.apply(data)
+        if fault:
+            return faulty_row(file.place(raw), fault)
+        top = _in_base(book.top(), file.contract_value)
+        return book_row(file.place(raw), top, _event_time(data), book.last_id)
+
+    for raw in file.messages("depth"):
+        has_snapshot |= "lastUpdateId" in raw.message
+        yield _row_or_fault(file, raw, book_after)
+    if not has_snapshot:
+        refuse(file.path, None, "holds no REST snapshot of the book, without which its differences say nothing")
+
+
+def _row_or_fault(file: _RawFile, raw: RawMessage, read: Callable[[_RawFile, RawMessage], ReadRow]) -> ReadRow:
+    try:
+        return read(file, raw)
+    except _FAULTS:
+        return faulty_row(file.place(raw), UNREADABLE)
+
+
+def _ticker_row(file: _RawFile, raw: RawMessage) -> ReadRow:
+    data = raw.message["data"]
+    bid_amount, ask_amount = (_amount_text(data[side], data[side.upper()], file.contract_value) for side in "ba")
+    sides = str(data["b"]), bid_amount, str(data["a"]), ask_amount
+    times = _event_time(data), int(data["u"])
+    return ReadRow(raw.line, *file.market, raw.received_time, *sides, raw.text, *times)
+
+
+def _event_time(data: Mapping[str, Any]) -> int | None:
+    """Microseconds; spot's bookTicker and its REST snapshot have no event time."""
+    return int(data["E"]) * 1_000 if "E" in data else None
+
+
+def _amount_text(price: object, amount: object, contract_value: Decimal | None) -> str:
+    if contract_value is None:
+        return str(amount)
+    number = decimal_of(str(price))
+    if number <= 0:
+        return str(amount)
+    return text_of(floor_to_step(decimal_of(str(amount)) * contract_value / number, SMALLEST_AMOUNT))
+
+
+def _in_base(top: BookTop, contract_value: Decimal | None) -> BookTop:
+    if contract_value is None:
+        return top
+    bids, asks = (
+        tuple(contracts_in_base(level, contract_value, SMALLEST_AMOUNT) for level in side)
+        for side in (top.bids, top.asks)
+    )
+    return BookTop(bids, asks, top.exchange_time)
+
+
+def _raw_file(path: Path, options: FileOptions) -> _RawFile:
+    """Raises ImportRefusedError."""
+    exchange, symbol = told_market(path, options)
+    return _RawFile(path, (exchange, symbol), OneTicker(path, symbol), _contract_value(symbol))
+
+
+def _contract_value(symbol: str) -> Decimal | None:
+    """Of COIN-M, whose contracts are settled in their base: 100 USD of BTC, 10 USD of all else (Binance's rules)."""
+    pair, _, settled_in = symbol.partition(":")
+    base = pair.partition("/")[0]
+    if settled_in != base:
+        return None
+    return Decimal(100) if base == "BTC" else Decimal(10)
+
+
+def _fits(inside: bytes) -> Callable[[Path, bytes], bool]:
+    def fits(_: Path, head: bytes) -> bool:
+        return looks_raw(head) and inside in head
+
+    return fits
+
+
+_OWN_CLOCK = "received times are the recorder's own, floored to microseconds"
+_CONTRACTS = (
+    "COIN-M amounts, contracts of 100 USD of BTC or 10 USD of other coins, count as base amounts at their price"
+)
+
+HFTBACKTEST_FORMATS = (
+    Format(
+        name="hftbacktest",
+        description="raw Binance streams with local nanoseconds: bookTicker, the best bid and ask",
+        read=read_tickers,
+        fits=_fits(b"@bookTicker"),
+        needs=("exchange", "symbol"),
+        assumptions=(_OWN_CLOCK, _CONTRACTS),
+    ),
+    Format(
+        name="hftbacktest-depth",
+        description="raw Binance streams with local nanoseconds: depth with its REST snapshot, ten levels",
+        read=read_depth,
+        fits=_fits(b"@depth"),
+        needs=("exchange", "symbol"),
+        assumptions=(_OWN_CLOCK, _CONTRACTS),
+    ),
+    Format(
+        name="hftbacktest-trades",
+        description="raw Binance streams with local nanoseconds: trade, prints with an assumed half-spread",
+        read=read_trades,
+        fits=_fits(b"@trade"),
+        needs=("exchange", "symbol", "half_spread_bps"),
+        assumptions=(_OWN_CLOCK, _CONTRACTS, HALF_SPREAD_ASSUMPTION, AMOUNT_ASSUMPTION),
+    ),
+    Format(
+        name="hftbacktest-hyperliquid",
+        description="raw Hyperliquid streams with local nanoseconds: l2Book, ten levels",
+        read=read_books,
+        fits=_fits(b'"channel":"l2Book"'),
+        needs=("exchange", "symbol"),
+        assumptions=(_OWN_CLOCK,),
+    ),
+)

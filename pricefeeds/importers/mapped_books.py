@@ -1,0 +1,45 @@
+"""A book as a row: its ten best levels a side, as the log has them."""
+
+from typing import NamedTuple
+
+from market.money import text_of
+from pricefeeds.books import BookTop
+from pricefeeds.importers.format import ReadRow
+from streams.wire import levels_text
+
+
+class Place(NamedTuple):
+    """Where a row comes from: its line, what that is about, when it was received, and the beginning of the line."""
+
+    line: int
+    market: tuple[str, str]
+    received_time: int | None
+    text: str
+
+
+def book_row(
+    place: Place, top: BookTop, exchange_time: int | None = None, sequence: int = 0, fault: str | None = None
+) -> ReadRow:
+    """Times in microseconds."""
+    bid, bid_amount = map(text_of, top.bids[0]) if top.bids else ("", "")
+    ask, ask_amount = map(text_of, top.asks[0]) if top.asks else ("", "")
+    levels = levels_text(top.bids), levels_text(top.asks)
+    return ReadRow(
+        place.line,
+        *place.market,
+        place.received_time,
+        bid,
+        bid_amount,
+        ask,
+        ask_amount,
+        place.text,
+        exchange_time,
+        sequence,
+        *levels,
+        fault,
+    )
+
+
+def faulty_row(place: Place, fault: str) -> ReadRow:
+    """A row that tells no prices."""
+    return ReadRow(place.line, *place.market, place.received_time, "", "", "", "", place.text, fault=fault)
