@@ -10,16 +10,29 @@ from pathlib import Path
 
 import numba
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.backtests.definition import ASSETS, EXCHANGES, FEE_RATES, MAX_AGE, START, Found, answer
+from benchmarks.backtests.definition import ASSETS, EXCHANGES, FEE_RATES, MAX_AGE, START, Found, Numbers, answer
 
 READ_AHEAD = "ahead"
 
+Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int8]
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba has no types
-def detect(times, exchanges, assets, bids, asks, fees, latest, sums):  # type: ignore[no-untyped-def]  # see above
+
+@numba.njit(cache=True, nogil=True)
+def detect(
+    times: Integers,
+    exchanges: Codes,
+    assets: Codes,
+    bids: Numbers,
+    asks: Numbers,
+    fees: Numbers,
+    latest: Numbers,
+    sums: Integers,
+) -> None:
     """`latest`: seen, bid and ask of each (asset, exchange); `sums`: count, times, bits."""
     count, late, bits = sums[0], sums[1], sums[2]
     for row in range(len(times)):
@@ -64,7 +77,8 @@ def one_pass(path: Path, rows: int, read_ahead: bool) -> Found:
     for table in tables(path, rows, read_ahead):
         part = table.slice(0, left)
         left -= len(part)
-        detect(*(column.to_numpy() for column in part.combine_chunks().columns), fees, latest, sums)
+        times, exchanges, assets, bids, asks = (column.to_numpy() for column in part.combine_chunks().columns)
+        detect(times, exchanges, assets, bids, asks, fees, latest, sums)
     return Found(rows, int(sums[0]), int(sums[1]), int(sums[2]) % (1 << 64))
 
 

@@ -1,0 +1,75 @@
+"""Runs the engines in turn, and tells whether all of them found the same."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.backtests.engines import Engine, Runnable
+from benchmarks.backtests.measuring import Pass, TooMuchMemoryError, measured
+
+BLOCK = 1 << 20
+LEAST_ROWS = 100_000
+
+
+class DisagreementError(Exception):
+    """Two engines found different opportunities in the same rows."""
+
+
+@dataclass(slots=True)
+class Measured:
+    """Rounds of one engine; each round is a process with so many passes."""
+
+    engine: Engine
+    rows: int
+    rounds: list[list[Pass]] = field(default_factory=list)
+    note: str = ""
+
+
+def compared(runnables: list[Runnable], folder: Path, rows: int, rounds: int, log: Path) -> list[Measured]:
+    """Rounds in turn, so that a busy moment of the machine falls on all. Raises EngineError, DisagreementError."""
+    results = [Measured(runnable.engine, min(rows, runnable.engine.most_rows)) for runnable in runnables]
+    for _ in range(rounds):
+        for runnable, result in zip(runnables, results, strict=True):
+            _one_round(runnable, result, folder, log)
+    check_agreement(results)
+    return results
+
+
+def _one_round(runnable: Runnable, result: Measured, folder: Path, log: Path) -> None:
+    engine = runnable.engine
+    while True:
+        command = engine.command(runnable.python, folder, result.rows)
+        read_all(Path(command[3]))
+        try:
+            passes = measured(command, engine.passes, runnable.environment, log)
+        except TooMuchMemoryError as error:
+            if engine.is_ours or result.rows // 2 < LEAST_ROWS:
+                raise
+            result.note += f"{result.rows:,} rows: {error}; "
+            result.rows //= 2
+            result.rounds.clear()
+        else:
+            result.rounds.append(passes)
+            return
+
+
+def read_all(path: Path) -> None:
+    """Once before it is measured: everybody finds the file in memory."""
+    paths = [path] if path.is_file() else sorted(path.rglob("ticks.parquet"))
+    for each in paths:
+        with each.open("rb") as file:
+            while file.read(BLOCK):
+                pass
+
+
+def check_agreement(results: Iterable[Measured]) -> None:
+    """Raises DisagreementError."""
+    answers: dict[int, tuple[str, tuple[int, int, int, int]]] = {}
+    for result in results:
+        for passed in (passed for passes in result.rounds for passed in passes):
+            name, answer = answers.setdefault(passed.found.rows, (result.engine.title, passed.found.result))
+            if answer != passed.found.result:
+                raise DisagreementError(
+                    f"rows, count, sum of times, sum of bits: {answer} by {name}, "
+                    f"{passed.found.result} by {result.engine.title}"
+                )

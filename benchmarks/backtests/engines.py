@@ -1,0 +1,74 @@
+"""The engines by name: what runs them, on how many rows, and what they read."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks.backtests.generator import peer_file, tick_set_folder
+from benchmarks.backtests.peers import Peers
+
+MILLION = 1_000_000
+OURS = "ours"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """`package`: what it takes beside numpy and pyarrow; `most_rows`: of a comparison of many rows."""
+
+    name: str
+    title: str
+    module: str
+    package: str | None
+    most_rows: int
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        return self.module == OURS
+
+    @property
+    def passes(self) -> int:
+        """The second one is warm; for peers it would say the same as the first, without what they import."""
+        return 2 if self.is_ours else 1
+
+    def command(self, python: Path, folder: Path, rows: int) -> tuple[str, ...]:
+        quotes = tick_set_folder(folder) if self.is_ours else peer_file(folder)
+        return (str(python), "-m", f"benchmarks.backtests.{self.module}", str(quotes), str(rows), *self.arguments)
+
+
+ENGINES = (
+    Engine(OURS, "ours: Spark, kernel in the tasks", OURS, None, 1_000 * MILLION),
+    Engine("trading", "ours, detection and simulated trading", OURS, None, 10 * MILLION, ("trade",)),
+    Engine("numba", "numba loop over pyarrow's columns", "numba_loop", "numba", 1_000 * MILLION),
+    Engine("numba-ahead", "the same, reading ahead in a thread", "numba_loop", "numba", 1_000 * MILLION, ("ahead",)),
+    Engine("polars", "polars, streaming engine", "polars_streaming", "polars", 1_000 * MILLION),
+    Engine("pandas", "pandas, plain", "pandas_plain", "pandas", 100 * MILLION),
+    Engine("duckdb", "DuckDB, window IGNORE NULLS", "duckdb_window", "duckdb", 100 * MILLION),
+    Engine("nautilus", "NautilusTrader BacktestEngine", "nautilus", "nautilus_trader", MILLION // 5),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Runnable:
+    """An engine, the Python that has what it takes, and what that Python must be told."""
+
+    engine: Engine
+    python: Path
+    environment: dict[str, str]
+
+
+def runnable(names: tuple[str, ...], peers: Peers | None, caches: Path) -> Iterator[Runnable | tuple[Engine, str]]:
+    """Each engine asked for, or why it cannot run. Without `peers` those run that this environment has."""
+    for engine in ENGINES:
+        if engine.name not in names:
+            continue
+        if engine.is_ours:
+            yield Runnable(engine, Path(sys.executable), {"PYSPARK_PYTHON": sys.executable})
+        elif peers is not None:
+            yield Runnable(engine, peers.python, {"NUMBA_CACHE_DIR": str(caches / peers.python_version)})
+        elif engine.package is None or find_spec(engine.package) is not None:
+            yield Runnable(engine, Path(sys.executable), {"NUMBA_CACHE_DIR": str(caches / "own")})
+        else:
+            yield engine, f"{engine.package} is not installed here"
