@@ -7,6 +7,7 @@ is read, with what was known where it begins (`opening.parquet`).
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,10 +45,18 @@ class QuoteTape:
         self._markets = {(market.exchange, market.symbol): market for market in markets if not market.is_fx}
         self._kept = kept
         self._pieces: OrderedDict[tuple[str, int], Piece] = OrderedDict()
+        self._last: int | None = None
+        """Of a tape that was cut: the latest time of which it knows anything."""
+
+    def until(self, end: int) -> "QuoteTape":
+        """The same, as if nothing had been recorded at `end`, microseconds, or later; both share what was read."""
+        earlier = copy(self)
+        earlier._last = end - 1
+        return earlier
 
     def at(self, exchange: str, symbol: str, time: int) -> Shown | None:
         """The newest quote that had arrived by `time`, microseconds; None where there was none, or it was withdrawn."""
-        market = self._markets.get((exchange, symbol))
+        market, time = self._markets.get((exchange, symbol)), self._told(time)
         number = -1 if market is None else self._number(market.base, time)
         if market is None or number < 0:
             return None
@@ -58,12 +67,15 @@ class QuoteTape:
 
     def between(self, exchange: str, symbol: str, place: int, time: int) -> Iterator[tuple[int, Quote]]:
         """Each quote behind `place` in its base's log that had arrived by `time`, with its own place."""
-        market = self._markets[exchange, symbol]
+        market, time = self._markets[exchange, symbol], self._told(time)
         first = max(bisect_right(self._first.get(market.base, []), place) - 1, 0)
         for number in range(first, self._number(market.base, time) + 1):
             for at, quote in self._piece(market.base, number).between(market, place, time):
                 place = at
                 yield at, quote
+
+    def _told(self, time: int) -> int:
+        return time if self._last is None else min(time, self._last)
 
     def _number(self, base: str, time: int) -> int:
         """Of the last row group with a row of `time` or before; -1 where there is none."""
