@@ -3,22 +3,24 @@
 Nothing is seen of a set before it is whole: it is built in a hidden folder beside its place and renamed at the end.
 """
 
-import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from market.clock import MICROSECONDS
-from pricefeeds.ticksets.manifest import Manifest, Partition, write_manifest
+from pricefeeds.importers.arrowcolumns import Flags, Integers, integers_of, taken, with_column
+from pricefeeds.importers.format import RejectedRow
+from pricefeeds.ticksets.manifest import REJECTED, Manifest, Partition, write_manifest
 from pricefeeds.ticksets.partition import PartitionWriter
+from pricefeeds.ticksets.place import held, put_in_place, work_folder
 from pricefeeds.ticksets.schema import SOURCE_SCHEMA, TICK_SCHEMA
 
 DAY = 86_400 * MICROSECONDS
@@ -33,15 +35,17 @@ class _Numbering:
 
 
 class TickSetBuilder:
-    """Use as a context: what was added is gone where it is left before `finish`.
+    """Use as a context: what was added is gone where it is left before `finish`, and the set before it stays.
 
-    `bases`: those that a row for every base is written for. Memory: the rows of one day.
+    `bases`: those that a row for every base is written for; those of the manifest's markets, where they are not told.
+    Memory: the rows of one base on one day, and 24 bytes for each other row of the day.
     """
 
-    def __init__(self, folder: Path, bases: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, bases: tuple[str, ...] = ()) -> None:
         self.folder = folder
         self._bases = bases
-        self._work = folder.parent / f".{folder.name}.building"
+        self._work = work_folder(folder)
+        self._hold = ExitStack()
         self._numbers = count()
         self._numbering = _Numbering()
         self._latest = 0
@@ -49,12 +53,13 @@ class TickSetBuilder:
         self._writers: dict[str, PartitionWriter] = {}
 
     def __enter__(self) -> "TickSetBuilder":
-        shutil.rmtree(self._work, ignore_errors=True)
+        """Raises ImportRefusedError where another process builds this set."""
+        self._hold.enter_context(held(self.folder))
         (self._work / "spool").mkdir(parents=True)
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._work, ignore_errors=True)
+        self._hold.close()
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
         """Rows of SOURCE_SCHEMA in their source's order. Rows that have an offset come in its order, base by base."""
@@ -66,7 +71,7 @@ class TickSetBuilder:
             with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SOURCE_SCHEMA) as writer:
                 writer.write_table(mine.cast(SOURCE_SCHEMA))
 
-    def _days(self, rows: pa.Table) -> npt.NDArray[np.int64]:
+    def _days(self, rows: pa.Table) -> Integers:
         """By the time of each row; a log keeps its order even where a row's time lies before the last one's."""
         times = rows["received_time"].to_numpy()
         if len(rows) == 0 or rows["offset"].null_count:
@@ -75,58 +80,58 @@ class TickSetBuilder:
         self._latest = int(latest[-1])
         return latest // DAY
 
-    def finish(self, manifest: Manifest) -> Manifest:
-        """Write the set and put it in its place, whole; `manifest` with its partitions."""
+    def add_rejected(self, source: str, rows: Iterable[RejectedRow]) -> None:
+        """Rows of the file or log `source` that are no usable quotes, into the set's `rejected.jsonl`."""
+        with (self._work / REJECTED).open("ab") as file:
+            for row in rows:
+                file.write(orjson.dumps({"source": source, **row._asdict()}) + b"\n")
+
+    def finish(self, manifest: Manifest, ranks: Sequence[int] = ()) -> Manifest:
+        """Write the set and put it in its place, whole; `manifest` with its partitions.
+
+        `ranks`: what the rank that a row was added with stands for, where that is known only now.
+        """
         partitions: list[Partition] = []
         spool = self._work / "spool"
+        bases = self._bases or manifest.bases
         for day in sorted({path.name[:8] for path in spool.iterdir()}):
             paths = sorted(spool.glob(f"{day}-*"))
             rows = pa.concat_tables([_spooled(path) for path in paths])
-            partitions += self._write_day(int(day), rows)
+            partitions += self._write_day(int(day), rows, bases, ranks)
             for path in paths:
                 path.unlink()
         whole = replace(manifest, partitions=tuple(partitions))
         spool.rmdir()
         write_manifest(self._work, whole)
-        self._put_in_place()
+        put_in_place(self.folder)
         return whole
 
-    def _put_in_place(self) -> None:
-        """A set of the same name goes only once the new one is whole."""
-        old = self.folder.with_name(f".{self.folder.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
-        if self.folder.exists():
-            self.folder.rename(old)
-        self._work.rename(self.folder)
-        shutil.rmtree(old, ignore_errors=True)
-
-    def _write_day(self, day: int, rows: pa.Table) -> Iterable[Partition]:
-        ordered = rows.take(_order(rows))
-        ordered = self._with_sequences(ordered)
+    def _write_day(self, day: int, rows: pa.Table, bases: tuple[str, ...], ranks: Sequence[int]) -> Iterator[Partition]:
+        order = _order(rows, ranks)
+        rows = self._with_sequences(rows, order)
         name = datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
-        for base in self._bases:
-            mine = ordered.filter(_is_for(base, ordered))
+        for base in bases:
+            mine = order[_is_for(base, rows)[order]]
             if len(mine) == 0:
                 continue
-            mine = self._with_offsets(base, mine).select(TICK_SCHEMA.names).cast(TICK_SCHEMA)
+            log = self._with_offsets(base, taken(rows, mine)).select(TICK_SCHEMA.names).cast(TICK_SCHEMA)
             writer = self._writers.setdefault(base, PartitionWriter(self._work))
-            yield writer.write(name, base, mine)
+            yield writer.write(name, base, log)
 
-    def _with_sequences(self, rows: pa.Table) -> pa.Table:
+    def _with_sequences(self, rows: pa.Table, order: Integers) -> pa.Table:
         """Rows that their source did not number get their rank over the whole set, from 1."""
-        ranks = np.arange(self._numbering.rank, self._numbering.rank + len(rows), dtype=np.int64)
+        ranks = np.empty(len(rows), dtype=np.int64)
+        ranks[order] = np.arange(self._numbering.rank, self._numbering.rank + len(rows))
         self._numbering.rank += len(rows)
-        told = _numbers(rows["sequence"])
-        sequences = pa.array(np.where(told == 0, ranks, told))
-        return rows.set_column(rows.column_names.index("sequence"), SOURCE_SCHEMA.field("sequence"), sequences)
+        told = integers_of(rows, "sequence")
+        return with_column(rows, "sequence", pa.array(np.where(told == 0, ranks, told)))
 
     def _with_offsets(self, base: str, rows: pa.Table) -> pa.Table:
         first = self._numbering.offsets.get(base, 0)
         self._numbering.offsets[base] = first + len(rows)
         if rows["offset"].null_count == 0:
             return rows
-        offsets = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
-        return rows.set_column(rows.column_names.index("offset"), SOURCE_SCHEMA.field("offset"), offsets)
+        return with_column(rows, "offset", pa.array(np.arange(first, first + len(rows), dtype=np.int64)))
 
 
 def _spooled(path: Path) -> pa.Table:
@@ -134,22 +139,15 @@ def _spooled(path: Path) -> pa.Table:
         return pa.ipc.open_file(file).read_all()
 
 
-def _is_for(base: str, rows: pa.Table) -> npt.NDArray[np.bool_]:
+def _is_for(base: str, rows: pa.Table) -> Flags:
     """A row without a base is for every one."""
-    column = rows["base"]
-    fits: npt.NDArray[np.bool_] = pc.is_in(column, pa.array([base, None], pa.string())).to_numpy()
+    fits: Flags = pc.is_in(rows["base"], pa.array([base, None], pa.string())).to_numpy()
     return fits
 
 
-def _numbers(column: "pa.ChunkedArray[Any]") -> npt.NDArray[np.int64]:
-    """Null as 0."""
-    numbers: npt.NDArray[np.int64] = column.fill_null(pa.scalar(0, pa.int64())).to_numpy()
-    return numbers
-
-
-def _order(rows: pa.Table) -> npt.NDArray[np.int64]:
+def _order(rows: pa.Table, ranks: Sequence[int]) -> Integers:
     """By offset where the rows have one, else by time, rank of the source and place in it."""
     if rows["offset"].null_count == 0:
         return np.argsort(rows["offset"].to_numpy(), kind="stable")
-    times, ranks = rows["received_time"].to_numpy(), rows["rank"].to_numpy()
-    return np.lexsort((ranks, times))
+    times, rank = rows["received_time"].to_numpy(), rows["rank"].to_numpy()
+    return np.lexsort((np.asarray(ranks)[rank] if ranks else rank, times))

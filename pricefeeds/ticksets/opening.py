@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pricefeeds.importers.arrowcolumns import taken
 from pricefeeds.ticksets.schema import OPENING_SCHEMA, TICK_SCHEMA
 
 STATED = ("quote", "withdrawn", "fx", "fx_withdrawn", "settings")
@@ -35,13 +36,15 @@ class OpeningRows:
         combined = rows.combine_chunks()
         keys, names = _market_codes(combined)
         for label, accepted in (("stated", STATED), ("renewed", RENEWED)):
-            counts = _is_one_of(combined, accepted)
-            last = np.full(len(names), -1, dtype=np.int64)
-            places = np.flatnonzero(counts)
+            places = np.flatnonzero(_is_one_of(combined, accepted))
             # of one key assigned again and again the last stays
+            last = np.full(len(names), -1, dtype=np.int64)
             last[keys[places]] = places
-            for code in np.flatnonzero(last >= 0):
-                self._newest[label, *names[code]] = combined.slice(int(last[code]), 1)
+            codes = np.flatnonzero(last >= 0)
+            # copied, since a slice would keep all of its row group in memory
+            newest = taken(combined, last[codes])
+            for place, code in enumerate(codes):
+                self._newest[label, *names[code]] = newest.slice(place, 1)
 
 
 def _market_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[tuple[str | None, str | None]]]:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from pricefeeds.importers.rows import refuse
 from pricefeeds.ticksets.manifest import OPENING, TICKS, Manifest, Partition, read_manifest
+from pricefeeds.ticksets.place import recover
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class TickSet:
 
 def open_tick_set(folder: Path) -> TickSet:
     """Raises ImportRefusedError where `folder` is no whole tick set."""
+    recover(folder)
     found = TickSet(folder, read_manifest(folder))
     for partition in found.manifest.partitions:
         if not found.path(partition).is_file():

@@ -1,0 +1,190 @@
+"""Judges rows by whole columns as `market.quotes.rejection_of` judges a quote, and as `QuoteRows` their order.
+
+What is rejected is kept with its reason: nothing is dropped silently.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from market.money import decimal_of, text_of
+from pricefeeds.importers.arrowcolumns import (
+    Flags,
+    Floats,
+    Integers,
+    coded,
+    floats_of,
+    integers_of,
+    kept,
+    matching,
+    taken,
+    with_column,
+    words_of,
+)
+from pricefeeds.importers.csvcolumns import UNREADABLE
+from pricefeeds.importers.format import Chunk, RejectedRow
+
+Reasons: TypeAlias = npt.NDArray[np.object_]
+MarketKey: TypeAlias = tuple[str, str]
+"""(exchange, symbol)"""
+
+NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
+SIDES = ("bid", "bid_amount", "ask", "ask_amount")
+EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
+"""2009 and 2100: a time outside is a number in another unit, or damaged."""
+MOST_TEXT = 4_000
+"""Characters of a rejected row that are kept."""
+
+
+@dataclass(slots=True)
+class SeenMarket:
+    """What one file's rows of one market were so far; times in microseconds UTC."""
+
+    rows: int = 0
+    backwards: int = 0
+    first_backwards_line: int = 0
+    first_time: int = 0
+    last_time: int = 0
+    first_sequence: int = 0
+    last_sequence: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_numbered(self) -> bool:
+        return self.last_sequence > 0
+
+
+class Judged(NamedTuple):
+    """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable."""
+
+    market: MarketKey
+    rows: pa.Table
+    rejected: list[RejectedRow]
+
+
+class Judge:
+    """Of one file, chunk by chunk."""
+
+    def __init__(self, is_fx: Callable[[MarketKey], bool]) -> None:
+        """`is_fx`: is a market an FX rate? Its amounts may be 0."""
+        self._is_fx = is_fx
+        self.seen: dict[MarketKey, SeenMarket] = {}
+
+    def judged(self, chunk: Chunk) -> Iterator[Judged]:
+        """Per market that the chunk has rows of."""
+        rows, originals = chunk.rows.combine_chunks(), chunk.originals
+        for key, places in _places_of_markets(rows):
+            mine = rows if places is None else taken(rows, places)
+            seen = self.seen.setdefault(key, SeenMarket())
+            exact, prices = _numbers_of(mine)
+            reasons = _reasons(mine, prices, self._is_fx(key))
+            usable = self._in_order(seen, exact, reasons)
+            texts = originals if places is None else taken(originals, places)
+            rejected = list(_rejected(mine, reasons, texts))
+            for row in rejected:
+                seen.rejected[row.reason] = seen.rejected.get(row.reason, 0) + 1
+            for side in ("bid", "ask"):
+                exact = with_column(exact, f"{side}_price", pa.array(prices[side]))
+            yield Judged(key, kept(exact, usable), rejected)
+
+    def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: Reasons) -> Flags:
+        """Marks what goes back in time or repeats a number; True for what remains."""
+        times = integers_of(rows, "received_time")
+        usable: Flags = reasons == ""
+        before = _most_before(times, usable, seen.last_time)
+        backwards = usable & (times < before)
+        reasons[backwards] = "backwards"
+        if backwards.any() and not seen.backwards:
+            seen.first_backwards_line = int(integers_of(rows, "line")[backwards][0])
+        seen.backwards += int(backwards.sum())
+        usable &= ~backwards
+        sequences = integers_of(rows, "sequence")
+        repeated = usable & (sequences > 0) & (sequences <= _most_before(sequences, usable, seen.last_sequence))
+        reasons[repeated] = "repeated"
+        usable &= ~repeated
+        _learn(seen, times[usable], sequences[usable])
+        return usable
+
+
+def _learn(seen: SeenMarket, times: Integers, sequences: Integers) -> None:
+    if not len(times):
+        return
+    if not seen.rows:
+        seen.first_time, seen.first_sequence = int(times[0]), int(sequences[0])
+    seen.rows += len(times)
+    seen.last_time = int(times[-1])
+    seen.last_sequence = max(seen.last_sequence, int(sequences.max()))
+
+
+def _most_before(values: Integers, counts: Flags, start: int) -> Integers:
+    """Before each row the greatest value of those rows that count."""
+    greatest = np.maximum.accumulate(np.where(counts, values, start)) if len(values) else values
+    return np.maximum(np.concatenate(([start], greatest[:-1])), start)
+
+
+def _places_of_markets(rows: pa.Table) -> Iterator[tuple[MarketKey, Integers | None]]:
+    """Places of each market's rows, None where all are of one."""
+    (exchange_codes, exchanges), (symbol_codes, symbols) = coded(rows, "exchange"), coded(rows, "symbol")
+    codes = exchange_codes * len(symbols) + symbol_codes
+    for code in np.unique(codes).tolist():
+        key = exchanges[code // len(symbols)], symbols[code % len(symbols)]
+        places = np.flatnonzero(codes == code)
+        yield key, None if len(places) == len(codes) else places
+
+
+def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats]]:
+    """The rows with plain digits in place of exponents, and the doubles of their cells; NaN for no number."""
+    prices: dict[str, Floats] = {}
+    for name in SIDES:
+        cells = words_of(rows, name)
+        is_number = matching(cells, NUMBER)
+        if (is_number & matching(cells, "[eE]")).any():
+            cells = pa.array([_plain(str(text)) for text in cells.to_pylist()], pa.string())
+            rows = with_column(rows, name, cells)
+        prices[name] = floats_of(cells, is_number)
+    return rows, prices
+
+
+def _plain(text: str) -> str:
+    """1e-7 as 0.0000001."""
+    if "e" not in text.lower():
+        return text
+    try:
+        return text_of(decimal_of(text))
+    except ValueError:
+        return text
+
+
+def _reasons(rows: pa.Table, prices: dict[str, Floats], is_fx: bool) -> Reasons:
+    """Per row why it must stay out, "" where nothing speaks against it; the order in time is not looked at here."""
+    times = integers_of(rows, "received_time")
+    reasons: Reasons = words_of(rows, "fault").to_numpy(zero_copy_only=False).astype(object)
+    is_empty = matching(words_of(rows, "bid"), "^$") | matching(words_of(rows, "ask"), "^$")
+    is_number = np.logical_and.reduce([np.isfinite(prices[name]) for name in SIDES])
+    is_out = (times < EARLIEST) | (times >= LATEST) | (prices["bid"] <= 0) | (prices["ask"] <= 0)
+    for name in ("bid_amount", "ask_amount"):
+        is_out |= (prices[name] < 0) if is_fx else (prices[name] <= 0)
+    for reason, fits in (
+        (UNREADABLE, rows["received_time"].is_null().to_numpy()),
+        ("empty", is_empty),
+        (UNREADABLE, ~is_number),
+        ("out_of_bounds", is_out),
+        ("crossed", prices["bid"] >= prices["ask"]),
+    ):
+        reasons[(reasons == "") & fits] = reason
+    return reasons
+
+
+def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator[RejectedRow]:
+    places = np.flatnonzero(reasons != "")
+    if not len(places):
+        return
+    lines = integers_of(rows, "line")[places]
+    texts = taken(originals, places).to_pylist()
+    for line, reason, cells in zip(lines.tolist(), reasons[places], texts, strict=True):
+        text = ",".join("" if cell is None else str(cell) for cell in cells.values())
+        yield RejectedRow(line, str(reason), text[:MOST_TEXT])

@@ -1,0 +1,63 @@
+"""Where a set is built and how it takes its place: readers see the old set or the new one, never half of one."""
+
+import fcntl
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pricefeeds.importers.rows import refuse
+
+
+def work_folder(folder: Path) -> Path:
+    """Beside its place, so that a rename puts it there."""
+    return folder.parent / f".{folder.name}.building"
+
+
+def _old_folder(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.old"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """One process at a time builds a set; what a killed one left is cleared. Raises ImportRefusedError."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            refuse(folder, None, "is being built by another process; wait for it, or name another set")
+        _recover(folder)
+        try:
+            yield
+        finally:
+            shutil.rmtree(work_folder(folder), ignore_errors=True)
+
+
+def put_in_place(folder: Path) -> None:
+    """The set of that name goes only once the new one is whole. To be called while `held`."""
+    old = _old_folder(folder)
+    if folder.exists():
+        folder.rename(old)
+    work_folder(folder).rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def recover(folder: Path) -> None:
+    """Take a set back that was set aside by a process that then was killed; nothing where one is at work."""
+    if folder.exists() or not _old_folder(folder).exists():
+        return
+    with (folder.parent / f".{folder.name}.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        _recover(folder)
+
+
+def _recover(folder: Path) -> None:
+    old = _old_folder(folder)
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(work_folder(folder), ignore_errors=True)
