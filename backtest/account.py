@@ -13,9 +13,10 @@ from bots.paper_matching import executions, report_of, taken_by
 from exchanges.errors import OrderRefusedError
 from market.clock import MICROSECONDS, Clock
 from market.execution import Markets
-from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
-from market.quotes import Quote
+from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
+from market.quotes import Level, Quote
 from market.settings import Settings
+from streams.wire import levels_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +113,28 @@ class SimulatedAccount:
         return report
 
     def _quote(self, symbol: str, now: int) -> Quote | None:
-        tape = self._conditions.tape
-        shown = tape.at(self._exchange, symbol, now)
-        depth = self._ledger.depth
-        for place, quote in tape.between(self._exchange, symbol, self._seen.get(symbol, -1), now):
-            if not depth.has_taken(symbol):
-                break
-            depth.see(quote)
-            self._seen[symbol] = place
+        self._see_quotes(symbol, now)
+        shown = self._conditions.tape.at(self._exchange, symbol, now)
         if shown is None or now - shown.verified > self._conditions.settings().max_quote_age_ms * 1_000:
             return None
         self._seen[symbol] = shown.place
         return shown.quote
+
+    def _see_quotes(self, symbol: str, now: int) -> None:
+        """Those since the last order, for as long as one of them may give back what was taken."""
+        depth, tape = self._ledger.depth, self._conditions.tape
+        texts = _texts(depth.taken(symbol))
+        if not texts:
+            return
+        for row in tape.between(self._exchange, symbol, self._seen[symbol], now):
+            if row.shows(texts):
+                continue
+            depth.see(row.quote)
+            texts = _texts(depth.taken(symbol))
+            if not texts:
+                return
+
+
+def _texts(levels: Mapping[Side, tuple[Level, ...]]) -> dict[Side, list[str]]:
+    """Each level as it stands in the log."""
+    return {side: [levels_text([level])[1:-1] for level in shown] for side, shown in levels.items()}

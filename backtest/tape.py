@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backtest.tape_piece import COLUMNS, Piece, Shown
+from backtest.tape_piece import COLUMNS, Piece, QuotedRow, Shown
 from market.markets import Market
-from market.quotes import Quote
 from pricefeeds.ticksets.manifest import Partition
 from pricefeeds.ticksets.reading import TickSet, read_opening, read_ticks
 
@@ -65,14 +64,14 @@ class QuoteTape:
             number -= 1
         return self._piece(market.base, number).at(market, time)
 
-    def between(self, exchange: str, symbol: str, place: int, time: int) -> Iterator[tuple[int, Quote]]:
-        """Each quote behind `place` in its base's log that had arrived by `time`, with its own place."""
+    def between(self, exchange: str, symbol: str, place: int, time: int) -> Iterator[QuotedRow]:
+        """Each quote behind `place` in its base's log that had arrived by `time`."""
         market, time = self._markets[exchange, symbol], self._told(time)
         first = max(bisect_right(self._first.get(market.base, []), place) - 1, 0)
         for number in range(first, self._number(market.base, time) + 1):
-            for at, quote in self._piece(market.base, number).between(market, place, time):
-                place = at
-                yield at, quote
+            for row in self._piece(market.base, number).between(market, place, time):
+                place = row.place
+                yield row
 
     def _told(self, time: int) -> int:
         return time if self._last is None else min(time, self._last)

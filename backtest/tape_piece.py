@@ -1,7 +1,7 @@
 """One row group of a tape: of each market the times at which it was quoted, renewed or withdrawn; quotes are made of
 the rows that are asked for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from market.markets import Market
 from market.money import Amount, Price
+from market.orders import Side
 from market.quotes import Level, Quote
 from streams.wire import levels_of
 
@@ -79,22 +80,37 @@ class Piece:
         if stated < 0 or not rows.is_quote[stated]:
             return None
         row = int(rows.rows[stated])
-        return Shown(self._quote(market, row), int(rows.times[index]), int(self._offsets[row]))
+        return Shown(self.quote(market, row), int(rows.times[index]), int(self._offsets[row]))
 
     def begins_later(self, market: Market, time: int) -> bool:
         """Whether all that is here of a market, what was known before included, came after `time`."""
         rows = self._rows_of(market)
         return len(rows.rows) > 0 and int(rows.rows[0]) < self._known_before and int(rows.times[0]) > time
 
-    def between(self, market: Market, place: int, time: int) -> Iterator[tuple[int, Quote]]:
-        """Each quote behind `place` in the log, of `time` or before, with its own place."""
+    def between(self, market: Market, place: int, time: int) -> Iterator["QuotedRow"]:
+        """Each quote behind `place` in the log, of `time` or before."""
         rows = self._rows_of(market)
         end = int(rows.times.searchsorted(time, side="right"))
         start = int(self._offsets[rows.rows].searchsorted(place, side="right"))
         for index in range(start, end):
             if rows.is_quote[index]:
-                row = int(rows.rows[index])
-                yield int(self._offsets[row]), self._quote(market, row)
+                yield QuotedRow(self, market, int(rows.rows[index]))
+
+    def place(self, row: int) -> int:
+        return int(self._offsets[row])
+
+    def quote(self, market: Market, row: int) -> Quote:
+        known = self._quotes.get(row)
+        if known is None:
+            if len(self._quotes) >= MOST_QUOTES:
+                self._quotes.clear()
+            known = self._quotes[row] = self._made(market, row)
+        return known
+
+    def text(self, side: Side, row: int) -> str:
+        """The levels that an order on `side` meets, as they stand in the log; empty where there is the best alone."""
+        text: str | None = self._table["asks" if side == "buy" else "bids"][row].as_py()
+        return text or ""
 
     def _rows_of(self, market: Market) -> _Rows:
         key = (market.exchange, market.symbol)
@@ -114,14 +130,6 @@ class Piece:
         # a feed's rows never go back in time; a log whose clock was set back is read as if it had stood still
         times = np.maximum.accumulate(self._times[rows])
         return _Rows(rows, times, is_quote[rows], np.maximum.accumulate(stated))
-
-    def _quote(self, market: Market, row: int) -> Quote:
-        known = self._quotes.get(row)
-        if known is None:
-            if len(self._quotes) >= MOST_QUOTES:
-                self._quotes.clear()
-            known = self._quotes[row] = self._made(market, row)
-        return known
 
     def _made(self, market: Market, row: int) -> Quote:
         return Quote(
@@ -148,6 +156,28 @@ class Piece:
     def _integers(self, column: str) -> Integers:
         numbers: Integers = self._table[column].to_numpy()
         return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedRow:
+    """A quote that is made when it is asked for."""
+
+    piece: Piece
+    market: Market
+    row: int
+
+    @property
+    def place(self) -> int:
+        """Position in the base's log."""
+        return self.piece.place(self.row)
+
+    @property
+    def quote(self) -> Quote:
+        return self.piece.quote(self.market, self.row)
+
+    def shows(self, levels: Mapping[Side, Sequence[str]]) -> bool:
+        """Whether all of these stand in the text of their side's levels: if so they are shown, if not they may be."""
+        return all(text in self.piece.text(side, self.row) for side, texts in levels.items() for text in texts)
 
 
 def _equal(table: pa.Table, column: str, word: str) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from backtest.account import SimulatedAccount
 from backtest.trading_agenda import Agenda, at_once
 from backtest.trading_refusals import RefusalSums
 from bots.checks import is_expired
+from bots.deciding import refused_by_settings
 from bots.desk import ROUND_SECONDS
 from bots.health import HealthWatch
 from bots.knowledge import Knowledge
@@ -65,13 +66,18 @@ class ReplayedBots:
         if is_expired(opportunity, self._agenda.now()):
             self.missed += 1
             return
-        reason = self._anyone.early_refusal(opportunity)
+        reason = self._refusal(opportunity)
         if reason is not None:
             self.refusals.refuse(opportunity, reason, self._agenda.now())
             return
         for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
             at_once(self._reservers[exchange].attempt(opportunity))
         self._follow(opportunity.opportunity_id)
+
+    def _refusal(self, opportunity: Opportunity) -> str | None:
+        """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
+        refused = refused_by_settings(opportunity, self._markets, self.knowledge.settings)
+        return self._anyone.early_refusal(opportunity) if refused is None else refused.reason
 
     def _reserver(self, exchange: str) -> Reserver:
         return Reserver(

@@ -7,9 +7,10 @@ from decimal import Decimal
 from bots.checks import Circumstances, quick_refusal_of, refusal_of
 from market.arbitrages import Leg
 from market.execution import Markets, client_order_id
-from market.opportunities import Opportunity
+from market.opportunities import Opportunity, OpportunityLeg
 from market.orders import Side
-from market.risk import notional_left
+from market.risk import forbidden, notional_left
+from market.settings import Settings
 from market.sizing import BookSide, Sizing, size
 from store.port import Reservation
 
@@ -31,9 +32,17 @@ def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
     return "sell" if opportunity.sell.exchange == exchange else None
 
 
+def refused_by_settings(opportunity: Opportunity, markets: Markets, settings: Settings) -> Refused | None:
+    """The first of the reasons of `checked`, where the settings alone give one."""
+    if not _is_traded(opportunity, markets, settings):
+        return Refused("exchange_disabled")
+    reason = forbidden(opportunity, settings)
+    return None if reason is None else Refused(reason)
+
+
 def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Refused | None:
     """The reasons that need neither arithmetic nor sizing."""
-    if _sides(opportunity, markets, circumstances) is None:
+    if not _is_traded(opportunity, markets, circumstances.settings):
         return Refused("exchange_disabled")
     reason = quick_refusal_of(opportunity, circumstances)
     return None if reason is None else Refused(reason)
@@ -70,20 +79,32 @@ def decided(
     return _reservation(opportunity, buy if side == "buy" else sell, sizing, circumstances)
 
 
+def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -> bool:
+    """Whether this session trades both of its markets, and knows their fees."""
+    fees = settings.taker_fees
+    return all(
+        (leg.exchange, leg.symbol) in markets and leg.exchange in fees for leg in (opportunity.buy, opportunity.sell)
+    )
+
+
 def _sides(
     opportunity: Opportunity, markets: Markets, circumstances: Circumstances
 ) -> tuple[BookSide, BookSide] | None:
     """Both books; None where this session does not trade one of them or knows no fee for it."""
-    fees = circumstances.settings.taker_fees
-    sides = []
-    for side, leg in (("buy", opportunity.buy), ("sell", opportunity.sell)):
-        market = markets.get((leg.exchange, leg.symbol))
-        if market is None or leg.exchange not in fees:
-            return None
-        role: Side = "buy" if side == "buy" else "sell"
-        rate = opportunity.rate(leg.quote_currency)
-        sides.append(BookSide(role, market, leg.levels, fees[leg.exchange], rate))
-    return sides[0], sides[1]
+    if not _is_traded(opportunity, markets, circumstances.settings):
+        return None
+    return (
+        _book("buy", opportunity, opportunity.buy, markets, circumstances),
+        _book("sell", opportunity, opportunity.sell, markets, circumstances),
+    )
+
+
+def _book(
+    side: Side, opportunity: Opportunity, leg: OpportunityLeg, markets: Markets, circumstances: Circumstances
+) -> BookSide:
+    fee_rate = circumstances.settings.taker_fees[leg.exchange]
+    rate = opportunity.rate(leg.quote_currency)
+    return BookSide(side, markets[leg.exchange, leg.symbol], leg.levels, fee_rate, rate)
 
 
 def _reservation(opportunity: Opportunity, book: BookSide, sizing: Sizing, circumstances: Circumstances) -> Reservation:

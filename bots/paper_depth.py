@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.money import ZERO, Price
+from market.money import ZERO, Amount, Price
 from market.orders import Side
 from market.quotes import Level, Quote
 from market.rows import SIDES
@@ -38,9 +38,13 @@ class TakenDepth:
                     if is_shown and shown.get(price) != taken.shown:
                         del known[price]
 
-    def has_taken(self, symbol: str) -> bool:
-        """Whether a level of `symbol` is still as we left it: else its next quotes change nothing here."""
-        return any(self._taken.get((symbol, side)) for side in SIDES)
+    def taken(self, symbol: str) -> dict[Side, tuple[Level, ...]]:
+        """The levels of `symbol` that are still as we left them, as they were shown; no side without any. A quote that
+        shows each of them so changes nothing here."""
+        levels = {side: self._taken.get((symbol, side), {}).values() for side in SIDES}
+        return {
+            side: tuple(Level(row.price, Amount(row.shown)) for row in rows) for side, rows in levels.items() if rows
+        }
 
     def left(self, symbol: str, side: Side, level: Level) -> Decimal:
         """What an order on `side` finds there."""

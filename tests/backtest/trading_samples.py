@@ -1,6 +1,5 @@
 """Made-up recordings for the tests of trading in a backtest: quotes on a tape, opportunities, parameters."""
 
-import json
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
@@ -10,11 +9,11 @@ from backtest.parameters import Balances, Latency, Parameters
 from backtest.tape import Place, QuoteTape
 from backtest.tape_piece import COLUMNS
 from market.markets import Market
-from market.money import text_of
 from market.opportunities import Opportunity
 from market.settings import Settings
 from pricefeeds.ticksets.opening import OpeningRows
 from pricefeeds.ticksets.schema import TICK_SCHEMA
+from streams.wire import levels_text
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 SECOND = 1_000_000
@@ -42,7 +41,7 @@ def tick(
         if book:
             row |= {side: book[0][0], f"{side}_amount": book[0][1], f"{side}_price": float(book[0][0])}
         if len(book) > 1:
-            row[f"{side}s"] = json.dumps([list(level) for level in book])
+            row[f"{side}s"] = levels_text(levels(*book))
     return row
 
 
@@ -89,7 +88,3 @@ def parameters_of(settings: Settings | None = None, **changes: object) -> Parame
         "latency": {"alpha": Latency(50.0), "beta": Latency(50.0)},
     }
     return Parameters(**(known | changes))  # type: ignore[arg-type]  # a test names them
-
-
-def text(amount: Decimal) -> str:
-    return text_of(amount)
