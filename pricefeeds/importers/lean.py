@@ -29,7 +29,7 @@ def quote_bars(path: Path, market: Market, utc_offset_hours: int, rejections: Re
     `utc_offset_hours`: of the file's own clock (0 for crypto, -5 for FXCM, whose data keep it all year).
     Raises ImportRefusedError.
     """
-    midnight = _midnight(path, utc_offset_hours)
+    midnight = midnight_of(path, utc_offset_hours)
     rows = QuoteRows(market, rejections)
     for number, fields in _rows(path):
         if len(fields) != COLUMNS:
@@ -47,8 +47,8 @@ def quote_bars(path: Path, market: Market, utc_offset_hours: int, rejections: Re
         yield from rows.quotes(bid, ask, received_time, None, sequence=0)
 
 
-def _midnight(path: Path, utc_offset_hours: int) -> int:
-    """Microseconds UTC at which the file's day begins."""
+def midnight_of(path: Path, utc_offset_hours: int) -> int:
+    """Microseconds UTC at which the file's day begins. Raises ImportRefusedError."""
     try:
         day = datetime.strptime(path.name[:8], "%Y%m%d").replace(tzinfo=UTC)
     except ValueError:

@@ -16,7 +16,7 @@ class OneTicker:
         self._symbol = symbol
         self._checked: str | None = None
 
-    def check(self, ticker: object, line: int) -> None:
+    def check(self, ticker: object, line: int | None) -> None:
         """Raises ImportRefusedError."""
         if ticker == self._checked:
             return

@@ -1,0 +1,91 @@
+"""Times of other people's files as microseconds UTC: numbers since 1970 in a unit that is known, or text."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from market.clock import MICROSECONDS
+from pricefeeds.importers.csvcolumns import whole_numbers
+from pricefeeds.importers.rows import refuse
+
+Unit = Literal["s", "ms", "us", "ns"]
+Cells: TypeAlias = "pa.ChunkedArray[Any]"
+Lines: TypeAlias = npt.NDArray[np.int64]
+
+_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_EARLIEST, _LATEST = 631_152_000, 4_102_444_800
+"""1990 and 2100, in seconds: a number outside is of another unit."""
+_SECONDS = r"^[0-9]{1,12}(\.[0-9]{1,9})?$"
+
+
+def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
+    """Null where a cell is no number. Raises ImportRefusedError for the first number of another unit."""
+    if unit == "s":
+        microseconds, least, most = _seconds(cells), _EARLIEST * MICROSECONDS, _LATEST * MICROSECONDS
+        _check(path, cells, microseconds, lines, (unit, least, most))
+        return microseconds
+    numbers = whole_numbers(cells)
+    per_second = _PER_SECOND[unit]
+    _check(path, cells, numbers, lines, (unit, _EARLIEST * per_second, _LATEST * per_second))
+    if unit == "ns":
+        return pc.divide(numbers, pa.scalar(1_000, pa.int64()))
+    return pc.multiply(numbers, pa.scalar(MICROSECONDS // per_second, pa.int64()))
+
+
+def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None) -> Cells:
+    """`form` as strptime has it, None: ISO 8601; `zone` of times that name none. Null where a cell is no time."""
+    coded = cells.combine_chunks().dictionary_encode()
+    read: Callable[[str], datetime] = (
+        datetime.fromisoformat if form is None else lambda text: datetime.strptime(text, form)  # noqa: DTZ007 - a zone follows
+    )
+    moments = [_microseconds(str(text), read, zone) for text in coded.dictionary.to_pylist()]
+    times = pa.array(moments, pa.int64()).take(coded.indices)
+    return pa.chunked_array([times])
+
+
+def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo) -> int | None:
+    try:
+        moment = read(text)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
+
+
+def _seconds(cells: Cells) -> Cells:
+    """With decimals, of which those beyond the sixth are cut off."""
+    is_one = pc.match_substring_regex(cells, _SECONDS)
+    text = pc.if_else(is_one, cells, pa.scalar(None, pa.string()))
+    whole = pc.replace_substring_regex(text, r"\..*$", "")
+    decimals = pc.replace_substring_regex(text, r"^[0-9]+\.?", "")
+    padded = pc.utf8_slice_codeunits(pc.utf8_rpad(decimals, 6, "0"), 0, 6)
+    microseconds: Cells = pc.binary_join_element_wise(whole, padded, "").cast(pa.int64())
+    return microseconds
+
+
+def _check(
+    path: Path,
+    cells: Cells,
+    numbers: Cells,
+    lines: Lines,
+    bounds: tuple[Unit, int, int],
+) -> None:
+    unit, least, most = bounds
+    found = np.flatnonzero(_is_other(numbers, least, most))
+    if len(found):
+        place = int(found[0])
+        refuse(path, int(lines[place]), f"its time {cells[place].as_py()} is not in {_NAMES[unit]} since 1970")
+
+
+def _is_other(numbers: Cells, least: int, most: int) -> npt.NDArray[np.bool_]:
+    known = numbers.fill_null(pa.scalar(least, pa.int64())).to_numpy()
+    flags: npt.NDArray[np.bool_] = (known < least) | (known >= most)
+    return flags
