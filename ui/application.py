@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from market.session import Session
 from store.reading import open_reader
-from ui.api import differences, health, inventory, live, market, risk, strategies, trades, tuning
+from ui.api import backtests, differences, health, inventory, live, market, risk, strategies, trades, tuning
 from ui.api.access import SameHostOnly, names_of
 from ui.api.problems import answer_problems
 from ui.dashboard import Dashboard, announce, withdraw
@@ -45,7 +45,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
     answer_problems(app)
-    for module in (differences, health, inventory, market, risk, strategies, trades, tuning):
+    for module in (backtests, differences, health, inventory, market, risk, strategies, trades, tuning):
         app.include_router(module.router, prefix="/api")
     app.include_router(live.router)
     app.include_router(_nothing_else)

@@ -1,0 +1,202 @@
+"""Backtests asked for and shown: one set of functions for REST and for the page."""
+
+import logging
+import uuid
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing_extensions import TypedDict
+
+from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
+from market.money import text_of
+from market.settings import Settings
+from store.port import Backtests
+from ui.field_problems import FieldProblem, field_problems
+
+log = logging.getLogger("ui")
+
+MOST_WAITING = 20
+NOT_CHANGED = frozenset({"version", "taker_fees", "enabled_exchanges"})
+"""What the tick set decides; one fee for all exchanges is a field of its own."""
+SAMPLE = Settings(enabled_exchanges=("one", "other"), taker_fees={"one": Decimal(0), "other": Decimal(0)})
+"""To check values against, before the tick set's own settings are known."""
+
+
+class BacktestAsk(BaseModel):
+    """The body of a request. `settings`: name → value, in place of the tick set's own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tick_set: str = Field(min_length=1, max_length=200)
+    settings: dict[str, str | int | float] = Field(default_factory=dict)
+    fee_bps: Annotated[Decimal, Field(ge=0, le=1_000)] | None = None
+    latency_ms: Annotated[float, Field(ge=0, le=60_000, allow_inf_nan=False)] | None = None
+    seed: int = Field(default=1, ge=-(2**63) + 1, lt=2**63)
+    cores: int = Field(default=1, ge=1, le=64)
+
+
+class FiguresRow(TypedDict):
+    """Money as decimal strings in `currency`."""
+
+    quotes: int
+    opportunities: int
+    trades: int
+    refusals: int
+    net: str
+    fees: str
+    drawdown: str
+    currency: str
+    is_balanced: bool
+
+
+class RequestRow(TypedDict):
+    tick_set: str
+    settings: dict[str, str]
+    fee_bps: str | None
+    latency_ms: float | None
+    seed: int
+    cores: int
+
+
+class BacktestRow(TypedDict):
+    """`share` of `stage`, 0 to 1; times in microseconds of the server's clock; `figures` once it is done."""
+
+    backtest_id: str
+    state: str
+    stage: str
+    share: float
+    who: str
+    asked_at: int
+    started_at: int | None
+    ended_at: int | None
+    attempts: int
+    is_cancel_asked: bool
+    reason: str | None
+    request: RequestRow
+    figures: FiguresRow | None
+    report: str | None
+
+
+class TickSetRow(TypedDict):
+    """Recorded ticks that a backtest can name; times in microseconds UTC."""
+
+    name: str
+    title: str
+    exchanges: list[str]
+    bases: list[str]
+    quotes: int
+    start_time: int
+    end_time: int
+
+
+class BacktestInvalidError(Exception):
+    """`errors`: which field is wrong and why."""
+
+    def __init__(self, errors: list[FieldProblem]) -> None:
+        super().__init__("; ".join(f"{problem['field']}: {problem['why']}" for problem in errors))
+        self.errors = errors
+
+
+class TooManyWaitingError(Exception):
+    """So many wait already that another would only wait longer."""
+
+
+async def ask_backtest(backtests: Backtests, asked: Mapping[str, object], who: str) -> BacktestJob:
+    """Queue one. Raises BacktestInvalidError, TooManyWaitingError, StoreError."""
+    request = checked_request(asked)
+    known = [one.name for one in await backtests.tick_sets()]
+    if request.tick_set not in known:
+        why = f"there is no such tick set; there is {', '.join(known)}" if known else "there is no tick set yet"
+        raise BacktestInvalidError([FieldProblem(field="tick_set", why=why)])
+    waiting = sum(job.state == "queued" for job in await backtests.jobs())
+    if waiting >= MOST_WAITING:
+        raise TooManyWaitingError
+    job = await backtests.ask(uuid.uuid4().hex, request, who)
+    log.info("backtest asked for", extra={"job_id": job.job_id, "who": who, "tick_set": request.tick_set})
+    return job
+
+
+def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
+    """Raises BacktestInvalidError."""
+    try:
+        ask = BacktestAsk.model_validate(asked)
+        strange = sorted(set(ask.settings) & NOT_CHANGED)
+        if strange:
+            why = "belongs to the tick set and cannot be changed here"
+            raise BacktestInvalidError([FieldProblem(field=f"settings.{strange[0]}", why=why)])
+        Settings.model_validate(SAMPLE.model_dump() | ask.settings)
+    except ValidationError as error:
+        raise BacktestInvalidError(field_problems(error.errors(), "request")) from None
+    return BacktestRequest(
+        tick_set=ask.tick_set,
+        settings={name: str(value) for name, value in ask.settings.items()},
+        fee_bps=ask.fee_bps,
+        latency_ms=ask.latency_ms,
+        seed=ask.seed,
+        cores=ask.cores,
+    )
+
+
+async def cancel_or_remove(backtests: Backtests, job_id: str) -> BacktestJob | None:
+    """The job to be cancelled, or None where it had ended and is gone. Raises KeyError where there is none."""
+    if await backtests.remove(job_id):
+        return None
+    job = await backtests.cancel(job_id)
+    if job is None:
+        raise KeyError(job_id)
+    return job
+
+
+def backtest_row(job: BacktestJob) -> BacktestRow:
+    request = job.request
+    return BacktestRow(
+        backtest_id=job.job_id,
+        state=job.state,
+        stage=job.stage,
+        share=job.share,
+        who=job.who,
+        asked_at=job.asked_at,
+        started_at=job.started_at,
+        ended_at=job.ended_at,
+        attempts=job.attempts,
+        is_cancel_asked=job.is_cancel_asked,
+        reason=job.reason,
+        request=RequestRow(
+            tick_set=request.tick_set,
+            settings=dict(request.settings),
+            fee_bps=None if request.fee_bps is None else text_of(request.fee_bps),
+            latency_ms=request.latency_ms,
+            seed=request.seed,
+            cores=request.cores,
+        ),
+        figures=None if job.figures is None else _figures_row(job.figures),
+        report=f"/api/backtests/{job.job_id}/report" if job.has_report else None,
+    )
+
+
+def tick_set_row(one: TickSetSummary) -> TickSetRow:
+    return TickSetRow(
+        name=one.name,
+        title=one.title,
+        exchanges=list(one.exchanges),
+        bases=list(one.bases),
+        quotes=one.quotes,
+        start_time=one.start_time,
+        end_time=one.end_time,
+    )
+
+
+def _figures_row(figures: BacktestFigures) -> FiguresRow:
+    return FiguresRow(
+        quotes=figures.quotes,
+        opportunities=figures.opportunities,
+        trades=figures.trades,
+        refusals=figures.refusals,
+        net=text_of(figures.net),
+        fees=text_of(figures.fees),
+        drawdown=text_of(figures.drawdown),
+        currency=figures.currency,
+        is_balanced=figures.is_balanced,
+    )
