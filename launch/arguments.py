@@ -29,11 +29,54 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    parser.add_argument(
+        "--verify", metavar="SESSION", help="derive a recorded session again instead: its id, or its folder"
+    )
     parser.add_argument("--speed", type=positive, help="times faster than recorded (default: the profile's)")
     parser.add_argument("--fee-bps", type=fee, help="taker fee a side, in place of the profile's")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report there")
     parser.add_argument("--port", type=port, help="of the dashboard (default 8000)")
+
+
+def add_backtest(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="+", metavar="SET|FILE", help="a tick set's name or folder, a recorded session's, or raw files"
+    )
+    parser.add_argument("--master", default="local[*]", help="of Spark (default: all cores of this machine)")
+    parser.add_argument(
+        "--set-value", action="append", default=[], metavar="NAME=VALUE", help="change a setting; may be repeated"
+    )
+    parser.add_argument("--fee-bps", type=fee, help="taker fee a side, in place of the set's own")
+    parser.add_argument(
+        "--latency-ms", action="append", default=[], metavar="N|EXCHANGE=N", help="until an order is matched"
+    )
+    parser.add_argument("--latency-from", type=Path, metavar="FILE", help="JSON: recorded ones by exchange, to draw")
+    parser.add_argument("--seed", type=seed, default=1, help="of what is drawn (default 1)")
+    parser.add_argument("--follow-settings", action="store_true", help="those of the log, as they changed then")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
+    parser.add_argument("--report", type=Path, metavar="FILE.html", help="write the report there, as one page")
+    # for the supervisor: how far it is, and what it came to in short
+    parser.add_argument("--progress", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--figures", type=Path, help=argparse.SUPPRESS)
+
+
+def add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("format", metavar="FORMAT", help="of the files; --list names them all")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--exchange", metavar="NAME", help="that the files are from, where they do not say so")
+    parser.add_argument("--symbol", metavar="BASE/QUOTE", help="that they are about, where they do not say so")
+    parser.add_argument("--region", metavar="NAME", help="where the exchange is (default: as known)")
+    parser.add_argument("--fx", action="store_true", help="they are exchange rates, for all that is traded")
+    parser.add_argument(
+        "--half-spread-bps", type=fee, metavar="BPS", help="of trades and bars: bid and ask lie so far beside a price"
+    )
+    parser.add_argument("--mapping", type=Path, metavar="FILE", help="what the columns are, for FORMAT csv")
+    parser.add_argument(
+        "--alike", action="append", default=[], metavar="ASSET=ASSET", help="compare unlike assets 1:1; may be repeated"
+    )
+    parser.add_argument("--set", default="imported", metavar="NAME", help="of the tick set (default imported)")
+    parser.add_argument("--settlement", metavar="CURRENCY", help="of a new set (default USD)")
 
 
 def add_reenact(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Coroutine
 
 from launch.arguments import (
+    add_backtest,
     add_bot,
     add_chaos,
     add_exchanges,
     add_feed,
+    add_import,
     add_nothing,
     add_paper,
     add_reenact,
@@ -18,7 +20,7 @@ from launch.arguments import (
     add_session,
 )
 from launch.configuration import read_configuration
-from launch.errors import LaunchError
+from launch.errors import CannotStartError, LaunchError
 from launch.home import bot_name, home_folder, locked, read_session
 from launch.process import Ready, run_process
 from market.session import Session
@@ -60,6 +62,8 @@ def _commands() -> tuple[Command, ...]:
         ("paper", "start everything and trade on paper", add_paper, _paper),
         ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
         ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
+        ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
+        ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
         ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
         (
             "chaos",
@@ -73,6 +77,7 @@ def _commands() -> tuple[Command, ...]:
         ("bot", "run one exchange's bot of the running session, or one that stands by", add_bot, _bot),
         ("bridge", "run the settings bridge of the running session", add_nothing, _bridge),
         ("cep", "run the Spark job of the running session", add_nothing, _cep),
+        ("logrecorder", "run the recorder of the running session's log", add_nothing, _logrecorder),
         ("ui", "run REST and dashboard of the running session", add_nothing, _ui),
     )
 
@@ -100,12 +105,70 @@ def _live(arguments: argparse.Namespace) -> int:
 
 
 def _replay(arguments: argparse.Namespace) -> int:
+    if arguments.verify is not None:
+        from launch.verifying import verify_session
+
+        return verify_session(home_folder(), arguments.verify, arguments.files, say)
     from launch.replay import ReplayOptions, run_replay
 
+    if not arguments.files:
+        raise CannotStartError("replay: name recorded files, or a recorded session with --verify.")
     options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
     home = home_folder()
     with locked(home):
         return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), say))
+
+
+def _backtest(arguments: argparse.Namespace) -> int:
+    from launch.backtesting import BacktestOptions, run_backtest_command
+
+    options = BacktestOptions(
+        names=tuple(arguments.names),
+        master=arguments.master,
+        values=tuple(arguments.set_value),
+        fee_bps=arguments.fee_bps,
+        latency_ms=tuple(arguments.latency_ms),
+        latency_from=arguments.latency_from,
+        seed=arguments.seed,
+        follow_settings=arguments.follow_settings,
+        json=arguments.json,
+        report=arguments.report,
+        progress=arguments.progress,
+        figures=arguments.figures,
+    )
+    return run_backtest_command(home_folder(), options, say)
+
+
+class _ListFormats(argparse.Action):
+    """As --help: says it and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from launch.importing import list_formats
+
+        parser.exit(list_formats(say))
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--list", action=_ListFormats, nargs=0, help="say which formats there are")
+    add_import(parser)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from launch.importing import ImportOptions, run_import
+    from pricefeeds.importers.format import FileOptions
+
+    spread = arguments.half_spread_bps
+    options = ImportOptions(
+        format=arguments.format,
+        files=tuple(arguments.files),
+        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
+        region=arguments.region,
+        is_fx=arguments.fx,
+        alike=tuple(arguments.alike),
+        name=arguments.set,
+        settlement_currency=arguments.settlement,
+    )
+    return run_import(home_folder(), options, say)
 
 
 def _reenact(arguments: argparse.Namespace) -> int:
@@ -162,6 +225,12 @@ def _bridge(_: argparse.Namespace) -> int:
     from pricefeeds.bridge import run_bridge
 
     return _run_part(read_session(home_folder()), "bridge", run_bridge)
+
+
+def _logrecorder(_: argparse.Namespace) -> int:
+    from pricefeeds.logrecorder import run_log_recorder
+
+    return _run_part(read_session(home_folder()), "logrecorder", run_log_recorder)
 
 
 def _ui(_: argparse.Namespace) -> int:

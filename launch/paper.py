@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exchanges.markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
+from launch.backtest_jobs import beside_backtests
 from launch.closing import activity_of, finish_trading, report, with_the_store_back
 from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
@@ -13,6 +14,7 @@ from launch.home import check_writable, write_atomically
 from launch.meter import Meter
 from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
+from launch.recording import end_log, finish_recording
 from launch.summary import Activity
 from launch.supervisor import Supervisor
 from launch.transfers import session_transfers
@@ -81,13 +83,17 @@ async def run_session(
             f"(key for changes: {key_file}; Ctrl-C stops everything)"
         )
         if session.recordings_mb is not None:
-            say(f"recording the feeds in {recordings_folder(home) / session.session_id}")
-        await stopped_or_after(stopped, options.seconds)
+            say(f"recording the feeds and the log in {recordings_folder(home) / session.session_id}")
+        await beside_backtests(session, stopped_or_after(stopped, options.seconds))
         activity = await _closed(session, meter, supervisor, started)
+        if session.recordings_mb is not None:
+            await end_log(session, started, say)
     finally:
         await meter.stop()
         await supervisor.stop()
         (home / "run.json").unlink(missing_ok=True)
+    if session.recordings_mb is not None:
+        finish_recording(session, say)
     return report(activity, options.json, say)
 
 

@@ -99,6 +99,8 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int 
     # Spark needs longest to start, so it comes first and waits for nothing but the log
     parts.append(_part(session, "cep", "cep", after=kafka, environment={"PYSPARK_PYTHON": sys.executable}))
     parts.append(_part(session, "bridge", "bridge", after=services))
+    if session.recordings_mb is not None:
+        parts.append(_part(session, "logrecorder", "logrecorder", after=kafka))
     if fed:
         parts += [
             _part(session, f"feed-{name}", "feed", name, after=services + outside, exchange=name)

@@ -33,6 +33,8 @@ FLUSH_SECONDS = 1.0
 """What a kill costs at most: notes wait so long in memory before they are on the way to the disk."""
 CLOSE_SECONDS = 5.0
 MEGABYTE = 1_000_000
+LOG_SUFFIX = ".parquet"
+"""Of the log that is recorded beside the feeds."""
 NOTE_BYTES, ROW_BYTES = 200, 1_000
 """What a note and a published row take in memory, roughly; a row shares its levels with the feed's book."""
 
@@ -254,9 +256,10 @@ def recordings_folder(home: Path) -> Path:
 def recorded_bytes(root: Path) -> int:
     """What all recordings below `root` take on disk."""
     total = 0
-    for path in root.rglob(f"*{SUFFIX}"):
-        with contextlib.suppress(FileNotFoundError):  # its owner may tidy up meanwhile
-            total += path.stat().st_size
+    for path in root.rglob("*"):
+        if path.name.endswith((SUFFIX, LOG_SUFFIX)):
+            with contextlib.suppress(FileNotFoundError):  # its owner may tidy up meanwhile
+                total += path.stat().st_size
     return total
 
 

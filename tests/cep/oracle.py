@@ -54,7 +54,7 @@ def expected_output(messages: Iterable[bytes], session: Session) -> Iterator[Spr
     for offset, base, row, known in _steps(messages):
         if row["kind"] in ("probe", "end"):
             yield {"kind": row["kind"], "base": base, "marker_id": row["marker_id"], "offset": offset}
-        for spread in _spreads(offset, base, row, known, session):
+        for spread in spreads(offset, base, row, known, session):
             if spread.net_bps >= spread.settings["emit_net_bps"]:
                 yield spread
 
@@ -62,7 +62,7 @@ def expected_output(messages: Iterable[bytes], session: Session) -> Iterator[Spr
 def expected_spreads(messages: Iterable[bytes], session: Session) -> Iterator[Spread]:
     """The spread of every pair to look at, at every row, whatever it is."""
     for offset, base, row, known in _steps(messages):
-        yield from _spreads(offset, base, row, known, session)
+        yield from spreads(offset, base, row, known, session)
 
 
 def _steps(messages: Iterable[bytes]) -> Iterator[tuple[int, str, Row, Known]]:
@@ -71,11 +71,11 @@ def _steps(messages: Iterable[bytes]) -> Iterator[tuple[int, str, Row, Known]]:
         row = row_of(message)
         for base in row.get("bases") or [row["base"]]:
             known = logs.setdefault(base, Known())
-            _learn(known, row)
+            learn(known, row)
             yield offset, base, row, known
 
 
-def _learn(known: Known, row: Row) -> None:
+def learn(known: Known, row: Row) -> None:
     kind, received = row["kind"], row["received_time"]
     market = (row.get("exchange", ""), row.get("symbol", ""))
     if kind in ("quote", "withdrawn"):
@@ -90,7 +90,7 @@ def _learn(known: Known, row: Row) -> None:
         known.settings = row
 
 
-def _spreads(offset: int, base: str, row: Row, known: Known, session: Session) -> Iterator[Spread]:
+def spreads(offset: int, base: str, row: Row, known: Known, session: Session) -> Iterator[Spread]:
     if row["kind"] not in ("quote", "fx", "settings") or known.settings is None:
         return
     markets = [market for exchange in session.exchanges for market in session.markets_of(exchange) if not market.is_fx]

@@ -1,0 +1,149 @@
+"""A recorded session as one folder: its log as a tick set, what CEP made of it, and what the store kept.
+
+<session>/log/session.json              what the session was; written last, so where it stands all else does
+<session>/log/ticks/                    the tick set
+<session>/log/opportunities.parquet     partition, offset, time, value
+<session>/log/books/*.jsonl             arbitrages with their steps, refusals, settings, fills: one JSON object a line
+<session>/log/raw/                      what the first two are made of; gone once they are
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
+
+from backtest.verification.errors import CannotVerifyError
+from market.arbitrages import Refusal
+from market.markets import Market
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.logset import LogSpan
+from pricefeeds.ticksets.reading import TickSet, open_tick_set
+from store.documents import SettingsVersion
+from store.exporting import KeptArbitrage, KeptFill
+
+FORMAT = 1
+SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
+BOOKS = Path("books")
+ARBITRAGES, REFUSALS, SETTINGS, FILLS = (
+    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "refusals", "settings", "fills")
+)
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHead:
+    """What the session was. Holds no address and no secret."""
+
+    mode: str
+    span: LogSpan
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A row of `opportunities`; `time` of its record, microseconds."""
+
+    time: int
+    value: bytes
+
+
+HEAD = TypeAdapter(SessionHead)
+KEPT_ARBITRAGE = TypeAdapter(KeptArbitrage)
+KEPT_FILL = TypeAdapter(KeptFill)
+REFUSAL = TypeAdapter(Refusal)
+SETTINGS_VERSION = TypeAdapter(SettingsVersion)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSession:
+    """Every reading raises CannotVerifyError for what is not there or is damaged."""
+
+    folder: Path
+    """The session's `log`."""
+    head: SessionHead
+
+    @property
+    def session_id(self) -> str:
+        return self.head.span.session_id
+
+    @property
+    def markets(self) -> tuple[Market, ...]:
+        return self.head.span.markets
+
+    def tick_set(self) -> TickSet:
+        try:
+            return open_tick_set(self.folder / TICK_SET)
+        except ImportRefusedError as error:
+            raise CannotVerifyError(str(error)) from error
+
+    def messages(self) -> Iterator[Message]:
+        """What CEP wrote, in the order of each base."""
+        path = self.folder / OPPORTUNITIES
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    rows = file.read_row_group(group, ["time", "value"], use_threads=False).to_pylist()
+                    yield from (Message(int(row["time"]), bytes(row["value"])) for row in rows)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise CannotVerifyError(f"{path}: cannot be read ({error})") from error
+
+    def arbitrages(self) -> Iterator[KeptArbitrage]:
+        """Oldest first."""
+        return self._lines(ARBITRAGES, KEPT_ARBITRAGE)
+
+    def refusals(self) -> Iterator[Refusal]:
+        return self._lines(REFUSALS, REFUSAL)
+
+    def settings(self) -> Iterator[SettingsVersion]:
+        """By version."""
+        return self._lines(SETTINGS, SETTINGS_VERSION)
+
+    def fills(self) -> Iterator[KeptFill]:
+        return self._lines(FILLS, KEPT_FILL)
+
+    def _lines(self, name: Path, adapter: TypeAdapter[Value]) -> Iterator[Value]:
+        path = self.folder / name
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, start=1):
+                    yield _value(path, number, line, adapter)
+        except OSError as error:
+            raise CannotVerifyError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def open_session(folder: Path) -> RecordedSession:
+    """`folder`: a session's below `recordings`. Raises CannotVerifyError where it holds no whole recorded session."""
+    path = folder / "log" / SESSION
+    try:
+        head = HEAD.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise CannotVerifyError(_what_is_missing(folder)) from None
+    except (OSError, ValidationError) as error:
+        raise CannotVerifyError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
+    if head.format != FORMAT:
+        raise CannotVerifyError(f"{path}: is of format {head.format}, while this version reads format {FORMAT}")
+    return RecordedSession(folder / "log", head)
+
+
+def _what_is_missing(folder: Path) -> str:
+    if not folder.is_dir():
+        return f"{folder}: is no folder; name a session below `recordings` of the data folder"
+    if not (folder / "log").is_dir():
+        return f"{folder}: holds no recorded log; record one with `arbitrage paper --record`"
+    return f"{folder}: was cut off before its log was put together, so it cannot be derived again"
+
+
+def _value(path: Path, number: int, line: bytes, adapter: TypeAdapter[Value]) -> Value:
+    try:
+        return adapter.validate_json(line)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise CannotVerifyError(
+            f"{path}, line {number}: is not as this version writes it ({where}: {fault['msg']})"
+        ) from error

@@ -1,0 +1,198 @@
+"""The whole of a recorded session, derived again; it ends at the first difference."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from backtest.verification.decisions import Decisions, NotDerivedError, State
+from backtest.verification.difference import NOTHING, Difference, first_unlike
+from backtest.verification.errors import CannotVerifyError
+from backtest.verification.feeds import feed_difference
+from backtest.verification.opportunities import Derived, Key, Pair, Recorded, derived_values, is_opportunity, key_of
+from backtest.verification.recorded import RecordedSession
+from backtest.verification.versions import settings_difference
+from market.arbitrages import Refusal
+from market.decisions import NoRecordError, grounds_of
+from market.money import decimal_of
+from market.orders import Fill
+from market.rows import fill_key
+from pricefeeds.ticksets.reading import TickSet
+from store.exporting import KeptArbitrage
+from streams.wire import row_of
+
+Derive = Callable[[TickSet], Iterable[tuple[str, int, bytes]]]
+"""The messages (base, offset, value) that the log of a tick set leads to, in the order of each base."""
+
+LOOKS_AT_HALVES = 8
+"""How often at most a bot looks at one opportunity again while its other leg waits."""
+
+
+@dataclass(slots=True)
+class Verified:
+    """What was derived again, and the first difference."""
+
+    ticks: int = 0
+    """Compared with what their feeders wrote down."""
+    opportunities: int = 0
+    refusals: int = 0
+    arbitrages: int = 0
+    steps: int = 0
+    older: Counter[str] = field(default_factory=Counter)
+    """Documents that an earlier version wrote, without what they were decided on."""
+    difference: Difference | None = None
+
+
+def verified(session: RecordedSession, derive: Derive) -> Verified:
+    """Raises CannotVerifyError."""
+    outcome = Verified()
+    for found in _differences(session, derive, outcome):
+        if found is not None:
+            outcome.difference = found
+            break
+    return outcome
+
+
+def _differences(session: RecordedSession, derive: Derive, outcome: Verified) -> Iterator[Difference | None]:
+    """One check after the other, each of what the one before left unquestioned."""
+    tick_set = session.tick_set()
+    outcome.ticks, found = feed_difference(session.folder.parent, tick_set)
+    yield found
+    settings = {version.version: version.after for version in session.settings()}
+    yield settings_difference(tick_set, settings)
+    asked = _Asked.of(session)
+    recorded, derived = _recorded(session, asked.opportunities), Derived(asked.opportunities)
+    yield _opportunity_difference(session, derive(tick_set), recorded, derived)
+    outcome.opportunities = derived.count
+    decisions = Decisions(session.markets, settings, derived.found, recorded.times)
+    yield from _refusal_differences(session, decisions, asked, outcome)
+    yield _count_difference(session, recorded.messages, asked.arbitrages)
+    yield from _arbitrage_differences(session, decisions, outcome)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What decisions were made on, so that no other opportunity need be kept in mind."""
+
+    opportunities: set[str] = field(default_factory=set)
+    joined: set[str] = field(default_factory=set)
+    """Arbitrages that a refused leg would have joined."""
+    arbitrages: Counter[Pair] = field(default_factory=Counter)
+    halves: dict[str, KeptArbitrage] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, session: RecordedSession) -> "_Asked":
+        asked = cls()
+        for refusal in session.refusals():
+            asked.opportunities.add(refusal.opportunity_id)
+            if _is_joined(refusal):
+                asked.joined.add(refusal.opportunity_id)
+        for kept in session.arbitrages():
+            opportunity = kept.arbitrage.opportunity
+            asked.opportunities.add(opportunity.opportunity_id)
+            asked.arbitrages[opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange] += 1
+            if opportunity.opportunity_id in asked.joined and kept.steps:
+                asked.halves[opportunity.opportunity_id] = kept
+        return asked
+
+
+def _is_joined(refusal: Refusal) -> bool:
+    try:
+        read = None if refusal.grounds is None else grounds_of(refusal.grounds).read
+    except NoRecordError:
+        return False
+    return read is not None and read.is_joined
+
+
+def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
+    recorded, last = Recorded(), session.head.span.last
+    for message in session.messages():
+        row = row_of(message.value)
+        if is_opportunity(row) and row["offset"] <= last.get(row["base"], -1):
+            recorded.see(row, message.time, wanted)
+    return recorded
+
+
+def _opportunity_difference(
+    session: RecordedSession, values: Iterable[tuple[str, int, bytes]], recorded: Recorded, derived: Derived
+) -> Difference | None:
+    def read_again(key: Key) -> bytes:
+        for message in session.messages():
+            row = row_of(message.value)
+            if is_opportunity(row) and key_of(row) == key:
+                return message.value
+        raise CannotVerifyError(f"{session.folder}: opportunity {key[1]} is gone")
+
+    for value in derived_values(values, session.head.span.last):
+        found = derived.difference(recorded, value, read_again)
+        if found is not None:
+            return found
+    return derived.left_over(recorded, read_again)
+
+
+def _refusal_differences(
+    session: RecordedSession, decisions: Decisions, asked: _Asked, outcome: Verified
+) -> Iterator[Difference | None]:
+    for refusal in session.refusals():
+        if refusal.grounds is None:
+            outcome.older["refusals"] += 1
+            continue
+        half = State()
+        if refusal.opportunity_id in asked.joined:
+            kept = asked.halves.get(refusal.opportunity_id)
+            try:
+                half = State() if kept is None else decisions.half(kept)
+            except (NotDerivedError, NoRecordError, ValueError):
+                # the arbitrage's own verification says what is wrong with it
+                half = State()
+        yield decisions.refusal_difference(refusal, half) or _sum_difference(refusal)
+        outcome.refusals += 1
+
+
+def _sum_difference(refusal: Refusal) -> Difference | None:
+    """What is counted on a refusal that stands alone is its own."""
+    where = f"refusal {refusal.refusal_id}"
+    if refusal.count < 1:
+        return Difference(where, "count", refusal.count, "1 or more")
+    if refusal.count == 1 and refusal.forgone != decimal_of(refusal.expected_profit):
+        return Difference(where, "forgone", refusal.forgone, refusal.expected_profit)
+    return None
+
+
+def _count_difference(
+    session: RecordedSession, messages: Counter[Pair], arbitrages: Counter[Pair]
+) -> Difference | None:
+    """A bot cannot have refused more than it was told of."""
+    counts: Counter[tuple[str, Pair]] = Counter()
+    for refusal in session.refusals():
+        counts[refusal.exchange, (refusal.base, refusal.buy_exchange, refusal.sell_exchange)] += refusal.count
+    for (exchange, pair), count in counts.items():
+        most = messages[pair] + LOOKS_AT_HALVES * arbitrages[pair]
+        if count > most:
+            return Difference(f"refusals of {' '.join(pair)} by {exchange}", "count", count, f"at most {most}")
+    return None
+
+
+def _arbitrage_differences(
+    session: RecordedSession, decisions: Decisions, outcome: Verified
+) -> Iterator[Difference | None]:
+    ledger: dict[str, dict[str, Fill]] = {}
+    for row in session.fills():
+        ledger.setdefault(row.arbitrage_id, {})[fill_key(row.fill)] = row.fill
+    for kept in session.arbitrages():
+        if not kept.steps:
+            outcome.older["arbitrages"] += 1
+            continue
+        yield decisions.arbitrage_difference(kept)
+        yield _ledger_difference(kept, ledger.get(kept.arbitrage.arbitrage_id, {}))
+        outcome.arbitrages += 1
+        outcome.steps += len(kept.steps)
+
+
+def _ledger_difference(kept: KeptArbitrage, entered: Mapping[str, Fill]) -> Difference | None:
+    """Every fill of a leg stands in the ledger once, as it was reported, and no other."""
+    booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
+    for key in [*booked, *(key for key in entered if key not in booked)]:
+        found = first_unlike(entered.get(key, NOTHING), booked.get(key, NOTHING))
+        if found is not None:
+            return Difference(f"fill {key} of arbitrage {kept.arbitrage.arbitrage_id}", found[0] or "fill", *found[1:])
+    return None

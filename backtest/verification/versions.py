@@ -1,0 +1,48 @@
+"""Settings in the log against those in the store: each version, in order, as it was kept."""
+
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from backtest.verification.difference import NOTHING, Difference, first_unlike
+from market.settings import Settings
+from pricefeeds.ticksets.reading import TickSet, batches
+from streams.wire import row_of, settings_row
+
+COLUMNS = ["offset", "kind", "document"]
+
+
+def settings_difference(tick_set: TickSet, kept: Mapping[int, Settings]) -> Difference | None:
+    """The first of any base. The log begins with whatever version was in force then and ends with the newest."""
+    for base in tick_set.manifest.bases:
+        found = _difference(base, _documents(tick_set, base), kept)
+        if found is not None:
+            return found
+    return None
+
+
+def _difference(base: str, documents: Iterator[tuple[int, str]], kept: Mapping[int, Settings]) -> Difference | None:
+    last: int | None = None
+    for offset, text in documents:
+        row = row_of(text.encode())
+        version = int(row["settings_version"])
+        where = f"settings row {offset:,} of {base}"
+        if last is not None and not last <= version <= last + 1:
+            return Difference(where, "settings_version", version, f"{last} or {last + 1}")
+        if version not in kept:
+            return Difference(where, f"version {version}", "in the log", f"{NOTHING} in the store")
+        expected = orjson.loads(settings_row(kept[version], row["received_time"], tuple(row.get("bases") or ())))
+        found = first_unlike(row, expected)
+        if found is not None:
+            return Difference(f"{where}, version {version}", *found)
+        last = version
+    newest = max(kept, default=None)
+    if newest != last:
+        return Difference(f"settings in the log of {base}", "last version", last or NOTHING, newest)
+    return None
+
+
+def _documents(tick_set: TickSet, base: str) -> Iterator[tuple[int, str]]:
+    """(offset, row as it stood in the log)."""
+    for rows in batches(tick_set, base, COLUMNS):
+        yield from ((int(row["offset"]), str(row["document"])) for row in rows.to_pylist() if row["kind"] == "settings")

@@ -1,0 +1,75 @@
+"""`arbitrage replay --verify`: a recorded session derived again from its own folder; the first difference, or none."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from backtest.detection import detected
+from backtest.spark import backtest_session
+from backtest.verification.errors import CannotVerifyError
+from backtest.verification.recorded import RecordedSession, open_session
+from backtest.verification.verifying import Verified, verified
+from cep.errors import CepCannotStartError
+from launch.errors import CannotStartError
+from launch.recording import put_together
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.recorder import recordings_folder
+from pricefeeds.ticksets.reading import TickSet
+
+Say = Callable[[str], None]
+
+
+def verify_session(home: Path, name: str, files: Sequence[Path], say: Say) -> int:
+    """Exit code 0 where all derives again, 1 at a difference. Raises CannotStartError where nothing can be derived."""
+    if files:
+        raise CannotStartError(f"--verify takes one recorded session; {files[0]} is one too many.")
+    try:
+        folder = session_folder(home, name)
+        put_together(folder / "log")
+        session = open_session(folder)
+        say(f"session {session.session_id}: deriving what its log leads to")
+        outcome = verified(session, lambda tick_set: _derived(home, tick_set))
+    except (CannotVerifyError, ImportRefusedError, CepCannotStartError) as error:
+        raise CannotStartError(f"{str(error).rstrip('.')}.") from error
+    except OSError as error:
+        raise CannotStartError(f"{error.filename or name}: cannot be read ({error.strerror}).") from error
+    for line in outcome_lines(session, outcome):
+        say(line)
+    return 0 if outcome.difference is None else 1
+
+
+def session_folder(home: Path, name: str) -> Path:
+    """The folder itself, or that of the session with this id in any of the data folder's homes."""
+    if "/" in name or Path(name).is_dir():
+        return Path(name)
+    found = [path for root in (home, *_homes_below(home)) if (path := recordings_folder(root) / name).is_dir()]
+    if not found:
+        raise CannotVerifyError(f"{recordings_folder(home)}: holds no session {name}")
+    return found[0]
+
+
+def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
+    """What was derived again, what could not be, and how it ended."""
+    lines = [
+        f"{count:,} {kind} not verifiable: recorded by an earlier version"
+        for kind, count in sorted(outcome.older.items())
+    ]
+    if outcome.difference is not None:
+        return [*lines, f"DIFFERENT: {outcome.difference}"]
+    lines.append(f"{outcome.ticks:,} ticks equal to what their feeders wrote down; {outcome.steps:,} steps taken again")
+    return [
+        *lines,
+        f"no difference: {outcome.opportunities:,} opportunities, {outcome.refusals:,} refusals, "
+        f"{outcome.arbitrages:,} arbitrages re-derived",
+    ]
+
+
+def _derived(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, bytes]]:
+    """By the detection of backtests, with the settings of the log."""
+    with backtest_session(home) as spark:
+        for row in detected(spark, tick_set, None).toLocalIterator():
+            yield row["base"], row["offset"], row["value"].encode()
+
+
+def _homes_below(home: Path) -> list[Path]:
+    """Trading at live prices and for real has data folders of its own."""
+    return sorted(path for path in home.glob("*") if recordings_folder(path).is_dir())
