@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage
-from market.inventory import inventory_of
+from market.inventory import exposures_of
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.quarantine import HISTORY_SECONDS, belongs_to_history
@@ -65,14 +65,22 @@ class Knowledge:
         return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
 
     def see_balances(self, rows: Iterable[BalanceRow]) -> None:
-        self._rows = tuple(rows)
-        self.free = {(row.exchange, row.currency): row.free for row in self._rows}
-        self._weigh()
+        """All there are. Those known already cost next to nothing: in a backtest most are, with every fill."""
+        before, self._rows = self._rows, tuple(rows)
+        changed = [pair for pair in zip(self._rows, before, strict=False) if pair[0] is not pair[1]]
+        if len(before) != len(self._rows) or any(_place_of(row) != _place_of(known) for row, known in changed):
+            self.free, self.drift = {_place_of(row): row.free for row in self._rows}, {}
+            self._weigh(self._rows)
+            return
+        self.free.update((_place_of(row), row.free) for row, _ in changed)
+        currencies = {row.currency for row, _ in changed}
+        self._weigh(row for row in self._rows if row.currency in currencies)
 
     def see_opening(self, opening: Balances) -> None:
         """What the exchanges reported when the session began; those that have not yet count for nothing."""
         self._opening = opening
-        self._weigh()
+        self.drift = {}
+        self._weigh(self._rows)
 
     def see_used_up(self, quote_id: str) -> None:
         """The store says that this leg's quote has nothing left."""
@@ -121,9 +129,15 @@ class Knowledge:
                 sums[key] = sums.get(key, ZERO) + arbitrage.notional
         return sums
 
-    def _weigh(self) -> None:
-        exposures = inventory_of(self._rows, self._opening, (), {}, ()).exposures
-        self.drift = {exposure.currency: exposure.change for exposure in exposures}
+    def _weigh(self, rows: Iterable[BalanceRow]) -> None:
+        """`rows`: all of each currency that changed."""
+        changed = {exposure.currency: exposure.change for exposure in exposures_of(rows, self._opening, {})}
+        # anew, because what was decided may hold the last one
+        self.drift = {**self.drift, **changed}
+
+
+def _place_of(row: BalanceRow) -> tuple[str, str]:
+    return row.exchange, row.currency
 
 
 def _pair_of(opportunity: Opportunity) -> tuple[str, str, str]:

@@ -92,7 +92,7 @@ def inventory_of(
     return Inventory(
         holdings=tuple(_holdings(rows, opening, values, target)),
         holds=tuple(holds_of(arbitrages)),
-        exposures=tuple(_exposures(rows, opening, values, frozenset(bases))),
+        exposures=tuple(exposures_of(rows, opening, values, frozenset(bases))),
     )
 
 
@@ -130,9 +130,11 @@ def values_of(
 
 
 def _holdings(rows: Sequence[BalanceRow], opening: Amounts, values: Values, target: Target) -> Iterable[Holding]:
+    by_currency: dict[str, list[BalanceRow]] = {}
     for row in rows:
-        same = [other for other in rows if other.currency == row.currency]
-        wanted = _target(row, same, opening, target)
+        by_currency.setdefault(row.currency, []).append(row)
+    for row in rows:
+        wanted = _target(row, by_currency[row.currency], opening, target)
         drift = row.free + row.held - wanted
         yield Holding(row.exchange, row.currency, row.free, row.held, wanted, _value(values, row.currency, drift))
 
@@ -151,13 +153,16 @@ def _target(row: BalanceRow, same: Sequence[BalanceRow], opening: Amounts, targe
     return Decimal(floor(Fraction(everything) * share * 10**TARGET_DIGITS)).scaleb(-TARGET_DIGITS)
 
 
-def _exposures(
-    rows: Sequence[BalanceRow], opening: Amounts, values: Values, bases: frozenset[str]
+def exposures_of(
+    rows: Iterable[BalanceRow], opening: Amounts, values: Values, bases: frozenset[str] = frozenset()
 ) -> Iterable[Exposure]:
-    counted = [row for row in rows if row.exchange in opening]
-    for currency in dict.fromkeys(row.currency for row in counted):
+    """In the order of the currencies; each depends on its own rows alone."""
+    counts: dict[str, Decimal] = {}
+    for row in rows:
+        if row.exchange in opening:
+            counts[row.currency] = counts.get(row.currency, ZERO) + row.free + row.held
+    for currency, now in counts.items():
         before = total(amounts.get(currency, ZERO) for amounts in opening.values())
-        now = total(row.free + row.held for row in counted if row.currency == currency)
         yield Exposure(currency, currency in bases, before, now, _value(values, currency, now - before))
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bots.knowledge import Knowledge
 from market.arbitrages import Arbitrage
@@ -139,3 +141,32 @@ def test_an_old_window_that_comes_again_takes_nothing_from_the_history() -> None
     for end in (at, at - 600_000_000):
         knowledge.see_window(window(end, 0.1, seconds=60))
     assert [window.end for window in knowledge.history_of(replace(MINE, event_time=at))] == [at]
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.booleans(), st.dictionaries(st.integers(0, 4), st.integers(0, 9), max_size=5)), max_size=8
+    )
+)
+def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
+    steps: list[tuple[bool, dict[int, int]]],
+) -> None:
+    """Rows known already are passed over: with any of them new, changed or gone, nothing of that may be seen."""
+    opening = {"alpha": {"USD": Decimal(5), "BTC": Decimal(5)}, "beta": {"EUR": Decimal(5)}}
+    places = (("alpha", "USD"), ("alpha", "BTC"), ("beta", "BTC"), ("beta", "EUR"), ("gamma", "USD"))
+    rows = {place: BalanceRow(*place, Decimal(5), Decimal(0)) for place in places}
+    knowledge = Knowledge(settings_of())
+    knowledge.see_balances(rows.values())
+    knowledge.see_opening(opening)
+    for is_gone, changes in steps:
+        for number, free in changes.items():
+            place = places[number]
+            if is_gone:
+                rows.pop(place, None)
+            else:
+                rows[place] = BalanceRow(*place, Decimal(free), Decimal(1))
+        knowledge.see_balances(rows.values())
+        fresh = Knowledge(settings_of())
+        fresh.see_opening(opening)
+        fresh.see_balances(rows.values())
+        assert (knowledge.free, knowledge.drift) == (fresh.free, fresh.drift)
