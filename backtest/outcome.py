@@ -55,6 +55,8 @@ class TradingOutcome:
     lifetimes: tuple[Lifetime, ...] = ()
     net_bps_counts: dict[int, int] = field(default_factory=dict)
     """Opportunities by net bps, floored to whole ones."""
+    assumptions: tuple[str, ...] = ()
+    """What this very run took for granted, in words."""
 
     @property
     def trades(self) -> int:

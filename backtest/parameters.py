@@ -22,6 +22,14 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
+class FeeTier:
+    """The taker fee from this volume of the last 30 days on, in the settlement currency."""
+
+    volume: Decimal
+    rate: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Parameters:
     """`settings` hold thresholds, sizes, limits and taker fees, as they do live."""
 
@@ -37,3 +45,8 @@ class Parameters:
     seed: int = 1
     follow_logged_settings: bool = False
     """Settings rows of the log change thresholds as they did then; else `settings` hold from end to end."""
+    fee_tiers: dict[str, tuple[FeeTier, ...]] = field(default_factory=dict)
+    """Exchange → its tiers, in place of its taker fee in the settings from the first day on, anew at the first
+    opportunity of each day (UTC). What was detected was detected at the fees of the settings."""
+    volumes: dict[str, Decimal] = field(default_factory=dict)
+    """Exchange → traded there in the 30 days before, in the settlement currency."""

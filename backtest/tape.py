@@ -9,17 +9,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backtest.tape_piece import COLUMNS, Piece, QuotedRow, Shown
+from backtest.trading_settings import SettingsChange, logged_settings
 from market.markets import Market
 from pricefeeds.ticksets.manifest import Partition
 from pricefeeds.ticksets.reading import TickSet, read_opening, read_ticks
 
-PIECES = 8
+PIECES = 32
 """Row groups that a tape keeps, where it does not keep all: a few bases at a time, whatever the length of the set."""
 
 
@@ -36,8 +38,15 @@ class Place:
 class QuoteTape:
     """Answers in any order of time, so that any number of runs share one. Memory: `kept` row groups; None: all."""
 
-    def __init__(self, places: Mapping[str, Sequence[Place]], markets: tuple[Market, ...], kept: int | None) -> None:
-        """`places`: base → its row groups in the order of its log."""
+    def __init__(
+        self,
+        places: Mapping[str, Sequence[Place]],
+        markets: tuple[Market, ...],
+        kept: int | None,
+        changes: Callable[[], tuple[SettingsChange, ...]] = tuple,
+    ) -> None:
+        """`places`: base → its row groups in the order of its log; `changes` reads those of the settings."""
+        self._changes = changes
         self._places = places
         self._since = {base: _from_here_on(rows) for base, rows in places.items()}
         self._first = {base: [place.first for place in rows] for base, rows in places.items()}
@@ -46,6 +55,11 @@ class QuoteTape:
         self._pieces: OrderedDict[tuple[str, int], Piece] = OrderedDict()
         self._last: int | None = None
         """Of a tape that was cut: the latest time of which it knows anything."""
+
+    @property
+    def settings_changes(self) -> tuple[SettingsChange, ...]:
+        """Of the recorded session, up to where the tape was cut. Raises ImportRefusedError."""
+        return tuple(change for change in self._changes() if self._told(change.time) == change.time)
 
     def until(self, end: int) -> "QuoteTape":
         """The same, as if nothing had been recorded at `end`, microseconds, or later; both share what was read."""
@@ -105,7 +119,7 @@ def tape_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteTape:
         base: [place for partition in tick_set.partitions_of(base) for place in _places(tick_set, partition)]
         for base in tick_set.manifest.bases
     }
-    return QuoteTape(places, tick_set.manifest.markets, kept)
+    return QuoteTape(places, tick_set.manifest.markets, kept, partial(logged_settings, tick_set))
 
 
 def _places(tick_set: TickSet, partition: Partition) -> list[Place]:

@@ -6,22 +6,30 @@ Nothing is looked up that lies ahead: an event sees what came before it, so what
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from functools import partial
 
 from backtest.account import Conditions, SimulatedAccount
 from backtest.outcome import EquityPoint, TradingOutcome
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.tape import QuoteTape
 from backtest.trading_agenda import Agenda, at_once
+from backtest.trading_assumptions import told_assumptions
 from backtest.trading_books import balances_of, is_balanced
 from backtest.trading_bots import ReplayedBots
+from backtest.trading_settings import SettingsChange
 from backtest.trading_spreads import Spreads
 from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.clock import MICROSECONDS
 from market.execution import markets_by_symbol
 from market.markets import Market
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.profit_groups import added, profit_from
+from market.spreads import SpreadWindow
 from store.memory import MemoryTradeStore
+
+WINDOW_DELAY = 6 * MICROSECONDS
+"""From the end of a spread window to when live bots have it at the latest: a row a second past it, then a trigger."""
 
 
 class BacktestError(ValueError):
@@ -35,52 +43,83 @@ def trading_order(opportunity: Opportunity) -> tuple[int, str, int, str, str]:
 
 
 def trade(
-    opportunities: Iterable[Opportunity], tape: QuoteTape, markets: tuple[Market, ...], parameters: Parameters
+    opportunities: Iterable[Opportunity],
+    tape: QuoteTape,
+    markets: tuple[Market, ...],
+    parameters: Parameters,
+    windows: Iterable[SpreadWindow] | None = None,
 ) -> TradingOutcome:
-    """`opportunities` by `trading_order`; of several with one id the first counts. Raises BacktestError."""
-    traded = tuple(market for market in markets if not market.is_fx)
-    agenda = Agenda()
-    store = MemoryTradeStore(agenda)
-    at_once(store.create_settings(parameters.settings))
-    before = _opening(traded, parameters)
-    conditions = Conditions(
-        markets=markets_by_symbol(traded),
-        tape=tape,
-        clock=agenda,
-        settings=store.settings_in_force,
-        seed=parameters.seed,
-        failed_share=parameters.failed_share,
-    )
-    accounts = {
-        exchange: SimulatedAccount(exchange, balances, parameters.latency.get(exchange, Latency()), conditions)
-        for exchange, balances in before.items()
-    }
-    for exchange, account in accounts.items():
-        at_once(store.set_balances(exchange, at_once(account.balances()), "before"))
-    decision = round(parameters.decision_ms * 1_000)
-    bots = ReplayedBots(agenda, store, accounts, traded, decision)
+    """`opportunities` by `trading_order`; of several with one id the first counts. `windows` by their ends, as history
+    for the rules that ask for it; None: those rules know none. Raises BacktestError."""
+    floor = _Floor(tape, tuple(market for market in markets if not market.is_fx), parameters)
     spreads = Spreads()
+    history = iter(windows or ())
+    following = next(history, None)
     for opportunity in _each_once(opportunities):
         spreads.see(opportunity)
-        agenda.advance(opportunity.event_time + decision)
-        bots.decide(opportunity)
-    agenda.finish()
-    arbitrages = tuple(at_once(store.session_arbitrages()))
-    fills = tuple(at_once(store.fills()))
-    after = balances_of(accounts)
-    return TradingOutcome(
-        opportunities=spreads.opportunities,
-        arbitrages=arbitrages,
-        refusals=bots.refusals.sums(),
-        profit=_profit(arbitrages, spreads.currency),
-        equity=tuple(_equity(arbitrages)),
-        fills=fills,
-        before=before,
-        after=after,
-        is_balanced=is_balanced(before, fills, after, at_once(store.balance_rows()), conditions.markets),
-        lifetimes=spreads.lifetimes(),
-        net_bps_counts=spreads.net_bps_counts(),
-    )
+        decided = opportunity.event_time + floor.decision
+        while following is not None and following.end + WINDOW_DELAY <= decided:
+            floor.bots.knowledge.see_window(following)
+            following = next(history, None)
+        floor.agenda.advance(decided)
+        floor.bots.decide(opportunity)
+    floor.agenda.finish()
+    return floor.outcome(spreads, has_history=windows is not None)
+
+
+class _Floor:
+    """Where one backtest trades: time, store, accounts and bots, all of them new."""
+
+    def __init__(self, tape: QuoteTape, markets: tuple[Market, ...], parameters: Parameters) -> None:
+        self.agenda = Agenda()
+        self.decision = round(parameters.decision_ms * 1_000)
+        self._parameters = parameters
+        self._markets = markets_by_symbol(markets)
+        self._store = MemoryTradeStore(self.agenda)
+        at_once(self._store.create_settings(parameters.settings))
+        self._before = _opening(markets, parameters)
+        conditions = Conditions(
+            markets=self._markets,
+            tape=tape,
+            clock=self.agenda,
+            settings=self._store.settings_in_force,
+            seed=parameters.seed,
+            failed_share=parameters.failed_share,
+        )
+        self._accounts = {
+            exchange: SimulatedAccount(exchange, balances, parameters.latency.get(exchange, Latency()), conditions)
+            for exchange, balances in self._before.items()
+        }
+        for exchange, account in self._accounts.items():
+            at_once(self._store.set_balances(exchange, at_once(account.balances()), "before"))
+        self.bots = ReplayedBots(self.agenda, self._store, self._accounts, markets, parameters)
+        for change in tape.settings_changes if parameters.follow_logged_settings else ():
+            self.agenda.plan(change.time, partial(self._change, change))
+
+    def outcome(self, spreads: Spreads, *, has_history: bool) -> TradingOutcome:
+        """Once all is over."""
+        arbitrages = tuple(at_once(self._store.session_arbitrages()))
+        fills = tuple(at_once(self._store.fills()))
+        after, rows = balances_of(self._accounts), at_once(self._store.balance_rows())
+        return TradingOutcome(
+            opportunities=spreads.opportunities,
+            arbitrages=arbitrages,
+            refusals=self.bots.refusals.sums(),
+            profit=_profit(arbitrages, spreads.currency),
+            equity=tuple(_equity(arbitrages)),
+            fills=fills,
+            before=self._before,
+            after=after,
+            is_balanced=is_balanced(self._before, fills, after, rows, self._markets),
+            lifetimes=spreads.lifetimes(),
+            net_bps_counts=spreads.net_bps_counts(),
+            assumptions=told_assumptions(
+                self._parameters, list(self._accounts.values()), spreads, self.bots.missed, has_history=has_history
+            ),
+        )
+
+    def _change(self, change: SettingsChange) -> None:
+        self.bots.change(change.applied(self.bots.knowledge.settings))
 
 
 def _opening(markets: tuple[Market, ...], parameters: Parameters) -> Balances:

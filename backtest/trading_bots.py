@@ -4,7 +4,9 @@ store in memory. What live bots learn from the store's notifications is looked u
 from functools import partial
 
 from backtest.account import SimulatedAccount
+from backtest.parameters import Parameters
 from backtest.trading_agenda import Agenda, at_once
+from backtest.trading_fees import TieredFees
 from backtest.trading_refusals import RefusalSums
 from bots.checks import is_expired
 from bots.deciding import refused_by_settings
@@ -20,6 +22,7 @@ from market.clock import MICROSECONDS
 from market.execution import advancing, markets_by_symbol
 from market.markets import Market
 from market.opportunities import Opportunity
+from market.settings import Settings
 from store.memory import MemoryTradeStore
 
 RETRY = round(ROUND_SECONDS * MICROSECONDS)
@@ -35,13 +38,14 @@ class ReplayedBots:
         store: MemoryTradeStore,
         accounts: dict[str, SimulatedAccount],
         markets: tuple[Market, ...],
-        decision: int,
+        parameters: Parameters,
     ) -> None:
-        """`decision`: microseconds from what a bot hears to what it does. The store's books are open."""
+        """The store has the settings, and its books are open."""
         self._agenda = agenda
         self._store = store
         self._markets = markets_by_symbol(markets)
-        self._decision = decision
+        self._decision = round(parameters.decision_ms * 1_000)
+        self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
         self.knowledge = Knowledge(store.settings_in_force())
         self.refusals = RefusalSums()
         self.missed = 0
@@ -63,6 +67,10 @@ class ReplayedBots:
 
     def decide(self, opportunity: Opportunity) -> None:
         """What both bots make of it, now."""
+        fees = self._fees.of_new_day(self._agenda.now())
+        if fees is not None:
+            settings = self.knowledge.settings
+            self.change(settings.model_copy(update={"taker_fees": {**settings.taker_fees, **fees}}))
         if is_expired(opportunity, self._agenda.now()):
             self.missed += 1
             return
@@ -73,6 +81,11 @@ class ReplayedBots:
         for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
             at_once(self._reservers[exchange].attempt(opportunity))
         self._follow(opportunity.opportunity_id)
+
+    def change(self, settings: Settings) -> None:
+        """These are in force from now on."""
+        version = self._store.settings_in_force().version
+        self.knowledge.settings = at_once(self._store.change_settings(settings, version, "backtest"))
 
     def _refusal(self, opportunity: Opportunity) -> str | None:
         """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
@@ -126,7 +139,12 @@ class ReplayedBots:
 
     def _executed(self, key: LegKey) -> None:
         self._busy.discard(key)
-        self._follow(key[0])
+        identity, role = key
+        arbitrage = at_once(self._store.arbitrage(identity))
+        leg = None if arbitrage is None else arbitrage.leg(role)
+        if arbitrage is not None and leg is not None:
+            self._fees.see(arbitrage.opportunity, leg, self._agenda.now())
+        self._follow(identity)
 
     def _expire(self, identity: str) -> None:
         at_once(self._store.expire(identity))

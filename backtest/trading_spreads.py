@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from math import floor
+from math import floor, inf
 
 from backtest.outcome import Lifetime
 from market.opportunities import Opportunity
@@ -28,6 +28,7 @@ class Spreads:
         self.opportunities = 0
         self.currency = ""
         """In which they settle; empty where there was none."""
+        self.best_net_bps = -inf
         self._counts: Counter[int] = Counter()
         self._of: dict[_Pair, list[_Spread]] = {}
 
@@ -35,6 +36,7 @@ class Spreads:
         self.opportunities += 1
         self.currency = opportunity.currency
         net_bps, time = opportunity.net_bps, opportunity.event_time
+        self.best_net_bps = max(self.best_net_bps, net_bps)
         self._counts[floor(net_bps)] += 1
         spreads = self._of.setdefault((opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange), [])
         if not spreads or time > spreads[-1].until:

@@ -1,0 +1,39 @@
+"""What one backtest took for granted, in words that a report repeats."""
+
+from collections.abc import Sequence
+
+from backtest.account import SimulatedAccount
+from backtest.parameters import Parameters
+from backtest.trading_spreads import Spreads
+
+
+def told_assumptions(
+    parameters: Parameters,
+    accounts: Sequence[SimulatedAccount],
+    spreads: Spreads,
+    missed: int,
+    *,
+    has_history: bool,
+) -> tuple[str, ...]:
+    """In the order in which they matter."""
+    settings = parameters.settings
+    told = [
+        "an order takes what the newest quote shows when it arrives, less what earlier orders took of it; the orders "
+        "of others do not change because of ours",
+        _matched(accounts),
+    ]
+    if not has_history and settings.min_share_above_10s > 0:
+        told.append("no spread windows were given, so min_share_above_10s refused every opportunity")
+    if not has_history and settings.quarantine_deviations > 0 and spreads.best_net_bps > settings.quarantine_floor_bps:
+        told.append("no spread windows were given: the quarantine judged by its ceiling alone, not by a pair's history")
+    if missed:
+        told.append(f"{missed} opportunities had expired by the time of the decision")
+    if parameters.failed_share > 0:
+        told.append(f"{parameters.failed_share:.1%} of orders were refused, drawn by seed {parameters.seed}")
+    return tuple(told)
+
+
+def _matched(accounts: Sequence[SimulatedAccount]) -> str:
+    on_depth = sum(account.matched_on_depth for account in accounts)
+    on_best = sum(account.matched_on_best for account in accounts)
+    return f"{on_depth} orders met recorded depth, {on_best} the displayed best level alone"
