@@ -13,6 +13,7 @@ from launch.arguments import (
     add_exchanges,
     add_feed,
     add_import,
+    add_import,
     add_nothing,
     add_paper,
     add_reenact,
@@ -63,6 +64,7 @@ def _commands() -> tuple[Command, ...]:
         ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
         ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
         ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
+        ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
         ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
         ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
         (
@@ -169,6 +171,94 @@ def _import(arguments: argparse.Namespace) -> int:
         settlement_currency=arguments.settlement,
     )
     return run_import(home_folder(), options, say)
+
+
+class _ListFormats(argparse.Action):
+    """As --help: says it and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from launch.importing import list_formats
+
+        parser.exit(list_formats(say))
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--list", action=_ListFormats, nargs=0, help="say which formats there are")
+    add_import(parser)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from launch.importing import ImportOptions, run_import
+    from pricefeeds.importers.format import FileOptions
+
+    spread = arguments.half_spread_bps
+    options = ImportOptions(
+        format=arguments.format,
+        files=tuple(arguments.files),
+        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
+        region=arguments.region,
+        is_fx=arguments.fx,
+        alike=tuple(arguments.alike),
+        name=arguments.set,
+        settlement_currency=arguments.settlement,
+    )
+    return run_import(home_folder(), options, say)
+
+
+def _reenact(arguments: argparse.Namespace) -> int:
+    from launch.reenacting import reenact_folder
+
+    return reenact_folder(arguments.folder, say)
+
+
+def _chaos(arguments: argparse.Namespace) -> int:
+    from launch.chaos import ChaosOptions, chaos_home, run_chaos
+
+    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
+    home = chaos_home(home_folder())
+    with locked(home):
+        return asyncio.run(run_chaos(home, options, say))
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from launch.doctor import doctor
+
+    return doctor(home_folder(), say)
+
+
+def _exchanges(arguments: argparse.Namespace) -> int:
+    from launch.exchanges import AloneOptions, run_alone, run_of_session
+
+    home = home_folder()
+    if arguments.session:
+        return run_of_session(read_session(home))
+    only = tuple(arguments.only)
+    return run_alone(home, AloneOptions(arguments.port, arguments.seed, arguments.json, only, arguments.faults), say)
+
+
+def _feed(arguments: argparse.Namespace) -> int:
+    from pricefeeds.feeder import run_feeder
+
+    session = _session_with(arguments.name)
+    return _run_part(
+        session,
+        f"feed-{arguments.name}",
+        lambda part, ready: run_feeder(part, arguments.name, ready, environment=os.environ),
+    )
+
+
+def _bot(arguments: argparse.Namespace) -> int:
+    from bots.bot import run_bot
+
+    session = _session_with(arguments.name)
+    part = bot_name(arguments.name, arguments.number)
+    return _run_part(session, part, lambda of, ready: run_bot(of, arguments.name, ready, os.environ))
+
+
+def _bridge(_: argparse.Namespace) -> int:
+    from pricefeeds.bridge import run_bridge
+
+    return _run_part(read_session(home_folder()), "bridge", run_bridge)
 
 
 def _reenact(arguments: argparse.Namespace) -> int:

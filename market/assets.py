@@ -97,6 +97,12 @@ def asset_of(exchange: str, code: str) -> Asset | None:
     return None if asset_id is None else _ASSETS[asset_id]
 
 
+def meanings(code: str) -> frozenset[str]:
+    """Ids of all assets that exchanges are known to trade under this one ticker."""
+    own_codes = ((exchange, _SYMBOL_CODES.get(exchange, {}).get(code, code)) for exchange in _OWN_CODES)
+    return frozenset(_OWN_CODES[exchange][own] for exchange, own in own_codes if own in _OWN_CODES[exchange])
+
+
 def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
     """Base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
     pair, _, settled_in = market.symbol.partition(":")

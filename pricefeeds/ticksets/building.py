@@ -3,6 +3,7 @@
 Nothing is seen of a set before it is whole: it is built in a hidden folder beside its place and renamed at the end.
 """
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,11 @@ class TickSetBuilder:
         with (self._work / REJECTED).open("ab") as file:
             for row in rows:
                 file.write(orjson.dumps({"source": source, **row._asdict()}) + b"\n")
+
+    def keep_rejected(self, path: Path) -> None:
+        """All that another set's `rejected.jsonl` has; nothing where it has none."""
+        if path.is_file():
+            shutil.copyfile(path, self._work / REJECTED)
 
     def finish(self, manifest: Manifest, ranks: Sequence[int] = ()) -> Manifest:
         """Write the set and put it in its place, whole; `manifest` with its partitions.

@@ -30,6 +30,11 @@ class Source:
     """Reason → rows left out; each of them stands in `rejected.jsonl`."""
     exchange: str | None = None
     symbol: str | None = None
+    first_time: int = 0
+    """Microseconds UTC of its first usable row, where it is a file's."""
+    last_time: int = 0
+    is_numbered: bool = False
+    """The source itself numbers its quotes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,120 @@
+"""`arbitrage import`: other people's files become a tick set in the data folder."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Never
+
+from tqdm import tqdm
+
+from launch.errors import CannotStartError
+from market.assets import Assumption
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.importers.format import FileOptions, Format, Need
+from pricefeeds.importers.formats import FORMATS
+from pricefeeds.importers.importedmarkets import MarketWords
+from pricefeeds.importing import Imported, ImportRequest, import_files
+from pricefeeds.ticksets.manifest import REJECTED
+
+Say = Callable[[str], None]
+
+_WORDS: dict[Need, str] = {
+    "exchange": "--exchange (as in --exchange kraken)",
+    "symbol": "--symbol (as in --symbol BTC/USD)",
+    "half_spread_bps": "--half-spread-bps: it has no bid and ask, so say how far they lie from each price",
+    "mapping": "--mapping FILE, which says what its columns are",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What the command line said."""
+
+    format: str
+    files: tuple[Path, ...]
+    told: FileOptions
+    region: str | None
+    is_fx: bool
+    alike: tuple[str, ...]
+    name: str
+    settlement_currency: str | None
+
+
+def list_formats(say: Say) -> int:
+    """Every format with what it needs to be told."""
+    width = max(len(name) for name in FORMATS)
+    for name, one in sorted(FORMATS.items()):
+        needs = f" (needs {', '.join('--' + need.replace('_', '-') for need in one.needs)})" if one.needs else ""
+        say(f"{name:<{width}}  {one.description}{needs}")
+    return 0
+
+
+def run_import(home: Path, options: ImportOptions, say: Say) -> int:
+    """Build or extend the set and say what came of it. Raises CannotStartError for what cannot be imported."""
+    request = ImportRequest(
+        format=_format(options),
+        files=options.files,
+        options=options.told,
+        words=MarketWords(options.region, options.is_fx, tuple(_alike(text) for text in options.alike)),
+        settlement_currency=options.settlement_currency,
+    )
+    folder = home / "ticks" / _set_name(options.name)
+    try:
+        with tqdm(unit=" rows", unit_scale=True, disable=not sys.stderr.isatty(), leave=False) as bar:
+            imported = import_files(folder, request, lambda what, rows: _show(bar, what, rows))
+    except ImportRefusedError as error:
+        raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
+    except OSError as error:
+        raise CannotStartError(f"{folder}: cannot be written ({error.strerror or error}).") from error
+    _report(folder, imported, say)
+    return 0
+
+
+def _show(bar: "tqdm[Never]", what: str, rows: int) -> None:
+    bar.set_description(what, refresh=rows == 0)
+    bar.update(rows)
+
+
+def _format(options: ImportOptions) -> Format:
+    if options.format not in FORMATS:
+        names = ", ".join(sorted(FORMATS))
+        raise CannotStartError(f"{options.format!r} is no format; there are {names} (`arbitrage import --list`).")
+    wanted = FORMATS[options.format]
+    for need in wanted.needs:
+        if getattr(options.told, need) is None:
+            raise CannotStartError(f"{wanted.name} needs {_WORDS[need]}.")
+    if options.told.half_spread_bps is not None and not Decimal(0) < options.told.half_spread_bps < Decimal(5_000):
+        raise CannotStartError("--half-spread-bps must lie between 0 and 5000: equal bid and ask are no quote.")
+    return wanted
+
+
+def _alike(text: str) -> Assumption:
+    asset, _, counts_as = (part.strip() for part in text.partition("="))
+    if not asset or not counts_as:
+        raise CannotStartError(f"--alike {text!r} is not of the form ASSET=ASSET, as in --alike USDT=USD.")
+    said = f"{asset} counts as {counts_as}: they are compared 1:1"
+    return Assumption(asset, counts_as, said)
+
+
+def _set_name(name: str) -> str:
+    if not name or name.startswith(".") or set(name) & set("/\\\0"):
+        raise CannotStartError(f"--set {name!r} is no name of a folder.")
+    return name
+
+
+def _report(folder: Path, imported: Imported, say: Say) -> None:
+    rejected: dict[str, int] = {}
+    for source in imported.added:
+        market = f"{source.exchange} {source.symbol}"
+        say(f"{source.name}: {source.rows:,} quotes of {market}, {sum(source.rejected.values()):,} rejected")
+        for reason, rows in source.rejected.items():
+            rejected[reason] = rejected.get(reason, 0) + rows
+    manifest = imported.manifest
+    say(f"rows in: {sum(source.rows for source in imported.added):,}")
+    told = ", ".join(f"{rows:,} {reason}" for reason, rows in sorted(rejected.items()))
+    say(f"rejected: {told}, each in {folder / REJECTED}" if told else "rejected: none")
+    for line in manifest.assumptions:
+        say(f"assumed: {line}")
+    say(f"set: {folder} ({manifest.quotes:,} quotes of {', '.join(manifest.bases) or 'FX rates alone'})")

@@ -1,0 +1,131 @@
+"""The markets of imported rows: size rules where they are known, and what their assets really are.
+
+An asset that is known to be another one than its ticker says is compared as what it is. Two markets of one set whose
+common ticker means two assets are refused, and so is a contract on a coin, until the user says what it counts as.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from exchanges.markets import simulated_markets
+from market.assets import Asset, Assumption, assets_of, meanings
+from market.markets import Market
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.importers.judging import MarketKey
+from pricefeeds.importers.symbols import is_currency_pair
+
+UNKNOWN_REGION = "unknown"
+_EIGHT_DIGITS = Decimal("0.00000001")
+
+
+@dataclass(frozen=True, slots=True)
+class MarketWords:
+    """What the user says of all files of one import."""
+
+    region: str | None = None
+    is_fx: bool = False
+    alike: tuple[Assumption, ...] = ()
+
+
+class ImportedMarkets:
+    """Those of one set, those that it had before first."""
+
+    def __init__(self, known: Iterable[Market], words: MarketWords) -> None:
+        self._words = words
+        self._counts_as = {one.asset_id: one.counts_as for one in words.alike}
+        self._markets = {(market.exchange, market.symbol): market for market in known}
+        self._assets: dict[str, tuple[str, Market]] = {}
+        """Ticker of a base → what it means, and the first market that says so."""
+        self.assumptions: dict[str, None] = dict.fromkeys(one.said for one in words.alike)
+        for market in self._markets.values():
+            self._learn_asset(market)
+
+    @property
+    def markets(self) -> tuple[Market, ...]:
+        """Those that are traded first, each kind by exchange and symbol."""
+        return tuple(sorted(self._markets.values(), key=lambda one: (one.is_fx, one.exchange, one.symbol)))
+
+    def market_of(self, key: MarketKey) -> Market:
+        """Raises ImportRefusedError in one sentence."""
+        if key not in self._markets:
+            market = self._new_market(*key)
+            self._learn_asset(market)
+            self._markets[key] = market
+        return self._markets[key]
+
+    def is_fx(self, key: MarketKey) -> bool:
+        return self.market_of(key).is_fx
+
+    def _new_market(self, exchange: str, symbol: str) -> Market:
+        base, _, quote = symbol.partition(":")[0].partition("/")
+        if not exchange or not base or not quote:
+            raise ImportRefusedError(
+                f"{exchange} {symbol}: is no market; name the exchange as in --exchange kraken, "
+                f"the symbol as in --symbol BTC/USD"
+            )
+        known = {(one.exchange, one.symbol): one for one in simulated_markets()}
+        market = known.get((exchange, symbol)) or self._plain_market(exchange, symbol, base, quote)
+        if self._words.region is not None:
+            market = replace(market, region=self._words.region)
+        assets = assets_of(market)
+        return replace(
+            market,
+            base=self._compared_as(market, base, assets[0]),
+            quote_currency=self._compared_as(market, quote, assets[1]),
+            is_fx=market.is_fx or self._words.is_fx or is_currency_pair(exchange, symbol),
+        )
+
+    def _plain_market(self, exchange: str, symbol: str, base: str, quote: str) -> Market:
+        self._assume(f"size rules of {exchange} {symbol} are not known: any amount in steps of 0.00000001")
+        regions = {one.exchange: one.region for one in simulated_markets()}
+        return Market(
+            exchange=exchange,
+            region=regions.get(exchange, UNKNOWN_REGION),
+            symbol=symbol,
+            base=base,
+            quote_currency=quote,
+            tick_size=_EIGHT_DIGITS,
+            lot_step=_EIGHT_DIGITS,
+            minimum_amount=_EIGHT_DIGITS,
+            minimum_notional=Decimal(0),
+            fee_side="quote",
+        )
+
+    def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
+        """Raises ImportRefusedError where only the user can know."""
+        place = f"{market.exchange} {market.symbol}"
+        asset_id = ticker if asset is None else asset.asset_id
+        is_contract = ":" in market.symbol and ticker == market.symbol.partition("/")[0]
+        if asset is None and is_contract:
+            asset_id = f"{ticker} contract"
+        if asset_id in self._counts_as:
+            return self._counts_as[asset_id]
+        if is_contract:
+            coin = asset_id.removesuffix(" contract")
+            raise ImportRefusedError(
+                f"{place}: is a contract on {coin}, which is not {coin} itself; "
+                f"to compare both say --alike '{asset_id}={coin}'"
+            )
+        if asset is None:
+            others = meanings(ticker)
+            if others - {ticker}:
+                raise ImportRefusedError(
+                    f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and nobody "
+                    f"has said which one it is there; say it, as in --alike {ticker}={min(others)}"
+                )
+            self._assume(f"{ticker} on {market.exchange} is taken for the asset that its ticker says")
+        return asset_id
+
+    def _learn_asset(self, market: Market) -> None:
+        """Raises ImportRefusedError where the same ticker means another asset on another market of the set."""
+        ticker = market.symbol.partition("/")[0]
+        meant, first = self._assets.setdefault(ticker, (market.base, market))
+        if meant != market.base:
+            raise ImportRefusedError(
+                f"{market.exchange} {market.symbol} and {first.exchange} {first.symbol} are two assets under one "
+                f"ticker: {market.base} and {meant}; import them into sets of their own"
+            )
+
+    def _assume(self, said: str) -> None:
+        self.assumptions[said] = None

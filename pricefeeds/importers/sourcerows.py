@@ -1,0 +1,85 @@
+"""From rows of a file, or of a set that is there already, to what a builder of tick sets takes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from market.markets import Market
+from pricefeeds.importers.arrowcolumns import coded, with_column
+from pricefeeds.importers.judging import Judged, MarketKey
+from pricefeeds.ticksets.reading import TickSet, batches
+from pricefeeds.ticksets.schema import SOURCE_SCHEMA
+
+_ORDER = ("withdrawn", "fx", "quote")
+"""Of kinds at one moment: older bars go, rates come before what is converted with them."""
+
+
+class Ranks:
+    """The order of markets at one and the same time, whatever order files are named in: a number for each kind of row
+    of each market, and at the end what place it has among all."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, str, str], int] = {}
+
+    def number_of(self, kind: str, exchange: str, symbol: str) -> int:
+        return self._numbers.setdefault((kind, exchange, symbol), len(self._numbers))
+
+    def places(self) -> tuple[int, ...]:
+        """By number."""
+        ordered = sorted(self._numbers, key=lambda key: (_ORDER.index(key[0]), *key[1:]))
+        place = {key: number for number, key in enumerate(ordered)}
+        return tuple(place[key] for key in self._numbers)
+
+
+def source_rows(judged: Judged, market: Market, ranks: Ranks, is_of_bars: bool) -> Iterator[pa.Table]:
+    """SOURCE_SCHEMA. Bars take the place of what is older at their moment, which is withdrawn first."""
+    kind = "fx" if market.is_fx else "quote"
+    columns = {name: judged.rows[name] for name in judged.rows.column_names}
+    if is_of_bars and not market.is_fx:
+        yield _source_table(len(judged.rows), market, "withdrawn", ranks, {"received_time": columns["received_time"]})
+    yield _source_table(len(judged.rows), market, kind, ranks, columns)
+
+
+def _source_table(rows: int, market: Market, kind: str, ranks: Ranks, columns: dict[str, Any]) -> pa.Table:
+    given = columns | {
+        "base": pa.repeat(pa.scalar(None if market.is_fx else market.base, pa.string()), rows),
+        "rank": pa.repeat(pa.scalar(ranks.number_of(kind, market.exchange, market.symbol), pa.int32()), rows),
+        "kind": pa.repeat(pa.scalar(kind, pa.string()), rows),
+        "exchange": pa.repeat(pa.scalar(market.exchange, pa.string()), rows),
+        "symbol": pa.repeat(pa.scalar(market.symbol, pa.string()), rows),
+    }
+    arrays = [given.get(field.name, pa.nulls(rows, field.type)) for field in SOURCE_SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=SOURCE_SCHEMA)
+
+
+def rows_of_set(tick_set: TickSet, ranks: Ranks, numbered: frozenset[MarketKey]) -> Iterator[pa.Table]:
+    """All rows of an imported set as its sources gave them; `numbered` are the markets whose sources number quotes."""
+    for place, base in enumerate(tick_set.manifest.bases):
+        for rows in batches(tick_set, base):
+            table = _as_given(rows, base, ranks, numbered)
+            # a row for every base stands in each base's log
+            yield table if place == 0 else table.filter(table["base"].is_valid())
+
+
+def _as_given(rows: pa.Table, base: str, ranks: Ranks, numbered: frozenset[MarketKey]) -> pa.Table:
+    (kind_codes, kinds), (exchange_codes, exchanges), (symbol_codes, symbols) = (
+        coded(rows, name) for name in ("kind", "exchange", "symbol")
+    )
+    shape = len(kinds), len(exchanges), len(symbols)
+    combined = np.ravel_multi_index((kind_codes, exchange_codes, symbol_codes), shape)
+    rank = np.zeros(len(rows), dtype=np.int32)
+    is_numbered = np.zeros(len(rows), dtype=bool)
+    for code in np.unique(combined).tolist():
+        kind, exchange, symbol = (int(part) for part in np.unravel_index(code, shape))
+        is_mine = combined == code
+        rank[is_mine] = ranks.number_of(kinds[kind], exchanges[exchange], symbols[symbol])
+        is_numbered[is_mine] = kinds[kind] != "withdrawn" and (exchanges[exchange], symbols[symbol]) in numbered
+    is_for_all = np.array([word.startswith("fx") for word in kinds])[kind_codes]
+    bases = np.array([base, None], dtype=object)[is_for_all.astype(np.int64)]
+    sequences = np.where(is_numbered, rows["sequence"].to_numpy(), 0)
+    table = rows.append_column("base", pa.array(bases, pa.string())).append_column("rank", pa.array(rank))
+    table = with_column(table, "sequence", pa.array(sequences))
+    table = with_column(table, "offset", pa.nulls(len(rows), pa.int64()))
+    return table.select(SOURCE_SCHEMA.names).cast(SOURCE_SCHEMA)

@@ -1,0 +1,246 @@
+"""Imports files into a tick set, whole or not at all.
+
+Files of one set may come in any order and at several times: the set is built anew each time, out of what it has and
+what is new, so that ranks run over all of it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from market.money import text_of
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.importers.fileblocks import head_of
+from pricefeeds.importers.format import FileOptions, Format
+from pricefeeds.importers.formats import FORMATS
+from pricefeeds.importers.importedmarkets import ImportedMarkets, MarketWords
+from pricefeeds.importers.judging import Judge, MarketKey, SeenMarket
+from pricefeeds.importers.rows import refuse
+from pricefeeds.importers.sourcerows import Ranks, rows_of_set, source_rows
+from pricefeeds.ticksets.building import TickSetBuilder
+from pricefeeds.ticksets.manifest import MANIFEST, REJECTED, Manifest, Source
+from pricefeeds.ticksets.place import recover
+from pricefeeds.ticksets.reading import TickSet, open_tick_set
+
+Progress = Callable[[str, int], None]
+"""Told what is being done, and how many rows of it are done more."""
+
+UNORDERED_SHARE = 100
+"""A file of which more than one row in so many goes back in time is not sorted by time at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What the user asks for."""
+
+    format: Format
+    files: tuple[Path, ...]
+    options: FileOptions = field(default_factory=FileOptions)
+    words: MarketWords = field(default_factory=MarketWords)
+    settlement_currency: str | None = None
+    """None: the set's own, dollars for a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The set as it is now, and what this import brought to it."""
+
+    manifest: Manifest
+    added: tuple[Source, ...]
+
+
+def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Imported:
+    """Build the set at `folder`, or add to it. Raises ImportRefusedError in one sentence; then all is as it was."""
+    recover(folder)
+    before = open_tick_set(folder) if (folder / MANIFEST).is_file() else None
+    checksums = _checked_files(request, before)
+    with TickSetBuilder(folder) as builder:
+        work = _Import(builder, request, before, progress)
+        if before is not None:
+            work.keep(before)
+        for path, checksum in checksums.items():
+            work.read(path, checksum)
+        _check_overlaps(work.sources)
+        progress("writing", 0)
+        manifest = builder.finish(work.manifest(folder.name), work.ranks.places())
+    return Imported(manifest, tuple(work.added))
+
+
+class _Import:
+    """One run of an import, file by file."""
+
+    def __init__(
+        self, builder: TickSetBuilder, request: ImportRequest, before: TickSet | None, progress: Progress
+    ) -> None:
+        self._builder = builder
+        self._request = request
+        self._before = before.manifest if before else None
+        self._progress = progress
+        self._markets = ImportedMarkets(before.manifest.markets if before else (), request.words)
+        self.ranks = Ranks()
+        self.added: list[Source] = []
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (*(self._before.sources if self._before else ()), *self.added)
+
+    def keep(self, before: TickSet) -> None:
+        """What the set has already."""
+        numbered = frozenset(
+            (str(source.exchange), str(source.symbol)) for source in before.manifest.sources if source.is_numbered
+        )
+        for rows in rows_of_set(before, self.ranks, numbered):
+            self._builder.add(rows)
+            self._progress("what the set has", len(rows))
+        self._builder.keep_rejected(before.folder / REJECTED)
+
+    def read(self, path: Path, checksum: str) -> None:
+        """Raises ImportRefusedError."""
+        request, judge, misfits = self._request, Judge(self._markets.is_fx), 0
+        _check_format(path, request.format)
+        for chunk in request.format.read(path, request.options):
+            self._builder.add_rejected(path.name, chunk.rejected)
+            misfits += len(chunk.rejected)
+            for judged in judge.judged(chunk):
+                self._builder.add_rejected(path.name, judged.rejected)
+                market = self._markets.market_of(judged.market)
+                for rows in source_rows(judged, market, self.ranks, request.format.is_of_bars):
+                    self._builder.add(rows)
+            self._progress(path.name, len(chunk.rows))
+        self.added += _sources(path, checksum, request.format, judge.seen, misfits)
+
+    def manifest(self, name: str) -> Manifest:
+        """Without its partitions."""
+        markets = self._markets.markets
+        before, told = self._before, self._request.settlement_currency
+        traded = ", ".join(f"{market.exchange} {market.symbol}" for market in markets if not market.is_fx)
+        assumptions = (
+            *(before.assumptions if before else ()),
+            *self._markets.assumptions,
+            *_assumptions_of(self._request.format, self._request.options),
+        )
+        return Manifest(
+            name=name,
+            title=f"Imported: {traded}",
+            origin="import",
+            settlement_currency=before.settlement_currency if before else told or "USD",
+            markets=markets,
+            sources=self.sources,
+            partitions=(),
+            quotes=sum(source.rows for source in self.sources),
+            assumptions=tuple(dict.fromkeys(assumptions)),
+        )
+
+
+def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path, str]:
+    """Each file's checksum, in the order in which they were named. Raises ImportRefusedError."""
+    if before is not None:
+        _check_set(before, request)
+    known = {source.sha256: source.name for source in before.manifest.sources} if before else {}
+    checksums: dict[Path, str] = {}
+    for path in request.files:
+        if path.resolve() in {other.resolve() for other in checksums}:
+            refuse(path, None, "is named twice")
+        checksum = _checksum(path)
+        for other, content in checksums.items():
+            if content == checksum:
+                refuse(path, None, f"holds the same as {other}")
+        if checksum in known:
+            refuse(path, None, f"is in the set already, as {known[checksum]}")
+        checksums[path] = checksum
+    return checksums
+
+
+def _check_set(before: TickSet, request: ImportRequest) -> None:
+    """Raises ImportRefusedError where these files do not belong into it."""
+    if before.manifest.origin != "import":
+        refuse(before.folder, None, "is no imported set, so nothing is added to it; name another with --set")
+    own, told = before.manifest.settlement_currency, request.settlement_currency
+    if told not in (None, own):
+        refuse(before.folder, None, f"settles in {own}, not in {told}; name another set with --set")
+
+
+def _checksum(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ImportRefusedError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _check_format(path: Path, wanted: Format) -> None:
+    """Raises ImportRefusedError where the file looks like another format, and not like this one."""
+    head = head_of(path)
+    if not head.strip():
+        refuse(path, None, "is empty")
+    if wanted.fits(path, head):
+        return
+    others = [one.name for one in FORMATS.values() if one is not wanted and one.fits(path, head)]
+    if others:
+        refuse(path, None, f"is no {wanted.name}; it looks like {' or '.join(others)}")
+
+
+def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], misfits: int) -> list[Source]:
+    """One for each market of the file; rows that fit no market count with the first. Raises ImportRefusedError."""
+    rejected = {reason: 0 for market in seen.values() for reason in market.rejected} | {"unreadable": misfits}
+    for market in seen.values():
+        for reason, rows in market.rejected.items():
+            rejected[reason] += rows
+    told = ", ".join(f"{rows} {reason}" for reason, rows in rejected.items() if rows)
+    if not any(market.rows for market in seen.values()):
+        refuse(path, None, f"holds no usable row ({told or 'none at all'})")
+    for key, market in seen.items():
+        if market.backwards > max(1, market.rows // UNORDERED_SHARE):
+            why = f"times of {key[0]} {key[1]} go backwards from here, {market.backwards} times in all"
+            refuse(path, market.first_backwards_line, f"{why}; sort the file by time first")
+    sources = []
+    for (exchange, symbol), market in seen.items():
+        source = Source(
+            name=path.name,
+            format=of.name,
+            sha256=checksum,
+            rows=market.rows,
+            rejected=market.rejected,
+            exchange=exchange,
+            symbol=symbol,
+            first_time=market.first_time,
+            last_time=market.last_time,
+            is_numbered=market.is_numbered,
+        )
+        sources.append(source)
+    if misfits:
+        first = dict(sources[0].rejected)
+        first["unreadable"] = first.get("unreadable", 0) + misfits
+        sources[0] = replace(sources[0], rejected=first)
+    return sources
+
+
+def _check_overlaps(sources: tuple[Source, ...]) -> None:
+    """Raises ImportRefusedError where two files tell of one market at the same time, or only one numbers its quotes."""
+    last: dict[tuple[str | None, str | None], Source] = {}
+    for source in sorted((one for one in sources if one.rows), key=lambda one: (one.first_time, one.last_time)):
+        key = source.exchange, source.symbol
+        earlier = last.setdefault(key, source)
+        market = f"{source.exchange} {source.symbol}"
+        if source.first_time < earlier.last_time and source is not earlier:
+            raise ImportRefusedError(
+                f"{source.name} and {earlier.name} tell of {market} at the same time; import one of them"
+            )
+        if source.is_numbered != earlier.is_numbered:
+            raise ImportRefusedError(
+                f"{source.name} and {earlier.name}: only one of them numbers the quotes of {market}; "
+                f"import them into sets of their own"
+            )
+        last[key] = source
+
+
+def _assumptions_of(of: Format, options: FileOptions) -> tuple[str, ...]:
+    if "half_spread_bps" not in of.needs or options.half_spread_bps is None:
+        return of.assumptions
+    half = text_of(options.half_spread_bps)
+    said = (
+        f"{of.name} has no bid and ask: they are assumed {half} bps below and above each price, "
+        f"for the amount that was traded there"
+    )
+    return (*of.assumptions, said)
