@@ -261,62 +261,6 @@ def _bridge(_: argparse.Namespace) -> int:
     return _run_part(read_session(home_folder()), "bridge", run_bridge)
 
 
-def _reenact(arguments: argparse.Namespace) -> int:
-    from launch.reenacting import reenact_folder
-
-    return reenact_folder(arguments.folder, say)
-
-
-def _chaos(arguments: argparse.Namespace) -> int:
-    from launch.chaos import ChaosOptions, chaos_home, run_chaos
-
-    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
-    home = chaos_home(home_folder())
-    with locked(home):
-        return asyncio.run(run_chaos(home, options, say))
-
-
-def _doctor(_: argparse.Namespace) -> int:
-    from launch.doctor import doctor
-
-    return doctor(home_folder(), say)
-
-
-def _exchanges(arguments: argparse.Namespace) -> int:
-    from launch.exchanges import AloneOptions, run_alone, run_of_session
-
-    home = home_folder()
-    if arguments.session:
-        return run_of_session(read_session(home))
-    only = tuple(arguments.only)
-    return run_alone(home, AloneOptions(arguments.port, arguments.seed, arguments.json, only, arguments.faults), say)
-
-
-def _feed(arguments: argparse.Namespace) -> int:
-    from pricefeeds.feeder import run_feeder
-
-    session = _session_with(arguments.name)
-    return _run_part(
-        session,
-        f"feed-{arguments.name}",
-        lambda part, ready: run_feeder(part, arguments.name, ready, environment=os.environ),
-    )
-
-
-def _bot(arguments: argparse.Namespace) -> int:
-    from bots.bot import run_bot
-
-    session = _session_with(arguments.name)
-    part = bot_name(arguments.name, arguments.number)
-    return _run_part(session, part, lambda of, ready: run_bot(of, arguments.name, ready, os.environ))
-
-
-def _bridge(_: argparse.Namespace) -> int:
-    from pricefeeds.bridge import run_bridge
-
-    return _run_part(read_session(home_folder()), "bridge", run_bridge)
-
-
 def _logrecorder(_: argparse.Namespace) -> int:
     from pricefeeds.logrecorder import run_log_recorder
 
