@@ -2,6 +2,7 @@
 
 import streamlit
 
+from ui.backtest_page import show_backtests
 from ui.live_panel import show_live_panel
 from ui.settings_form import show_settings
 
@@ -18,6 +19,14 @@ PAGE_CSS = """
 def main() -> None:
     streamlit.set_page_config(page_title="Paper trading · cross-exchange arbitrage", page_icon="⇄", layout="wide")
     streamlit.html(PAGE_CSS)
+    pages = [
+        streamlit.Page(show_trading, title="Trading", default=True),
+        streamlit.Page(show_backtests, title="Backtests", url_path="backtests"),
+    ]
+    streamlit.navigation(pages, position="top").run()
+
+
+def show_trading() -> None:
     show_live_panel()
     show_settings()
 
