@@ -79,24 +79,6 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--settlement", metavar="CURRENCY", help="of a new set (default USD)")
 
 
-def add_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("format", metavar="FORMAT", help="of the files; --list names them all")
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    parser.add_argument("--exchange", metavar="NAME", help="that the files are from, where they do not say so")
-    parser.add_argument("--symbol", metavar="BASE/QUOTE", help="that they are about, where they do not say so")
-    parser.add_argument("--region", metavar="NAME", help="where the exchange is (default: as known)")
-    parser.add_argument("--fx", action="store_true", help="they are exchange rates, for all that is traded")
-    parser.add_argument(
-        "--half-spread-bps", type=fee, metavar="BPS", help="of trades and bars: bid and ask lie so far beside a price"
-    )
-    parser.add_argument("--mapping", type=Path, metavar="FILE", help="what the columns are, for FORMAT csv")
-    parser.add_argument(
-        "--alike", action="append", default=[], metavar="ASSET=ASSET", help="compare unlike assets 1:1; may be repeated"
-    )
-    parser.add_argument("--set", default="imported", metavar="NAME", help="of the tick set (default imported)")
-    parser.add_argument("--settlement", metavar="CURRENCY", help="of a new set (default USD)")
-
-
 def add_reenact(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="of one exchange, one session or all recordings")
 

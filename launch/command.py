@@ -13,7 +13,6 @@ from launch.arguments import (
     add_exchanges,
     add_feed,
     add_import,
-    add_import,
     add_nothing,
     add_paper,
     add_reenact,
@@ -64,7 +63,6 @@ def _commands() -> tuple[Command, ...]:
         ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
         ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
         ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
-        ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
         ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
         ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
         (
@@ -139,38 +137,6 @@ def _backtest(arguments: argparse.Namespace) -> int:
         figures=arguments.figures,
     )
     return run_backtest_command(home_folder(), options, say)
-
-
-class _ListFormats(argparse.Action):
-    """As --help: says it and ends."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from launch.importing import list_formats
-
-        parser.exit(list_formats(say))
-
-
-def _add_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--list", action=_ListFormats, nargs=0, help="say which formats there are")
-    add_import(parser)
-
-
-def _import(arguments: argparse.Namespace) -> int:
-    from launch.importing import ImportOptions, run_import
-    from pricefeeds.importers.format import FileOptions
-
-    spread = arguments.half_spread_bps
-    options = ImportOptions(
-        format=arguments.format,
-        files=tuple(arguments.files),
-        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
-        region=arguments.region,
-        is_fx=arguments.fx,
-        alike=tuple(arguments.alike),
-        name=arguments.set,
-        settlement_currency=arguments.settlement,
-    )
-    return run_import(home_folder(), options, say)
 
 
 class _ListFormats(argparse.Action):
