@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from pricefeeds.importers.format import Chunk, FileOptions, Format, RejectedRow
-from pricefeeds.importers.mapped_bars import BAR_ASSUMPTIONS, BarEnds, told_length
+from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION, BarEnds, told_length
 from pricefeeds.importers.mapped_columns import chunk_of_columns
 from pricefeeds.importers.mapped_json import json_rows
-from pricefeeds.importers.mapped_prints import HALF_SPREAD_ASSUMPTION, half_spread_of, side_columns
+from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_times import Cells, Lines, epoch_times
 from pricefeeds.importers.symbols import told_market
 
@@ -58,5 +58,5 @@ CCXT_OHLCV = Format(
     fits=looks_like_bars,
     needs=("exchange", "symbol", "half_spread_bps"),
     is_of_bars=True,
-    assumptions=(HALF_SPREAD_ASSUMPTION, *BAR_ASSUMPTIONS),
+    assumptions=(BAR_ASSUMPTION,),
 )

@@ -12,11 +12,11 @@ import pyarrow as pa
 from pricefeeds.importers.ccxt_bars import BARS, chunk_of_bars, looks_like_bars
 from pricefeeds.importers.csvcolumns import whole_numbers
 from pricefeeds.importers.format import Chunk, FileOptions, Format, RejectedRow
-from pricefeeds.importers.mapped_bars import BAR_ASSUMPTIONS
+from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION
 from pricefeeds.importers.mapped_columns import chunk_of_columns
 from pricefeeds.importers.mapped_feather import MAGIC, feather_rows
 from pricefeeds.importers.mapped_json import json_rows
-from pricefeeds.importers.mapped_prints import AMOUNT_ASSUMPTION, HALF_SPREAD_ASSUMPTION, half_spread_of, side_columns
+from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_times import Lines, epoch_times
 from pricefeeds.importers.symbols import told_market
 
@@ -83,7 +83,7 @@ FREQTRADE_FORMATS = (
         fits=_fits_bars,
         needs=("exchange", "symbol", "half_spread_bps"),
         is_of_bars=True,
-        assumptions=(HALF_SPREAD_ASSUMPTION, *BAR_ASSUMPTIONS),
+        assumptions=(BAR_ASSUMPTION,),
     ),
     Format(
         name="freqtrade-trades",
@@ -91,10 +91,6 @@ FREQTRADE_FORMATS = (
         read=read_trades,
         fits=_fits_trades,
         needs=("exchange", "symbol", "half_spread_bps"),
-        assumptions=(
-            HALF_SPREAD_ASSUMPTION,
-            AMOUNT_ASSUMPTION,
-            "prints are known at the moment in which they happened",
-        ),
+        assumptions=("prints are known at the moment in which they happened",),
     ),
 )

@@ -18,7 +18,7 @@ from pricefeeds.importers.hftbacktest_depth import DepthBook
 from pricefeeds.importers.hftbacktest_hyperliquid import read_books
 from pricefeeds.importers.hftbacktest_lines import RawMessage, looks_raw, raw_messages
 from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
-from pricefeeds.importers.mapped_prints import AMOUNT_ASSUMPTION, HALF_SPREAD_ASSUMPTION, half_spread_of, sides_of
+from pricefeeds.importers.mapped_prints import half_spread_of, sides_of
 from pricefeeds.importers.mapped_symbols import OneTicker
 from pricefeeds.importers.rows import contracts_in_base, refuse
 from pricefeeds.importers.symbols import told_market
@@ -183,7 +183,7 @@ HFTBACKTEST_FORMATS = (
         name="hftbacktest",
         description="raw Binance streams with local nanoseconds: bookTicker, the best bid and ask",
         read=read_tickers,
-        fits=_fits(b"@bookTicker"),
+        fits=_fits(b'"stream":'),
         needs=("exchange", "symbol"),
         assumptions=(_OWN_CLOCK, _CONTRACTS),
     ),
@@ -191,7 +191,7 @@ HFTBACKTEST_FORMATS = (
         name="hftbacktest-depth",
         description="raw Binance streams with local nanoseconds: depth with its REST snapshot, ten levels",
         read=read_depth,
-        fits=_fits(b"@depth"),
+        fits=_fits(b'"stream":'),
         needs=("exchange", "symbol"),
         assumptions=(_OWN_CLOCK, _CONTRACTS),
     ),
@@ -199,9 +199,9 @@ HFTBACKTEST_FORMATS = (
         name="hftbacktest-trades",
         description="raw Binance streams with local nanoseconds: trade, prints with an assumed half-spread",
         read=read_trades,
-        fits=_fits(b"@trade"),
+        fits=_fits(b'"stream":'),
         needs=("exchange", "symbol", "half_spread_bps"),
-        assumptions=(_OWN_CLOCK, _CONTRACTS, HALF_SPREAD_ASSUMPTION, AMOUNT_ASSUMPTION),
+        assumptions=(_OWN_CLOCK, _CONTRACTS),
     ),
     Format(
         name="hftbacktest-hyperliquid",

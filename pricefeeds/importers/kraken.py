@@ -9,9 +9,9 @@ from pathlib import Path
 
 from market.clock import MICROSECONDS
 from pricefeeds.importers.format import Chunk, FileOptions, Format
-from pricefeeds.importers.mapped_bars import BAR_ASSUMPTIONS, BarEnds
+from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION, BarEnds
 from pricefeeds.importers.mapped_columns import chunk_of_columns, headerless_parts
-from pricefeeds.importers.mapped_prints import AMOUNT_ASSUMPTION, HALF_SPREAD_ASSUMPTION, half_spread_of, side_columns
+from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_times import epoch_times
 from pricefeeds.importers.symbols import told_market
 
@@ -74,11 +74,7 @@ KRAKEN_FORMATS = (
         read=read_trades,
         fits=lambda _, head: _TRADE.match(head) is not None,
         needs=("exchange", "symbol", "half_spread_bps"),
-        assumptions=(
-            HALF_SPREAD_ASSUMPTION,
-            AMOUNT_ASSUMPTION,
-            "prints are known in the second in which they happened",
-        ),
+        assumptions=("prints are known in the second in which they happened",),
     ),
     Format(
         name="kraken-ohlcvt",
@@ -87,6 +83,6 @@ KRAKEN_FORMATS = (
         fits=lambda _, head: _BAR.match(head) is not None,
         needs=("exchange", "symbol", "half_spread_bps"),
         is_of_bars=True,
-        assumptions=(HALF_SPREAD_ASSUMPTION, *BAR_ASSUMPTIONS),
+        assumptions=(BAR_ASSUMPTION,),
     ),
 )

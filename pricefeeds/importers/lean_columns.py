@@ -16,9 +16,9 @@ import pyarrow as pa
 from pricefeeds.importers.csvcolumns import CsvPart, whole_numbers
 from pricefeeds.importers.format import Chunk, FileOptions, Format
 from pricefeeds.importers.lean import BAR_MICROSECONDS, DAY_MILLISECONDS, midnight_of
-from pricefeeds.importers.mapped_bars import BAR_ASSUMPTIONS
+from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION
 from pricefeeds.importers.mapped_columns import chunk_of_columns, headerless_parts
-from pricefeeds.importers.mapped_prints import HALF_SPREAD_ASSUMPTION, half_spread_of, side_columns
+from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_symbols import OneTicker
 from pricefeeds.importers.rows import refuse
 from pricefeeds.importers.symbols import is_currency_pair, told_market
@@ -102,10 +102,7 @@ LEAN_FORMATS = (
         fits=_fits("_quote.zip", QUOTES),
         needs=("exchange", "symbol"),
         is_of_bars=True,
-        assumptions=(
-            "a minute's closing bid and ask are known at its end, and can be traded until the next minute's, "
-            "or until they are too old",
-        ),
+        assumptions=(BAR_ASSUMPTION,),
     ),
     Format(
         name="lean-trades",
@@ -114,6 +111,6 @@ LEAN_FORMATS = (
         fits=_fits("_trade.zip", TRADES),
         needs=("exchange", "symbol", "half_spread_bps"),
         is_of_bars=True,
-        assumptions=(HALF_SPREAD_ASSUMPTION, *BAR_ASSUMPTIONS),
+        assumptions=(BAR_ASSUMPTION,),
     ),
 )

@@ -14,11 +14,11 @@ from market.money import text_of
 from pricefeeds.importers.csvcolumns import CsvPart, csv_parts, demand_columns, header_names, whole_numbers
 from pricefeeds.importers.fileblocks import blocks
 from pricefeeds.importers.format import Chunk, FileOptions, Format
-from pricefeeds.importers.mapped_bars import BAR_ASSUMPTIONS
+from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION
 from pricefeeds.importers.mapped_columns import Column, chunk_of_columns, headerless_parts
 from pricefeeds.importers.mapped_file import ColumnName, Mapping, PriceColumns, TimeMapping, read_mapping
 from pricefeeds.importers.mapped_levels import level_columns, names_of_levels
-from pricefeeds.importers.mapped_prints import HALF_SPREAD_ASSUMPTION, half_spread_of, side_columns
+from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_times import Cells, epoch_times, text_times
 from pricefeeds.importers.rows import refuse
 from pricefeeds.importers.symbols import our_exchange, our_symbol
@@ -191,7 +191,9 @@ CSV_FORMATS = (
         read=read_mapped,
         fits=lambda _, __: False,
         needs=("mapping",),
-        assumptions=("where a mapping names a price instead of bid and ask: " + HALF_SPREAD_ASSUMPTION,),
+        assumptions=(
+            "where a mapping names one price, bid and ask are assumed a half-spread, named at the import, around it",
+        ),
     ),
     Format(
         name="csv-bars",
@@ -200,6 +202,6 @@ CSV_FORMATS = (
         fits=lambda _, __: False,
         needs=("mapping", "half_spread_bps"),
         is_of_bars=True,
-        assumptions=(HALF_SPREAD_ASSUMPTION, *BAR_ASSUMPTIONS),
+        assumptions=(BAR_ASSUMPTION,),
     ),
 )

@@ -11,10 +11,7 @@ from market.clock import MICROSECONDS
 from pricefeeds.importers.mapped_times import Cells
 from pricefeeds.importers.rows import refuse
 
-BAR_ASSUMPTIONS = (
-    "a bar's closing price is known at its end, and can be traded until the next bar, or until it is too old",
-    "as much as was traded within a bar counts as on offer at its assumed bid and ask",
-)
+BAR_ASSUMPTION = "a bar's close is known at its end, and can be traded until the next bar, or until it is too old"
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _IN_NAME = re.compile(r"-(\d{1,4})([smhdw])[-.]")

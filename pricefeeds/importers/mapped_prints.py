@@ -10,12 +10,6 @@ from market.money import BPS, decimal_of, text_of
 from pricefeeds.importers.format import FileOptions
 from pricefeeds.importers.rows import refuse
 
-HALF_SPREAD_ASSUMPTION = (
-    "the files hold prices that were paid, not bids and asks: "
-    "these are assumed around each price, a half-spread apart from it, which was named at the import"
-)
-AMOUNT_ASSUMPTION = "as much as was traded at a price counts as on offer at its assumed bid and ask"
-
 
 def half_spread_of(path: Path, options: FileOptions) -> Decimal:
     """In bps. Raises ImportRefusedError where the user did not name one."""
