@@ -1,6 +1,9 @@
 """The web application on a real MongoDB, without Kafka and without pages unless a test brings them."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,7 +18,10 @@ from tests.store.wishes import open_books
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.waiting import until
 from ui.application import build_app, dashboard_of
+from ui.dashboard import Dashboard, running
 from ui.keys import ensure_api_key
+
+STARTED_SECONDS = 30
 
 
 @pytest.fixture
@@ -55,3 +61,45 @@ async def api(application: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 @pytest.fixture
 def key(session: Session) -> str:
     return ensure_api_key(session.home).read_text().strip()
+
+
+@contextmanager
+def _loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
+    """As in the process: scripts run in threads beside the server's loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _prepare(session: Session) -> None:
+    async with await open_store(session) as store:
+        await open_books(store, SETTINGS)
+
+
+@pytest.fixture
+def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
+    """A running one without a web server, for scripts of pages."""
+    session = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
+    app = build_app(session, with_pages=False)
+    end = asyncio.Event()
+    is_up = threading.Event()
+
+    async def serve() -> None:
+        await _prepare(session)
+        async with app.router.lifespan_context(app):
+            await until(lambda: dashboard_of(app).hub.settings is not None)
+            is_up.set()
+            await end.wait()
+
+    with _loop_in_a_thread() as loop:
+        serving = asyncio.run_coroutine_threadsafe(serve(), loop)
+        assert is_up.wait(STARTED_SECONDS)
+        yield running()
+        loop.call_soon_threadsafe(end.set)
+        serving.result(STARTED_SECONDS)

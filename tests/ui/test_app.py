@@ -1,68 +1,17 @@
 """The page as a script (no browser): it runs, and its form changes settings as REST does."""
 
-import asyncio
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from uuid import uuid4
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from market.session import Session
 from market.settings import Settings
-from store.trades import open_store
-from tests.store.wishes import open_books
-from tests.ui.samples import SETTINGS, session_of
+from tests.ui.samples import SETTINGS
 from tests.ui.waiting import until
 from ui import application
-from ui.dashboard import Dashboard, running
+from ui.dashboard import Dashboard
 from ui.keys import ensure_api_key
 from ui.settings_fields import COLUMNS
 
 SECONDS = 30
-
-
-@contextmanager
-def loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    """As in the process: scripts run in threads beside the server's loop."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield loop
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def prepare(session: Session) -> None:
-    async with await open_store(session) as store:
-        await open_books(store, SETTINGS)
-
-
-@pytest.fixture
-def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
-    session = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
-    app = application.build_app(session, with_pages=False)
-    end = asyncio.Event()
-    is_up = threading.Event()
-
-    async def serve() -> None:
-        await prepare(session)
-        async with app.router.lifespan_context(app):
-            await until(lambda: application.dashboard_of(app).hub.settings is not None)
-            is_up.set()
-            await end.wait()
-
-    with loop_in_a_thread() as loop:
-        serving = asyncio.run_coroutine_threadsafe(serve(), loop)
-        assert is_up.wait(SECONDS)
-        yield running()
-        loop.call_soon_threadsafe(end.set)
-        serving.result(SECONDS)
 
 
 def page() -> AppTest:
