@@ -7,6 +7,7 @@ from heapq import nlargest
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from market.markets import Market
 from pricefeeds.ticksets.reading import TickSet, batches
@@ -129,3 +130,22 @@ def _quality(market: Market, heard: _Heard) -> MarketQuality:
         holes=heard.holes,
         silences=tuple(heard.longest),
     )
+
+
+def markets_without_depth(tick_set: TickSet) -> tuple[str, ...]:
+    """Traded markets, as `exchange symbol`, whose first quotes show no level behind the best."""
+    manifest, shallow = tick_set.manifest, []
+    for base in manifest.bases:
+        rows = next(batches(tick_set, base, ["exchange", "symbol", "bids"]), None)
+        deep = set() if rows is None else _deep_markets(rows)
+        traded = (market for market in manifest.markets if market.base == base and not market.is_fx)
+        shallow += [f"{one.exchange} {one.symbol}" for one in traded if (one.exchange, one.symbol) not in deep]
+    return tuple(shallow)
+
+
+def _deep_markets(rows: pa.Table) -> set[tuple[str, str]]:
+    deep = rows.filter(pc.is_valid(rows["bids"])).select(["exchange", "symbol"])
+    pairs = deep.cast(pa.schema([(name, pa.string()) for name in deep.column_names])).group_by(deep.column_names)
+    found = pairs.aggregate([])
+    rows_found = zip(found["exchange"].to_pylist(), found["symbol"].to_pylist(), strict=True)
+    return {(str(exchange), str(symbol)) for exchange, symbol in rows_found}
