@@ -1,0 +1,142 @@
+"""What a backtest came to, whole: the data, the parameters, what was found, what was traded, and how to repeat it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from backtest.outcome import EquityPoint, TradingOutcome
+from backtest.parameters import Latency, Parameters
+from backtest.quality import MarketQuality
+from market.backtests import BacktestFigures
+from market.money import BPS, ZERO, text_of
+from pricefeeds.ticksets.manifest import Manifest
+
+if TYPE_CHECKING:  # whoever reads results needs neither Spark nor the kernel
+    from backtest.detection import DetectionSummary
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCost:
+    """The same backtest with every order `added_ms` later at its exchange."""
+
+    added_ms: float
+    net: Decimal
+    trades: int
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestResult:
+    """All but `seconds` follows from the tick set, the parameters and the code."""
+
+    manifest: Manifest
+    parameters: Parameters
+    detection: "DetectionSummary"
+    trading: TradingOutcome
+    seconds: dict[str, float]
+    """Stage → how long it took by the wall."""
+    versions: dict[str, str]
+    quality: tuple[MarketQuality, ...] = ()
+    latency_costs: tuple[LatencyCost, ...] = ()
+    """By added milliseconds; none where they were not asked for."""
+    without_depth: tuple[str, ...] = ()
+    """Markets, as `exchange symbol`, of which no more than the best level was recorded."""
+    command: str = ""
+    """That repeats it."""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Whatever the result rests on beside the ticks, in words."""
+        return (
+            *self.manifest.assumptions,
+            _depth_words(self.without_depth),
+            _fee_words(self.parameters),
+            *_latency_words(self.parameters),
+            *_further_words(self.parameters),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Drawdown:
+    """The deepest fall of the equity below its highest point before; from and to, microseconds UTC."""
+
+    depth: Decimal = ZERO
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(slots=True)
+class _Fall:
+    """Follows the equity; before the first point it is 0."""
+
+    highest: Decimal = ZERO
+    since: int | None = None
+    deepest: Drawdown = field(default_factory=Drawdown)
+
+
+def drawdown_of(equity: Iterable[EquityPoint]) -> Drawdown:
+    """`start` is None where it began at the opening."""
+    fall = _Fall()
+    for point in equity:
+        if point.net >= fall.highest:
+            fall.highest, fall.since = point.net, point.time
+        elif fall.highest - point.net > fall.deepest.depth:
+            fall.deepest = Drawdown(fall.highest - point.net, fall.since, point.time)
+    return fall.deepest
+
+
+def figures_of(result: BacktestResult) -> BacktestFigures:
+    """What is compared from one backtest to the next."""
+    trading = result.trading
+    return BacktestFigures(
+        quotes=result.manifest.quotes,
+        opportunities=trading.opportunities,
+        trades=trading.trades,
+        refusals=sum(refused.count for refused in trading.refusals.values()),
+        net=trading.profit.net,
+        fees=trading.profit.fees,
+        drawdown=drawdown_of(trading.equity).depth,
+        currency=trading.profit.currency,
+        is_balanced=trading.is_balanced,
+    )
+
+
+def _depth_words(without_depth: tuple[str, ...]) -> str:
+    if not without_depth:
+        return "orders walk the recorded levels, and take no more of a quote than it showed"
+    return f"no more than the displayed best amounts is traded where no depth is recorded: {', '.join(without_depth)}"
+
+
+def _fee_words(parameters: Parameters) -> str:
+    fees = (f"{exchange} {text_of(rate * BPS)}" for exchange, rate in parameters.settings.taker_fees.items())
+    return f"taker fees in bps a side: {', '.join(fees)}"
+
+
+def _latency_words(parameters: Parameters) -> list[str]:
+    """Exchanges of one latency together."""
+    exchanges: dict[Latency, list[str]] = {}
+    for exchange in parameters.settings.taker_fees:
+        exchanges.setdefault(parameters.latency.get(exchange, Latency()), []).append(exchange)
+    words = [f"{_one_latency(latency)} ({', '.join(names)})" for latency, names in exchanges.items()]
+    return [*words, f"the bots decide {parameters.decision_ms:g} ms after the row that made an opportunity"]
+
+
+def _one_latency(latency: Latency) -> str:
+    if not latency.samples_ms:
+        return f"an order is matched {latency.constant_ms:g} ms after the decision, always"
+    ordered = sorted(latency.samples_ms)
+    return (
+        f"an order is matched after one of {len(ordered)} recorded latencies, drawn by seed: "
+        f"median {ordered[len(ordered) // 2]:g} ms, from {ordered[0]:g} to {ordered[-1]:g} ms"
+    )
+
+
+def _further_words(parameters: Parameters) -> list[str]:
+    words = [
+        "the settings of the log hold as they did then"
+        if parameters.follow_logged_settings
+        else "one version of the settings holds from end to end"
+    ]
+    if parameters.failed_share:
+        words.append(f"{parameters.failed_share:.1%} of orders are refused by the exchange, drawn by seed")
+    return [*words, "nobody else reacts to our orders, and amounts taken are there again with the next quote"]

@@ -1,0 +1,103 @@
+"""A backtest's result as `--json` writes it: money as decimal strings, times in microseconds UTC."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from backtest.outcome import Lifetime
+from backtest.parameters import Balances
+from backtest.result import BacktestResult, drawdown_of
+from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
+from market.money import text_of
+
+
+def result_document(result: BacktestResult) -> dict[str, object]:
+    """Alike for the same command, all but `seconds`."""
+    manifest, trading, parameters = result.manifest, result.trading, result.parameters
+    drawdown = drawdown_of(trading.equity)
+    return {
+        "tick_set": manifest.name,
+        "title": manifest.title,
+        "start_time": manifest.start_time,
+        "end_time": manifest.end_time,
+        "rows": manifest.rows,
+        "quotes": manifest.quotes,
+        "rejected": sum(manifest.rejected.values()),
+        "rejected_by_reason": manifest.rejected,
+        "opportunities": trading.opportunities,
+        "detection": asdict(result.detection),
+        "trades": trading.trades,
+        "arbitrages_by_end": ends_of(trading.arbitrages),
+        "refusals": sum(refused.count for refused in trading.refusals.values()),
+        "refusals_by_reason": {
+            reason: {"count": refused.count, "forgone": text_of(refused.forgone)}
+            for reason, refused in sorted(trading.refusals.items())
+        },
+        "pnl": profit_row(trading.profit),
+        "equity_end": text_of(trading.equity[-1].net) if trading.equity else "0",
+        "drawdown": {"depth": text_of(drawdown.depth), "start": drawdown.start, "end": drawdown.end},
+        "balanced": trading.is_balanced,
+        "balances_before": _balance_rows(trading.before),
+        "balances_after": _balance_rows(trading.after),
+        "lifetimes_ms": lifetime_row(trading.lifetimes),
+        "net_bps_counts": {str(bps): count for bps, count in sorted(trading.net_bps_counts.items())},
+        "latency_costs": [
+            {"added_ms": cost.added_ms, "net": text_of(cost.net), "trades": cost.trades}
+            for cost in result.latency_costs
+        ],
+        "arbitrages": [_arbitrage_row(arbitrage) for arbitrage in trading.arbitrages],
+        "assumptions": list(result.assumptions),
+        "quality": [asdict(market) for market in result.quality],
+        "settings": parameters.settings.model_dump(mode="json"),
+        "latency": {exchange: asdict(latency) for exchange, latency in sorted(parameters.latency.items())},
+        "decision_ms": parameters.decision_ms,
+        "failed_share": parameters.failed_share,
+        "follow_logged_settings": parameters.follow_logged_settings,
+        "seed": parameters.seed,
+        "versions": result.versions,
+        "command": result.command,
+        "seconds": {stage: round(seconds, 3) for stage, seconds in result.seconds.items()},
+    }
+
+
+def profit_row(profit: ProfitAndLoss) -> dict[str, str]:
+    """Its currency, and each part."""
+    return {"currency": profit.currency} | {part: text_of(getattr(profit, part)) for part in PROFIT_PARTS}
+
+
+def ends_of(arbitrages: Sequence[Arbitrage]) -> dict[str, int]:
+    """State → how many ended in it."""
+    return dict(sorted(Counter(arbitrage.state for arbitrage in arbitrages).items()))
+
+
+def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:
+    """How many, and milliseconds by nearest rank; None without any."""
+    if not lifetimes:
+        return None
+    ordered = sorted((one.end - one.start) / 1_000 for one in lifetimes)
+    ranks = {f"p{share}": ordered[max(0, -(-share * len(ordered) // 100) - 1)] for share in (50, 90, 99)}
+    return {"count": len(ordered), **ranks, "longest": ordered[-1]}
+
+
+def _arbitrage_row(arbitrage: Arbitrage) -> dict[str, object]:
+    opportunity = arbitrage.opportunity
+    return {
+        "arbitrage_id": arbitrage.arbitrage_id,
+        "base": arbitrage.base,
+        "buy": f"{opportunity.buy.exchange} {opportunity.buy.symbol}",
+        "sell": f"{opportunity.sell.exchange} {opportunity.sell.symbol}",
+        "event_time": opportunity.event_time,
+        "net_bps": opportunity.net_bps,
+        "state": arbitrage.state,
+        "reason": arbitrage.reason,
+        "amount": text_of(arbitrage.amount),
+        "filled": {leg.role: text_of(leg.filled) for leg in arbitrage.legs},
+        "pnl": None if arbitrage.profit is None else profit_row(arbitrage.profit),
+    }
+
+
+def _balance_rows(balances: Balances) -> dict[str, dict[str, str]]:
+    return {
+        exchange: {currency: text_of(amount) for currency, amount in sorted(rows.items())}
+        for exchange, rows in sorted(balances.items())
+    }

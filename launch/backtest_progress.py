@@ -1,0 +1,51 @@
+"""How far a backtest is: a bar for who looks on, a small file for the supervisor."""
+
+import json
+import sys
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Never, Self
+
+from tqdm import tqdm
+
+from launch.home import write_atomically
+
+
+class Progress:
+    """Call it with a stage and the share of it that is done; from any thread. Without a terminal there is no bar."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._stage = ""
+        self._bar: tqdm[Never] | None = None
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def __call__(self, stage: str, share: float) -> None:
+        with self._lock:
+            if self._file is not None:
+                write_atomically(self._file, json.dumps({"stage": stage, "share": round(share, 4)}).encode())
+            if sys.stderr.isatty():
+                self._draw(stage, share)
+
+    def _draw(self, stage: str, share: float) -> None:
+        if stage != self._stage:
+            self._close()
+            self._stage = stage
+        if self._bar is None:
+            form = "{desc:<16} {percentage:3.0f} % |{bar}| {elapsed}"
+            self._bar = tqdm(total=100, desc=stage, file=sys.stderr, leave=False, bar_format=form)
+        self._bar.update(100 * share - self._bar.n)
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
