@@ -1,0 +1,146 @@
+"""The bots as they run live, on a clock that a test moves: what a backtest must come to as well."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from pathlib import Path
+
+from bots.desk import Desk, Pace
+from bots.knowledge import Knowledge
+from bots.paper_account import PaperAccount
+from bots.paper_conditions import FillConditions
+from bots.paper_journal import PaperJournal
+from bots.reading import Signal
+from market.clock import MICROSECONDS
+from market.opportunities import Opportunity
+from market.quotes import Quote
+from market.rows import BalanceRow
+from market.settings import Settings
+from store.memory import MemoryTradeStore
+from tests.backtest.trading_samples import MARKETS, OPENING
+
+ROUNDS = 4
+"""Of the desks after each event, two of each: by then all is done that follows from it, and all of it is known."""
+TURNS = 30
+"""Of the loop between two rounds."""
+
+
+class CountingStore(MemoryTradeStore):
+    """Knows how often a desk looked at everything."""
+
+    rounds = 0
+
+    async def balance_rows(self) -> list[BalanceRow]:
+        self.rounds += 1
+        return await super().balance_rows()
+
+
+@dataclass
+class MovedClock:
+    """Shows what it is set to; who sleeps is woken on the way there."""
+
+    time: int = 0
+    _sleepers: list[tuple[int, int, asyncio.Event]] = field(default_factory=list)
+    _slept: int = 0
+
+    def now(self) -> int:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.Event()
+        self._slept += 1
+        heappush(self._sleepers, (self.time + round(seconds * MICROSECONDS), self._slept, woken))
+        await woken.wait()
+
+    def next(self) -> int | None:
+        return self._sleepers[0][0] if self._sleepers else None
+
+    def move(self, time: int) -> None:
+        """To `time`, at which those wake whose time it is."""
+        self.time = max(self.time, time)
+        while self._sleepers and self._sleepers[0][0] <= self.time:
+            heappop(self._sleepers)[2].set()
+
+
+class LiveDesks:
+    """A desk for each exchange of the samples, each with its local paper account."""
+
+    def __init__(self, folder: Path, settings: Settings, latency_ms: float) -> None:
+        self.clock = MovedClock()
+        self.store = CountingStore(self.clock)
+        self._settings = settings
+        self._signals: dict[str, asyncio.Queue[Signal]] = {}
+        self._accounts = {market.exchange: self._account(folder, market.exchange, latency_ms) for market in MARKETS}
+
+    async def trade(self, quotes: Sequence[Quote], opportunities: Sequence[Opportunity], reasons: int) -> None:
+        """Show and tell all of it in the order of its times, and end once `reasons` refusals are written."""
+        await self.store.create_settings(self._settings)
+        # else the first desk would take the other's balances for gained ones until its next look
+        for exchange, account in self._accounts.items():
+            await self.store.set_balances(exchange, await account.balances(), "before")
+        desks = [await self._begun(exchange) for exchange in self._accounts]
+        await self._settled()
+        for time in sorted({one.received_time for one in quotes} | {one.event_time for one in opportunities}):
+            await self._sleep_until(time - 1)
+            # what is shown at a moment is known to the orders that arrive at it
+            for quote in quotes:
+                if quote.received_time == time:
+                    self._accounts[quote.exchange].see_quote(quote)
+            await self._move(time)
+            for opportunity in opportunities:
+                if opportunity.event_time == time:
+                    await self._tell(opportunity)
+        await self._sleep_until(None)
+        async with asyncio.timeout(10):
+            while sum((await self.store.refusal_counts()).values()) < reasons:  # noqa: ASYNC110 - the desks write them
+                await asyncio.sleep(0.01)
+        for desk in desks:
+            desk.cancel()
+        await asyncio.gather(*desks, return_exceptions=True)
+
+    async def _tell(self, opportunity: Opportunity) -> None:
+        for signals in self._signals.values():
+            signals.put_nowait(opportunity)
+        await self._settled()
+
+    async def _sleep_until(self, time: int | None) -> None:
+        """None: until nobody sleeps any more."""
+        while (wake := self.clock.next()) is not None and (time is None or wake <= time):
+            await self._move(wake)
+
+    async def _move(self, time: int) -> None:
+        self.clock.move(time)
+        await self._settled()
+
+    async def _settled(self) -> None:
+        wanted = self.store.rounds + ROUNDS
+        async with asyncio.timeout(10):
+            while self.store.rounds < wanted:
+                for _ in range(TURNS):
+                    await asyncio.sleep(0)
+
+    async def _begun(self, exchange: str) -> "asyncio.Future[None]":
+        self._signals[exchange] = asyncio.Queue()
+        pace = Pace(round_seconds=0.0005, wall_clock=self.clock.now, steady_clock=self.clock.now)
+        desk = Desk(self.store, self._accounts[exchange], MARKETS, self.clock, Knowledge(self._settings), pace)
+        ready = asyncio.Event()
+        run = asyncio.ensure_future(desk.run(self._told(exchange), ready.set))
+        await ready.wait()
+        return run
+
+    def _account(self, folder: Path, exchange: str, latency_ms: float) -> PaperAccount:
+        return PaperAccount(
+            exchange=exchange,
+            markets=MARKETS,
+            opening=OPENING[exchange],
+            journal=PaperJournal(folder / f"{exchange}.jsonl"),
+            clock=self.clock,
+            fee_rate=lambda: self._settings.taker_fees[exchange],
+            latency_ms=latency_ms,
+            conditions=FillConditions(max_quote_age=lambda: self._settings.max_quote_age_ms * 1_000),
+        )
+
+    async def _told(self, exchange: str) -> AsyncIterator[Signal]:
+        while True:
+            yield await self._signals[exchange].get()
