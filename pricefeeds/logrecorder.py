@@ -3,8 +3,9 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Protocol
 
 from market.clock import MICROSECONDS, wall_now
 from market.session import Session
@@ -59,6 +60,12 @@ async def run_log_recorder(session: Session, ready: Callable[[], None]) -> None:
     await asyncio.Event().wait()
 
 
+class Batches(Protocol):
+    """`streams.reader.TopicReader`, as it is used here."""
+
+    def batches(self) -> AsyncIterator[list[Record]]: ...
+
+
 class LogRecorder:
     """Keeps rows in memory until they make a file."""
 
@@ -89,7 +96,7 @@ class LogRecorder:
         is_known = len(last) == 2 * self._session.partitions
         return min(time for _, time in last.values()) if is_known else since
 
-    async def follow(self, reader: TopicReader) -> None:
+    async def follow(self, reader: Batches) -> None:
         """Until the session's end, or the recording's."""
         self._due = wall_now() + int(FLUSH_SECONDS * MICROSECONDS)
         batches = reader.batches()
