@@ -1,6 +1,5 @@
 """The library's consumer as `TopicReader` needs it: blocking calls, all made by one thread."""
 
-import logging
 from threading import Event
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -9,6 +8,7 @@ from market.clock import MICROSECONDS, wall_now
 from streams.admin import client_settings, reason_of
 from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
 from streams.records import Newest, Position, Record, Start
+from streams.troubles import Troubles
 
 ANSWER_SECONDS = 2.0
 POLL_SECONDS = 0.2
@@ -24,8 +24,6 @@ WITHOUT_LEADER = (
 )
 """A broker that has just started, or a partition that moves; the library asks the metadata anew and would succeed."""
 
-log = logging.getLogger("streams")
-
 
 class PartitionConsumer:
     """All partitions of `topics`, assigned from `start` on. Every method may raise StreamUnavailableError.
@@ -35,6 +33,7 @@ class PartitionConsumer:
 
     def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
         self._address = address
+        self._troubles = Troubles(address)
         self._patience = patience
         self._moment = Event()
         self._consumer = Consumer(
@@ -166,4 +165,4 @@ class PartitionConsumer:
         return StreamUnavailableError(f"Kafka at {self._address} did not answer ({reason_of(KafkaException(error))}).")
 
     def _on_error(self, error: KafkaError) -> None:
-        log.warning("kafka connection", extra={"address": self._address, "cause": error.str()})
+        self._troubles.note(error.str())

@@ -8,6 +8,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from market.clock import MICROSECONDS, wall_now
 from streams.admin import check_reachable, client_settings, reason_of
 from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
+from streams.troubles import Troubles
 
 DELIVERY_SECONDS = 30.0
 """An outage of Kafka up to this long loses nothing."""
@@ -28,6 +29,7 @@ class TopicWriter:
 
     def __init__(self, address: str) -> None:
         self._address = address
+        self._troubles = Troubles(address)
         self._failure: StreamError | None = None
         self._producer = Producer(
             client_settings(address)
@@ -102,7 +104,7 @@ class TopicWriter:
             )
 
     def _on_error(self, error: KafkaError) -> None:
-        log.warning("kafka connection", extra={"address": self._address, "cause": error.str()})
+        self._troubles.note(error.str())
         if error.fatal() and self._failure is None:
             self._failure = StreamRefusedError(f"Kafka at {self._address} shut this writer out ({error.str()}).")
 
