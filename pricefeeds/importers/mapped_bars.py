@@ -32,7 +32,7 @@ class BarEnds:
         self._path = path
         self._length = length
 
-    def after(self, begins: Cells) -> Cells:
+    def after(self, begins: "Cells | pa.Int64Array") -> Cells:
         """Raises ImportRefusedError where bars overlap, or nothing tells how long they are."""
         steps = np.diff(begins.drop_null().to_numpy())
         forward = steps[steps > 0]

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from market.quotes import MAX_LEVELS
-from pricefeeds.importers.mapped_times import Unit
 from pricefeeds.importers.rows import refuse
 
 Name = Annotated[str, Field(min_length=1)]
@@ -24,7 +23,7 @@ class TimeMapping(_Strict):
     """A column of times: numbers since 1970 in `unit`, or text."""
 
     column: Name
-    unit: Unit | Literal["text"]
+    unit: Literal["s", "ms", "us", "ns", "text"]
     format: str | None = None
     """Of text, as strptime has it; without one, ISO 8601."""
     zone: str = "UTC"

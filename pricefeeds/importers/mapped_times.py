@@ -22,15 +22,15 @@ _NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nan
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800
 """1990 and 2100, in seconds: a number outside is of another unit."""
-_SECONDS = r"^[0-9]{1,12}(\.[0-9]{1,9})?$"
+_SECONDS = r"^[0-9]{1,18}(\.[0-9]{1,9})?$"
 
 
 def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
     """Null where a cell is no number. Raises ImportRefusedError for the first number of another unit."""
     if unit == "s":
-        microseconds, least, most = _seconds(cells), _EARLIEST * MICROSECONDS, _LATEST * MICROSECONDS
-        _check(path, cells, microseconds, lines, (unit, least, most))
-        return microseconds
+        whole, fractions = _seconds(cells)
+        _check(path, cells, whole, lines, (unit, _EARLIEST, _LATEST))
+        return pc.add(pc.multiply(whole, pa.scalar(MICROSECONDS, pa.int64())), fractions)
     numbers = whole_numbers(cells)
     per_second = _PER_SECOND[unit]
     _check(path, cells, numbers, lines, (unit, _EARLIEST * per_second, _LATEST * per_second))
@@ -60,15 +60,14 @@ def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo) -> i
     return (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
 
 
-def _seconds(cells: Cells) -> Cells:
-    """With decimals, of which those beyond the sixth are cut off."""
+def _seconds(cells: Cells) -> tuple[Cells, Cells]:
+    """Whole ones, and microseconds of what is behind the point; more decimals than six are cut off."""
     is_one = pc.match_substring_regex(cells, _SECONDS)
     text = pc.if_else(is_one, cells, pa.scalar(None, pa.string()))
     whole = pc.replace_substring_regex(text, r"\..*$", "")
     decimals = pc.replace_substring_regex(text, r"^[0-9]+\.?", "")
     padded = pc.utf8_slice_codeunits(pc.utf8_rpad(decimals, 6, "0"), 0, 6)
-    microseconds: Cells = pc.binary_join_element_wise(whole, padded, "").cast(pa.int64())
-    return microseconds
+    return whole.cast(pa.int64()), padded.cast(pa.int64())
 
 
 def _check(
