@@ -28,7 +28,7 @@ def verify_session(home: Path, name: str, files: Sequence[Path], say: Say) -> in
         session = open_session(folder)
         say(f"session {session.session_id}: deriving what its log leads to")
         outcome = verified(session, lambda tick_set: _derived(home, tick_set))
-    except (CannotVerifyError, ImportRefusedError, CepCannotStartError) as error:
+    except (CannotVerifyError, ImportRefusedError, CepCannotStartError, LookupError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except OSError as error:
         raise CannotStartError(f"{error.filename or name}: cannot be read ({error.strerror}).") from error
@@ -66,7 +66,8 @@ def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
 def _derived(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, bytes]]:
     """By the detection of backtests, with the settings of the log."""
     with backtest_session(home) as spark:
-        for row in detected(spark, tick_set, None).toLocalIterator():
+        found_df = detected(spark, tick_set, None).orderBy("base", "offset", "pair").select("base", "offset", "value")
+        for row in found_df.toLocalIterator():
             yield row["base"], row["offset"], row["value"].encode()
 
 
