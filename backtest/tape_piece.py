@@ -83,9 +83,11 @@ class Piece:
         return Shown(self.quote(market, row), int(rows.times[index]), int(self._offsets[row]))
 
     def begins_later(self, market: Market, time: int) -> bool:
-        """Whether all that is here of a market, what was known before included, came after `time`."""
+        """Whether what was known of a market at `time` is not here, although something was known before."""
         rows = self._rows_of(market)
-        return len(rows.rows) > 0 and int(rows.rows[0]) < self._known_before and int(rows.times[0]) > time
+        index = int(rows.times.searchsorted(time, side="right")) - 1
+        is_stated = index >= 0 and int(rows.stated[index]) >= 0
+        return not is_stated and len(rows.rows) > 0 and int(rows.rows[0]) < self._known_before
 
     def between(self, market: Market, place: int, time: int) -> Iterator["QuotedRow"]:
         """Each quote behind `place` in the log, of `time` or before."""

@@ -84,20 +84,21 @@ class LiveDesks:
         for time in sorted({one.received_time for one in quotes} | {one.event_time for one in opportunities}):
             await self._sleep_until(time - 1)
             # what is shown at a moment is known to the orders that arrive at it
-            for quote in quotes:
-                if quote.received_time == time:
-                    self._accounts[quote.exchange].see_quote(quote)
+            for quote in (one for one in quotes if one.received_time == time):
+                self._accounts[quote.exchange].see_quote(quote)
             await self._move(time)
-            for opportunity in opportunities:
-                if opportunity.event_time == time:
-                    await self._tell(opportunity)
+            for opportunity in (one for one in opportunities if one.event_time == time):
+                await self._tell(opportunity)
         await self._sleep_until(None)
-        async with asyncio.timeout(10):
-            while sum((await self.store.refusal_counts()).values()) < reasons:  # noqa: ASYNC110 - the desks write them
-                await asyncio.sleep(0.01)
+        await self._written(reasons)
         for desk in desks:
             desk.cancel()
         await asyncio.gather(*desks, return_exceptions=True)
+
+    async def _written(self, reasons: int) -> None:
+        async with asyncio.timeout(10):
+            while sum((await self.store.refusal_counts()).values()) < reasons:  # noqa: ASYNC110 - the desks write them
+                await asyncio.sleep(0.01)
 
     async def _tell(self, opportunity: Opportunity) -> None:
         for signals in self._signals.values():
