@@ -47,4 +47,5 @@ class BarEnds:
                 None,
                 f"has bars {smallest / MICROSECONDS:g} s apart, while they are {self._length / MICROSECONDS:g} s long",
             )
-        return pc.add(begins, pa.scalar(self._length, pa.int64()))
+        times = pa.chunked_array([begins]) if isinstance(begins, pa.Array) else begins
+        return pc.add(times, pa.scalar(self._length, pa.int64()))
