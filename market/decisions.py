@@ -12,7 +12,8 @@ from market.arbitrages import LegRole
 from market.execution import HoldAs
 from market.orders import OrderReport
 from market.reservations import Reservation
-from market.sight import RowsRead, Sight
+from market.rows import Rows
+from market.sight import RowsRead, Sight, rows_read, rows_read_to_reserve
 
 StepKind = Literal["reserve", "expire", "send", "acknowledge", "finish", "resume"]
 
@@ -69,6 +70,12 @@ def reserving(wish: Reservation) -> Cause:
 def finishing(role: LegRole, report: OrderReport | None, advance: object) -> Cause:
     """The cause of a leg's end; every `advance` but one is that of the session's markets."""
     return Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, HoldAs) else None)
+
+
+def step_by(cause: Cause, before: Rows) -> Step:
+    """The step that `cause` led to from these rows."""
+    read = rows_read_to_reserve(before) if cause.what == "reserve" else rows_read(before, cause.report)
+    return Step(cause, read)
 
 
 def step_text(step: Step) -> str:

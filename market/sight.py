@@ -1,6 +1,6 @@
 """What a decision was made on, as it is kept beside it: enough to make it again, and nothing that cannot matter."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from market.flights import flight_keys
@@ -131,32 +131,35 @@ class RowsRead:
 
 
 def rows_read(rows: Rows, report: OrderReport | None = None) -> RowsRead:
-    """Those that bear on the opportunity; of the ledger only what `report` asks for."""
+    """Those that a later step of an arbitrage follows from; of the ledger only what `report` asks for."""
     opportunity = rows.opportunity
-    exchanges = {opportunity.buy.exchange, opportunity.sell.exchange}
-    currencies = currencies_of(opportunity)
-    halves = [half_key(opportunity, side) for side in SIDES]
-    used = [liquidity_key(opportunity, side) for side in SIDES]
+    exchanges = sorted({opportunity.buy.exchange, opportunity.sell.exchange})
+    places = [(exchange, currency) for exchange in exchanges for currency in currencies_of(opportunity)]
     reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
     return RowsRead(
         now=rows.now,
         by=rows.by,
         settings_version=None if rows.settings is None else rows.settings.version,
         is_joined=rows.arbitrage is not None,
+        balances=tuple(rows.balances[place] for place in places if place in rows.balances),
+        in_flight={key: rows.in_flight.get(key) for key in flight_keys(opportunity)},
+        known_fills=tuple(key for key in reported if key in rows.known_fills),
+    )
+
+
+def rows_read_to_reserve(rows: Rows) -> RowsRead:
+    """Those that a reservation follows from, or its refusal."""
+    opportunity = rows.opportunity
+    exchanges = {opportunity.buy.exchange, opportunity.sell.exchange}
+    used = [liquidity_key(opportunity, side) for side in SIDES]
+    return replace(
+        rows_read(rows),
         reservations_open=rows.reservations_open,
         open_arbitrages=rows.open_arbitrages,
         notional={key: rows.notional[key] for key in notional_keys(opportunity) if key in rows.notional},
         day_net=rows.day_net,
         paused_until={name: until for name, until in rows.paused_until.items() if name in exchanges},
         pair=rows.pair,
-        balances=tuple(
-            row
-            for exchange in sorted(exchanges)
-            for currency in currencies
-            if (row := rows.balances.get((exchange, currency))) is not None
-        ),
         liquidity={key: rows.liquidity[key] for key in used if key in rows.liquidity},
-        half_reserved={key: rows.half_reserved.get(key) for key in halves},
-        in_flight={key: rows.in_flight.get(key) for key in flight_keys(opportunity)},
-        known_fills=tuple(key for key in reported if key in rows.known_fills),
+        half_reserved={key: rows.half_reserved.get(key) for key in (half_key(opportunity, side) for side in SIDES)},
     )

@@ -20,7 +20,7 @@ from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
 from market.reservations import Reservation, ReservationResult
 from market.rows import SIDES, BalanceRow, PairRow, Rows, Terms, fill_key, liquidity_key, pair_key
-from market.sight import rows_read
+from market.sight import rows_read_to_reserve
 from store import legs
 from store.errors import StoreError
 from store.memory_averages import MemoryAverages
@@ -106,7 +106,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         before = self._read(reservation.opportunity, by)
         after, result = reservations.reserved(before, reservation)
         self._write(before, after, reserving(reservation))
-        return result if self.steps is None else replace(result, read=rows_read(before))
+        return result if self.steps is None else replace(result, read=rows_read_to_reserve(before))
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
         return arbitrage_id in self._arbitrages and self._changed(

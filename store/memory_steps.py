@@ -1,9 +1,7 @@
 """The record of decisions of the store in memory; one that backtests trade on keeps none, since it is made again."""
 
-from market.decisions import Cause, Step, step_text
-from market.orders import OrderReport
+from market.decisions import Cause, step_by, step_text
 from market.rows import Rows
-from market.sight import rows_read
 
 
 class MemorySteps:
@@ -13,5 +11,4 @@ class MemorySteps:
         self.kept: dict[str, list[str]] = {}
 
     def note(self, before: Rows, arbitrage_id: str, cause: Cause) -> None:
-        report: OrderReport | None = cause.report
-        self.kept.setdefault(arbitrage_id, []).append(step_text(Step(cause, rows_read(before, report))))
+        self.kept.setdefault(arbitrage_id, []).append(step_text(step_by(cause, before)))

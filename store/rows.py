@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 from pymongo import InsertOne, UpdateOne
 
-from market.decisions import Cause, Step
+from market.decisions import Cause, step_by
 from market.flights import flight_keys
 from market.leases import UNFENCED, Actor
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.rows import SIDES, BalanceRow, PairRow, Rows, fill_key, half_key, liquidity_key, pair_key
-from market.sight import rows_read
 from store.arbitrages import StoredArbitrage, steps_with
 from store.client import Database, Document, Session
 from store.documents import (
@@ -104,7 +103,7 @@ async def write_rows(
     else:
         own = {"session_id": stored.session_id, "revision": stored.revision + 1, "at": stored.created_at}
     document = arbitrage_document(after.arbitrage) | own
-    document["steps"] = steps_with(stored, Step(cause, rows_read(before, cause.report)))
+    document["steps"] = steps_with(stored, step_by(cause, before))
     if after.terms is not None:
         document["terms"] = terms_document(after.terms)
     await database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, upsert=True, session=session)

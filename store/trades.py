@@ -18,7 +18,7 @@ from market.reservations import Reservation, ReservationResult
 from market.rows import BalanceRow, Rows, fill_key
 from market.session import Session as MarketSession
 from market.settings import Settings
-from market.sight import RowsRead, rows_read
+from market.sight import RowsRead, rows_read_to_reserve
 from store import legs
 from store.arbitrages import (
     OLDEST_FIRST,
@@ -122,7 +122,7 @@ class MongoTradeStore(MongoNotes):
             read = replace(read, rows=replace(read.rows, settings=begin.current))
             after, result = reservations.reserved(read.rows, reservation)
             await write_rows(self._database, session, self._session_id, read, after, reserving(reservation))
-            return result if result.refusal is None else replace(result, read=rows_read(read.rows))
+            return result if result.refusal is None else replace(result, read=rows_read_to_reserve(read.rows))
 
         with translated_errors():
             return await in_transaction(self._client, step)
