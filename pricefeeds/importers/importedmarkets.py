@@ -68,6 +68,8 @@ class ImportedMarkets:
         market = known.get((exchange, symbol)) or self._plain_market(exchange, symbol, base, quote)
         if self._words.region is not None:
             market = replace(market, region=self._words.region)
+        if exchange == "binancecoinm":
+            self._assume("COIN-M amounts are contracts of 100 USD for BTC, 10 USD for all else, at the quoted price")
         assets = assets_of(market)
         return replace(
             market,

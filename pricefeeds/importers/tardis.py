@@ -10,14 +10,21 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from market.quotes import MAX_LEVELS
 from pricefeeds.importers.csvcolumns import UNREADABLE, CsvPart, csv_parts, demand_columns, header_names, whole_numbers
-from pricefeeds.importers.format import READ_SCHEMA, Chunk, FileOptions, Format
+from pricefeeds.importers.format import Chunk, FileOptions, Format
+from pricefeeds.importers.mapped_columns import Column, chunk_of_columns
+from pricefeeds.importers.mapped_file import LevelColumns
+from pricefeeds.importers.mapped_levels import level_columns, names_of_levels
+from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.rows import refuse
 from pricefeeds.importers.symbols import our_exchange, our_symbol
 
 Cells: TypeAlias = "pa.ChunkedArray[Any]"
 
 COMMON = ("exchange", "symbol", "timestamp", "local_timestamp")
+TRADES = (*COMMON, "id", "side", "price", "amount")
+SNAPSHOT = ("asks[0].price", "asks[0].amount", "bids[0].price", "bids[0].amount")
 QUOTES = (*COMMON, "ask_amount", "ask_price", "bid_price", "bid_amount")
 
 
@@ -34,12 +41,42 @@ def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
         yield chunk_of(path, part, options, columns)
 
 
-def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str, Cells]) -> Chunk:
+def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Each print's price with the assumed half-spread; ids are not used, for some exchanges have none that grow.
+
+    Raises ImportRefusedError.
+    """
+    half_spread = half_spread_of(path, options)
+    for part in csv_parts(path):
+        demand_columns(path, part.cells.column_names, TRADES)
+        bids, asks = side_columns(part.cells["price"], half_spread)
+        amounts = part.cells["amount"]
+        yield chunk_of(path, part, options, {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts})
+
+
+def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """`book_snapshot_5` and `_25`: whole books. Raises ImportRefusedError."""
+    for part in csv_parts(path):
+        names = part.cells.column_names
+        demand_columns(path, names, (*COMMON, *SNAPSHOT))
+        count = sum(1 for number in range(MAX_LEVELS) if f"asks[{number}].price" in names)
+        levels = LevelColumns(
+            bid="bids[{level}].price",
+            bid_amount="bids[{level}].amount",
+            ask="asks[{level}].price",
+            ask_amount="asks[{level}].amount",
+            count=count,
+        )
+        demand_columns(path, names, tuple(names_of_levels(levels)))
+        yield chunk_of(path, part, options, level_columns(part.cells, levels))
+
+
+def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str, Column]) -> Chunk:
     """`columns` of READ_SCHEMA beside what all of Tardis' files have. Raises ImportRefusedError."""
-    exchange, symbol = _market_columns(path, part.cells, options)
+    exchange, symbol = market_columns(path, part.cells, options)
     exchange_time = whole_numbers(part.cells["timestamp"])
-    given: dict[str, Any] = {
-        "line": pa.array(part.lines),
+    given: dict[str, Column] = {
+        "line": part.lines,
         "exchange": exchange,
         "symbol": symbol,
         "received_time": whole_numbers(part.cells["local_timestamp"]),
@@ -47,12 +84,10 @@ def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str,
         "fault": pc.if_else(exchange_time.is_null(), UNREADABLE, pa.scalar(None, pa.string())),
         **columns,
     }
-    rows = part.cells.num_rows
-    arrays = [given.get(field.name, pa.nulls(rows, field.type)) for field in READ_SCHEMA]
-    return Chunk(pa.Table.from_arrays(arrays, schema=READ_SCHEMA), part.cells, part.rejected)
+    return chunk_of_columns(given, part.cells, part.rejected)
 
 
-def _market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["pa.StringArray", "pa.StringArray"]:
+def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["pa.StringArray", "pa.StringArray"]:
     """Exchange and symbol of each row, as they are called here."""
     exchanges = _renamed(cells["exchange"], lambda name: options.exchange or our_exchange(name))
     if options.symbol is not None:
@@ -81,9 +116,24 @@ def has_columns(names: tuple[str, ...]) -> Callable[[Path, bytes], bool]:
     return fits
 
 
-TARDIS_QUOTES = Format(
-    name="tardis-quotes",
-    description="Tardis CSV quotes or book_ticker: best bid and ask with amounts, arrival time in microseconds",
-    read=read_quotes,
-    fits=has_columns(QUOTES),
+TARDIS_TOPS = (
+    Format(
+        name="tardis-quotes",
+        description="Tardis CSV quotes or book_ticker: best bid and ask with amounts, arrival time in microseconds",
+        read=read_quotes,
+        fits=has_columns(QUOTES),
+    ),
+    Format(
+        name="tardis-trades",
+        description="Tardis CSV trades: a print a row, arrival time in microseconds",
+        read=read_trades,
+        fits=has_columns(TRADES),
+        needs=("half_spread_bps",),
+    ),
+    Format(
+        name="tardis-snapshots",
+        description="Tardis CSV book_snapshot_5 and book_snapshot_25: up to ten levels a side are kept",
+        read=read_snapshots,
+        fits=has_columns((*COMMON, *SNAPSHOT)),
+    ),
 )
