@@ -41,14 +41,14 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
     """Raises ImportRefusedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
     manifest = tick_set.manifest
     profile = profile_of(manifest)
-    settings = profile.settings if profile is not None else own_settings(manifest)
+    exchanges = tuple(dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx))
+    settings = own_settings(manifest) if profile is None else _settings_of(profile, exchanges)
     if wish.fee_bps is not None:
         fees = dict.fromkeys(settings.taker_fees, wish.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
-    exchanges = tuple(settings.taker_fees)
     return Parameters(
         settings=changed_settings(settings, wish.values),
-        balances=dict(profile.paper_balances) if profile is not None else opening_balances(tick_set),
+        balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
         latency=latencies(exchanges, wish),
         seed=wish.seed,
         follow_logged_settings=wish.follow_logged_settings,
@@ -120,6 +120,16 @@ def opening_balances(tick_set: TickSet) -> Balances:
         if bid is not None:
             rows[market.base] = (cash / bid).quantize(HOLDING, ROUND_DOWN)
     return balances
+
+
+def _settings_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Settings:
+    """Less the exchanges of which no file was given."""
+    fees = {exchange: profile.settings.taker_fees[exchange] for exchange in exchanges}
+    return profile.settings.model_copy(update={"enabled_exchanges": exchanges, "taker_fees": fees})
+
+
+def _balances_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Balances:
+    return {exchange: dict(profile.paper_balances[exchange]) for exchange in exchanges}
 
 
 def _first_bid(tick_set: TickSet, market: Market) -> Decimal | None:

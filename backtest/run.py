@@ -1,0 +1,132 @@
+"""One backtest from a tick set to its result: detection in Spark, trading on the driver, both streamed."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+
+from pyspark.sql import SparkSession
+
+from backtest.detection import detected, detection_summary
+from backtest.found import count_of, opportunities_of, put_aside
+from backtest.jobs import added_latency
+from backtest.outcome import TradingOutcome
+from backtest.parameters import Parameters
+from backtest.quality import markets_without_depth, quality_of
+from backtest.result import BacktestResult, LatencyCost
+from backtest.spark_progress import watched_jobs
+from backtest.tape import tape_of
+from backtest.trading import trade
+from backtest.versions import versions_of
+from market.clock import MICROSECONDS, wall_now
+from market.opportunities import Opportunity
+from pricefeeds.ticksets.reading import TickSet
+
+Watch = Callable[[str, float], None]
+"""(stage, share of it that is done, 0 to 1)."""
+
+ADDED_MS = (25.0, 50.0, 100.0, 250.0, 500.0)
+"""What latency costs is shown at these."""
+TOLD_EVERY = 200
+"""Opportunities."""
+
+
+def _unwatched(_: str, __: float) -> None:
+    """Nobody looks."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """Which stage it is at, and how long those before took."""
+
+    watch: Watch
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = wall_now()
+        self.watch(name, 0.0)
+        yield
+        self.seconds[name] = (wall_now() - started) / MICROSECONDS
+
+
+def run_backtest(
+    spark: SparkSession,
+    tick_set: TickSet,
+    parameters: Parameters,
+    *,
+    added_ms: tuple[float, ...] = (),
+    watch: Watch = _unwatched,
+    work: Path | None = None,
+) -> BacktestResult:
+    """Find and trade. `added_ms`: trade again with orders so much later. `work`: where what was found is put aside
+    meanwhile (the system's temporary folder). Memory does not grow with the rows, but with the arbitrages.
+
+    Raises ImportRefusedError where the tick set cannot be read, LookupError where a currency of it cannot be converted,
+    BacktestError where it cannot be traded.
+    """
+    course = _Course(watch)
+    scratch = Path(mkdtemp(prefix="backtest-", dir=work))
+    try:
+        found = scratch / "found"
+        with course.stage("detection"), watched_jobs(spark, lambda share: watch("detection", share)):
+            settings = None if parameters.follow_logged_settings else parameters.settings
+            put_aside(detected(spark, tick_set, settings), found)
+            detection = detection_summary(spark, tick_set, settings)
+        with course.stage("trading"):
+            trading = _traded(tick_set, found, parameters, lambda share: watch("trading", share))
+        with course.stage("latency"):
+            costs = _latency_costs(tick_set, found, parameters, trading, added_ms, watch)
+    finally:
+        rmtree(scratch, ignore_errors=True)
+    with course.stage("quality"):
+        quality = quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000)
+        without_depth = markets_without_depth(tick_set)
+        versions = versions_of(tick_set)
+    return BacktestResult(
+        manifest=tick_set.manifest,
+        parameters=parameters,
+        detection=detection,
+        trading=trading,
+        seconds=course.seconds,
+        versions=versions,
+        quality=quality,
+        latency_costs=costs,
+        without_depth=without_depth,
+    )
+
+
+def _latency_costs(
+    tick_set: TickSet,
+    found: Path,
+    parameters: Parameters,
+    trading: TradingOutcome,
+    added_ms: tuple[float, ...],
+    watch: Watch,
+) -> tuple[LatencyCost, ...]:
+    """With what was traded without any added as the first; none where none is asked for."""
+    if not added_ms:
+        return ()
+    costs = [LatencyCost(0.0, trading.profit.net, trading.trades)]
+    for number, added in enumerate(added_ms):
+
+        def told(share: float, number: int = number) -> None:
+            watch("latency", (number + share) / len(added_ms))
+
+        later = _traded(tick_set, found, added_latency(parameters, added), told)
+        costs.append(LatencyCost(added, later.profit.net, later.trades))
+    return tuple(costs)
+
+
+def _traded(tick_set: TickSet, found: Path, parameters: Parameters, told: Callable[[float], None]) -> TradingOutcome:
+    opportunities = _counted(opportunities_of(found), count_of(found), told)
+    return trade(opportunities, tape_of(tick_set), tick_set.manifest.markets, parameters)
+
+
+def _counted(opportunities: Iterable[Opportunity], count: int, told: Callable[[float], None]) -> Iterator[Opportunity]:
+    for number, opportunity in enumerate(opportunities):
+        if number % TOLD_EVERY == 0:
+            told(number / max(1, count))
+        yield opportunity

@@ -1,0 +1,188 @@
+"""`arbitrage backtest`: recorded ticks through detection in Spark and the bots' own decisions, with a report."""
+
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from types import FrameType
+
+from pydantic import TypeAdapter, ValidationError
+
+from backtest.jobs import Wish, parameters_for
+from backtest.report import report_page
+from backtest.result import BacktestResult, figures_of
+from backtest.result_document import result_document
+from backtest.result_lines import result_lines
+from backtest.run import ADDED_MS, run_backtest
+from backtest.spark import backtest_session
+from backtest.trading import BacktestError
+from cep.errors import CepCannotStartError
+from launch.backtest_progress import Progress
+from launch.backtest_sets import named_set
+from launch.errors import CannotStartError, LaunchError
+from launch.home import check_writable, write_atomically
+from launch.prerequisites import checked_java
+from market.backtests import BacktestFigures
+from market.money import text_of
+from pricefeeds.errors import ImportRefusedError
+
+Say = Callable[[str], None]
+
+EVERY = "*"
+"""In place of an exchange's name: all that are not named."""
+
+_SAMPLES = TypeAdapter(dict[str, tuple[float, ...]])
+_FIGURES = TypeAdapter(BacktestFigures)
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestOptions:
+    """What the command line said."""
+
+    names: tuple[str, ...]
+    """Of a tick set, a folder, or files."""
+    master: str = "local[*]"
+    values: tuple[str, ...] = ()
+    """`name=value` each."""
+    fee_bps: Decimal | None = None
+    latency_ms: tuple[str, ...] = ()
+    """Milliseconds, or `exchange=milliseconds`."""
+    latency_from: Path | None = None
+    seed: int = 1
+    follow_settings: bool = False
+    json: Path | None = None
+    report: Path | None = None
+    progress: Path | None = None
+    figures: Path | None = None
+
+
+def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
+    """Exit code 0 where the books of the backtest balance. Raises LaunchError in one sentence."""
+    for path in (options.json, options.report, options.progress, options.figures):
+        if path is not None:
+            check_writable(path)
+    checked_java()
+    signal.signal(signal.SIGTERM, _end)
+    result = _result(home, options)
+    result = replace(result, command=repeating(options))
+    if options.json is not None:
+        write_atomically(options.json, json.dumps(result_document(result), indent=2).encode())
+    if options.report is not None:
+        write_atomically(options.report, report_page(result).encode())
+    if options.figures is not None:
+        write_atomically(options.figures, _FIGURES.dump_json(figures_of(result)))
+    for line in result_lines(result):
+        say(line)
+    say("the books balance" if result.trading.is_balanced else "THE BOOKS DO NOT BALANCE")
+    return 0 if result.trading.is_balanced else 1
+
+
+def _result(home: Path, options: BacktestOptions) -> BacktestResult:
+    # the workers run this interpreter, with what is installed beside it
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        with Progress(options.progress) as progress:
+            progress("reading", 0.0)
+            wish = wish_of(options)
+            tick_set = named_set(home, options.names)
+            parameters = parameters_for(tick_set, wish)
+            progress("starting Spark", 0.0)
+            added = () if options.report is None else ADDED_MS
+            with ExitStack() as stack:
+                with said_to(home / "logs" / "backtest-spark.log"):
+                    spark = stack.enter_context(backtest_session(home, options.master))
+                return run_backtest(spark, tick_set, parameters, added_ms=added, watch=progress)
+    except (ImportRefusedError, CepCannotStartError, LookupError) as error:
+        # of a LookupError the words alone: it quotes itself otherwise
+        raise CannotStartError(f"{str(error.args[0]).rstrip('.')}.") from error
+    except BacktestError as error:
+        raise LaunchError(f"{error}.") from error
+
+
+@contextmanager
+def said_to(path: Path) -> Iterator[None]:
+    """What a JVM started meanwhile says goes into `path`, to its end: nobody at a terminal asked for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    terminal = os.dup(2)
+    try:
+        with path.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+
+
+def wish_of(options: BacktestOptions) -> Wish:
+    """Raises CannotStartError for what is no `name=value`, or no file of latencies."""
+    return Wish(
+        values=dict(named(value, "--set-value") for value in options.values),
+        fee_bps=options.fee_bps,
+        latency_ms=dict(_latency(text) for text in options.latency_ms),
+        latency_samples={} if options.latency_from is None else recorded_latencies(options.latency_from),
+        seed=options.seed,
+        follow_logged_settings=options.follow_settings,
+    )
+
+
+def named(text: str, option: str) -> tuple[str, str]:
+    """Name and value of `name=value`. Raises CannotStartError."""
+    name, mark, value = text.partition("=")
+    if not (name and mark):
+        raise CannotStartError(f"{option} {text}: is not of the form name=value.")
+    return name.strip(), value.strip()
+
+
+def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
+    """Exchange (or `*`) → milliseconds, of a JSON file. Raises CannotStartError."""
+    try:
+        samples = _SAMPLES.validate_json(path.read_bytes())
+    except OSError as error:
+        raise CannotStartError(f"{path}: cannot be read ({error.strerror}).") from error
+    except ValidationError as error:
+        raise CannotStartError(
+            f'{path}: is no JSON object of exchanges and their milliseconds, as {{"kraken": [41.5, 60]}} '
+            f"({error.errors()[0]['msg']})."
+        ) from error
+    lacking = [exchange for exchange, told in samples.items() if not told]
+    if lacking or not samples:
+        raise CannotStartError(f"{path}: has no latency{f' of {lacking[0]}' if lacking else ''}.")
+    return samples
+
+
+def repeating(options: BacktestOptions) -> str:
+    """The command that gives this result again, on whatever master."""
+    words = ["arbitrage", "backtest", *options.names]
+    for value in options.values:
+        words += ["--set-value", value]
+    if options.fee_bps is not None:
+        words += ["--fee-bps", text_of(options.fee_bps)]
+    for latency in options.latency_ms:
+        words += ["--latency-ms", latency]
+    if options.latency_from is not None:
+        words += ["--latency-from", str(options.latency_from)]
+    if options.follow_settings:
+        words.append("--follow-settings")
+    words += ["--seed", str(options.seed)]
+    if options.report is not None:
+        words += ["--report", options.report.name]
+    return shlex.join(words)
+
+
+def _latency(text: str) -> tuple[str, float]:
+    name, number = named(text, "--latency-ms") if "=" in text else (EVERY, text)
+    try:
+        return name, float(number)
+    except ValueError:
+        raise CannotStartError(f"--latency-ms {text}: {number!r} is no number of milliseconds.") from None
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """So that temporary files go and Spark ends."""
+    raise SystemExit(143)

@@ -1,0 +1,180 @@
+"""A backtest's report: one whole page from itself alone, and its tables and pictures."""
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import pytest
+
+from backtest.charts import falls, net_bps_chart, thinned
+from backtest.outcome import EquityPoint
+from backtest.report import report_page
+from backtest.report_tables import (
+    MOST_TRADES,
+    lifetime_table,
+    money,
+    quality_table,
+    refusal_table,
+    rejected_table,
+    trade_table,
+)
+from tests.backtest.made_up_result import arbitrage, outcome_of, result_of
+
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+LOADING = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
+
+
+class Page(HTMLParser):
+    """Which elements stand open, and what would be loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loaded: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.loaded += [value or "" for name, value in attrs if name in LOADING and not (value or "").startswith("#")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return report_page(result_of())
+
+
+def test_the_page_is_whole_and_loads_and_runs_nothing(page: str) -> None:
+    parsed = Page()
+    parsed.feed(page)
+    assert parsed.open == []
+    assert parsed.loaded == []
+    assert not {"script", "iframe", "object", "embed", "link", "form"} & set(parsed.tags)
+    assert not re.search(r"https?:|@import|url\((?!#)", page)
+    assert parsed.tags.count("svg") == 7
+    assert len(parsed.ids) == len(set(parsed.ids))
+
+
+def test_pictures_take_the_colours_of_the_page(page: str) -> None:
+    assert "var(--ink)" in page
+    assert not re.search(r"#0[1-5]0[1-5]0[1-5]", page)
+
+
+def test_what_others_wrote_stands_as_text(page: str) -> None:
+    assert "made up &amp; &lt;b&gt;bold&lt;/b&gt;" in page
+    assert "<b>bold" not in page
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "−0.25",
+        "deepest fall",
+        "insufficient balance",
+        "EUR counts as it was quoted",
+        "displayed best amounts",
+        "one of 3 recorded latencies",
+        "arbitrage backtest made-up --seed 1",
+        "5.0 s from 2023-11-14 22:13:20",
+        "ab" * 32,
+        "Rows that are no quotes",
+    ],
+)
+def test_the_page_says(page: str, words: str) -> None:
+    assert words in page
+
+
+def test_the_page_is_the_same_each_time(page: str) -> None:
+    assert report_page(result_of()) == page
+
+
+def test_nothing_traded_is_a_page_too() -> None:
+    empty = replace(outcome_of(()), refusals={}, lifetimes=(), net_bps_counts={}, opportunities=0)
+    page = report_page(replace(result_of(empty), latency_costs=()))
+    parsed = Page()
+    parsed.feed(page)
+    assert parsed.open == []
+    assert "Nothing was refused." in page
+    assert parsed.tags.count("svg") == 1
+
+
+def test_books_that_do_not_balance_are_told_first() -> None:
+    assert "do not balance" in report_page(result_of(replace(outcome_of(), is_balanced=False)))
+    assert "do not balance" not in report_page(result_of())
+
+
+def test_trades_are_those_with_fills_and_not_too_many() -> None:
+    unfilled = replace(arbitrage(0, "0"), legs=())
+    many = [arbitrage(number, "1") for number in range(MOST_TRADES + 1)]
+    assert len(trade_table([unfilled, *many]).rows) == MOST_TRADES
+    assert trade_table([unfilled]).rows == ()
+    assert trade_table([arbitrage(0, "-4")]).rows == (
+        ("2023-11-14 22:13:20", "BTC", "alpha BTC/USD", "beta BTC/EUR", "2", "50.00", "closed", "−4.00"),
+    )
+
+
+def test_refusals_come_by_what_they_cost() -> None:
+    assert refusal_table(result_of()).rows == (
+        ("insufficient balance", "5", "8.25"),
+        ("below threshold", "12", "3.50"),
+    )
+
+
+def test_lifetimes_by_pair() -> None:
+    assert lifetime_table(outcome_of().lifetimes).rows == (
+        ("BTC", "alpha", "beta", "2", "0", "250", "12.50"),
+        ("BTC", "beta", "alpha", "1", "4,000", "4,000", "7.00"),
+    )
+
+
+def test_quality_says_where_nothing_was_heard() -> None:
+    rows = quality_table(result_of()).rows
+    assert rows[0][:2] == ("alpha BTC/USD", "500")
+    assert rows[1] == ("beta BTC/EUR", "0", "–", "–", "0", "0", "–")
+    assert rejected_table(result_of()).rows == (
+        ("a.csv.gz", "crossed", "7"),
+        ("a.csv.gz", "no price", "3"),
+    )
+
+
+@pytest.mark.parametrize(("amount", "words"), [("0", "0.00"), ("-1234.567", "−1,234.57"), ("0.004", "0.00")])
+def test_money_in_words(amount: str, words: str) -> None:
+    assert money(Decimal(amount)) == words
+
+
+def points(*nets: int) -> list[EquityPoint]:
+    return [EquityPoint(time, Decimal(net)) for time, net in enumerate(nets)]
+
+
+def test_a_long_equity_keeps_its_peaks_and_its_end() -> None:
+    long = points(*(number % 7 for number in range(5_000)), -90, *([1] * 500), 80, *([2] * 500))
+    kept = thinned(long, 100)
+    assert len(kept) <= 101
+    assert {min(one.net for one in kept), max(one.net for one in kept)} == {-90, 80}
+    assert kept[-1] == long[-1]
+    assert [one.time for one in kept] == sorted(one.time for one in kept)
+    assert thinned(points(1, 2, 3), 100) == points(1, 2, 3)
+
+
+def test_falls_are_from_the_highest_before() -> None:
+    assert [point.net for point in falls(points(-1, 3, 1, 4, 4, -2))] == [-1, 0, -2, 0, 0, -6]
+
+
+def test_bars_of_a_wide_range_are_few() -> None:
+    narrow, wide = net_bps_chart({0: 1, 1: 2}), net_bps_chart(dict.fromkeys(range(-500, 9_000), 1))
+    assert narrow is not None
+    assert wide is not None
+    assert wide.count("<path") < 120
+    assert net_bps_chart({}) is None
