@@ -32,7 +32,8 @@ def new_topic(broker: ServiceProcess) -> NewTopicName:
         name = f"test-{next(_NUMBERS)}"
         client = AdminClient({"bootstrap.servers": broker.address})
         topic = NewTopic(name, num_partitions=partitions, config={"max.message.bytes": str(largest_row)})
-        client.create_topics([topic])[name].result(30)
+        # as ours are: not before the broker itself knows of it
+        client.create_topics([topic], operation_timeout=15.0)[name].result(30)
         return name
 
     return create
