@@ -40,8 +40,12 @@ def with_slot(rows_df: DataFrame, layout: Layout) -> DataFrame:
         "*",
         F.when(F.col("kind").isin(*QUOTE_KINDS), slot).alias("slot"),
         F.when(F.col("kind").isin(*FX_KINDS), route).alias("route"),
-        F.concat_ws(":", "exchange", "symbol", "sequence").alias("quote_id"),
+        quote_id(F.col("exchange"), F.col("symbol"), F.col("sequence")).alias("quote_id"),
     )
+
+
+def quote_id(exchange: Column, symbol: Column, sequence: Column) -> Column:
+    return F.concat_ws(":", exchange, symbol, sequence)
 
 
 def latest_by_state(rows_df: DataFrame, layout: Layout) -> DataFrame:

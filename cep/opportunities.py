@@ -46,8 +46,13 @@ def only_qualifying(spreads_df: DataFrame) -> DataFrame:
 
 def as_messages(spreads_df: DataFrame, layout: Layout) -> DataFrame:
     """`key` (the base) and `value`: JSON as `streams.wire.opportunity_of` reads it."""
-    value = F.when(is_marker(), F.to_json(_marker())).otherwise(F.to_json(_opportunity(layout)))
+    value = F.when(is_marker(), F.to_json(_marker())).otherwise(opportunity_json(layout))
     return spreads_df.select(F.col("base").alias("key"), value.alias("value"))
+
+
+def opportunity_json(layout: Layout) -> Column:
+    """Of a row as `pair_spreads` gives it."""
+    return F.to_json(_opportunity(layout))
 
 
 def _marker() -> Column:

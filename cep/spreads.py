@@ -82,18 +82,23 @@ def _leg(number: int, slot: Slot, layout: Layout) -> Column:
     )
 
 
+def rate_used(currency: Column, is_inverted: Column, rate: Column, quote_id: Column) -> Column:
+    """Of FX_TYPE; `rate` has symbol, bid and ask."""
+    return F.struct(
+        currency.alias("currency"),
+        rate["symbol"].alias("symbol"),
+        is_inverted.alias("inverted"),
+        rate["bid"].alias("bid"),
+        rate["ask"].alias("ask"),
+        quote_id.alias("quote_id"),
+    )
+
+
 def _converted(number: int, layout: Layout, ask: Column, bid: Column) -> tuple[Column, Column, Column]:
     """The rate used, the price that buying costs and the price that selling brings, at the sides one would trade."""
     route, rate = layout.routes[number], F.col(f"fx_{number}")
     fx_bid, fx_ask = rate["bid"].try_cast("double"), rate["ask"].try_cast("double")
-    used = F.struct(
-        F.lit(route.currency).alias("currency"),
-        rate["symbol"].alias("symbol"),
-        F.lit(route.inverted).alias("inverted"),
-        rate["bid"].alias("bid"),
-        rate["ask"].alias("ask"),
-        rate["quote_id"].alias("quote_id"),
-    )
+    used = rate_used(F.lit(route.currency), F.lit(route.inverted), rate, rate["quote_id"])
     if route.inverted:
         return used, F.try_divide(ask, fx_bid), F.try_divide(bid, fx_ask)
     return used, ask * fx_ask, bid * fx_bid

@@ -1,0 +1,117 @@
+"""What the kernel works on: records of what is known, columns of rows, and hits, as numpy lays them out."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Records = npt.NDArray[np.void]
+
+PASSED_OVER, QUOTE, ALIVE, WITHDRAWN, FX, FX_ALIVE, FX_WITHDRAWN, SETTINGS = range(8)
+NONE = -1
+"""No slot, route or row; the row of a quote or rate that is not known, or withdrawn."""
+SLOT = np.dtype(
+    [
+        # of the layout
+        ("route", "i8"),
+        # of the settings in force; a fee that they do not state is NaN
+        ("is_enabled", "?"),
+        ("fee", "f8"),
+        # of the newest quote; `seen`: when it was last known to be true
+        ("row", "i8"),
+        ("seen", "i8"),
+        ("sequence", "i8"),
+        ("first_sequence", "i8"),
+        ("bid", "f8"),
+        ("ask", "f8"),
+        # in the settlement currency, at the sides of the rate that one would trade
+        ("buy_price", "f8"),
+        ("sell_price", "f8"),
+        # what selling brings after its fee, and what that must reach for buying here to qualify, a little lowered
+        ("gain", "f8"),
+        ("bar", "f8"),
+    ]
+)
+ROUTE = np.dtype(
+    [
+        ("is_inverted", "?"),
+        ("row", "i8"),
+        ("seen", "i8"),
+        ("sequence", "i8"),
+        ("first_sequence", "i8"),
+        ("source", "i8"),
+        ("bid", "f8"),
+        ("ask", "f8"),
+    ]
+)
+PAIR = np.dtype([("buy", "i8"), ("sell", "i8")])
+TICK = np.dtype(
+    [
+        *[(name, "i8") for name in ("kind", "row", "time", "slot", "route", "source", "sequence")],
+        ("bid", "f8"),
+        ("ask", "f8"),
+    ]
+)
+RULES = np.dtype([("emit_net_bps", "f8"), ("max_quote_age", "i8"), ("irregular", "i8")])
+"""`irregular`: how often a sequence stood below one before it, so that equal ids may lie apart."""
+HIT = np.dtype(
+    [
+        ("row", "i8"),
+        ("pair", "i8"),
+        *[(f"{side}_{part}_{what}", "i8") for what in ("row", "sequence") for part in ("quote", "rate")
+          for side in ("buy", "sell")],
+        ("buy_age", "i8"),
+        ("sell_age", "i8"),
+        ("buy_price", "f8"),
+        ("sell_price", "f8"),
+        ("gross_bps", "f8"),
+        ("fee_bps", "f8"),
+        ("net_bps", "f8"),
+    ]
+)  # fmt: skip
+"""A pair that qualifies at `row`; rows as numbered by `Rows.first`; of a rate NONE where there is none."""
+
+
+class Rows(NamedTuple):
+    """Columns of consecutive rows of one base's log; dictionary columns as codes. `first` numbers its first row."""
+
+    first: int
+    kinds: Codes
+    exchanges: Codes
+    symbols: Codes
+    times: Numbers
+    sequences: Numbers
+    bids: Doubles
+    asks: Doubles
+
+
+class Words(NamedTuple):
+    """What the codes of those columns mean."""
+
+    kind: Codes
+    slot: npt.NDArray[np.int32]
+    """(exchange code, symbol code) → slot, or NONE."""
+    route: Codes
+    """Symbol code → route, or NONE."""
+    source: Codes
+    """Exchange code → a number that does not change from one dictionary to the next."""
+
+
+class Book(NamedTuple):
+    """All that is known. Groups of pairs: per slot those that it is in, behind them one of all."""
+
+    slots: Records
+    routes: Records
+    pairs: Records
+    grouped: Codes
+    """Numbers of pairs, group behind group."""
+    first: Codes
+    """Group n stands from `first[n]` up to `first[n + 1]`."""
+    rules: Records
+    """One record."""
+    tick: Records
+    """One record: the row at hand."""
