@@ -15,6 +15,7 @@ from market.decisions import Cause, finishing, reserving
 from market.feeds import FeedState
 from market.flights import flies_alone, flight_key, flight_of
 from market.leases import UNFENCED, Actor
+from market.lifecycle import Moment
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
@@ -48,7 +49,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
-        self.steps: MemorySteps | None = None  # set where what decisions were made on is to be kept
+        self.steps = MemorySteps()
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, Terms] = {}
@@ -106,7 +107,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         before = self._read(reservation.opportunity, by)
         after, result = reservations.reserved(before, reservation)
         self._write(before, after, reserving(reservation))
-        return result if self.steps is None else replace(result, read=rows_read_to_reserve(before))
+        return replace(result, read=rows_read_to_reserve(before)) if self.steps.are_kept else result
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
         return arbitrage_id in self._arbitrages and self._changed(
@@ -118,14 +119,14 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         after = legs.sending(before, role, moment, await self.settings())
         if after is before or not self._may_fly(after, role):
             return None
-        self._keep(after, Cause("send", role), by)
+        self._keep(after, Cause("send", role), moment)
         return legs.allowed(after, role)
 
     async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
-        before = self._known(arbitrage_id)
-        after = legs.acknowledged(before, role, exchange_order_id, self.moment(by))
+        before, moment = self._known(arbitrage_id), self.moment(by)
+        after = legs.acknowledged(before, role, exchange_order_id, moment)
         if after is not before:
-            self._keep(after, Cause("acknowledge", role, exchange_order_id), by)
+            self._keep(after, Cause("acknowledge", role, exchange_order_id), moment)
 
     async def finish_leg(
         self,
@@ -269,9 +270,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     def _write(self, before: Rows, after: Rows, cause: Cause) -> None:
         if after is before or after.arbitrage is None:
             return
-        opportunity_id = after.arbitrage.arbitrage_id
-        if self.steps is not None:
-            self.steps.note(before, opportunity_id, cause)
+        self.steps.note(before, opportunity_id := after.arbitrage.arbitrage_id, cause)
         self._terms.pop(opportunity_id, None)
         if after.terms is not None:
             self._terms[opportunity_id] = after.terms
@@ -288,9 +287,10 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(after.arbitrage)
 
-    def _keep(self, arbitrage: Arbitrage, cause: Cause | None = None, by: Actor = UNFENCED) -> None:
-        if cause is not None and self.steps is not None:
-            self.steps.note(self._read(arbitrage.opportunity, by), arbitrage.arbitrage_id, cause)
+    def _keep(self, arbitrage: Arbitrage, cause: Cause | None = None, moment: Moment | None = None) -> None:
+        if cause is not None and moment is not None and self.steps.are_kept:
+            read = self._read(arbitrage.opportunity, moment.by)
+            self.steps.note(replace(read, now=moment.now), arbitrage.arbitrage_id, cause)
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
         for queue in self._watching_arbitrages:
             queue.put_nowait(arbitrage)

@@ -8,7 +8,9 @@ class MemorySteps:
     """Arbitrage → its steps, as the store on MongoDB keeps them."""
 
     def __init__(self) -> None:
+        self.are_kept = False
         self.kept: dict[str, list[str]] = {}
 
     def note(self, before: Rows, arbitrage_id: str, cause: Cause) -> None:
-        self.kept.setdefault(arbitrage_id, []).append(step_text(step_by(cause, before)))
+        if self.are_kept:
+            self.kept.setdefault(arbitrage_id, []).append(step_text(step_by(cause, before)))

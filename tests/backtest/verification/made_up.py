@@ -44,7 +44,6 @@ from pricefeeds.ticksets.reading import open_tick_set
 from store.documents import SettingsVersion
 from store.exporting import KeptArbitrage, KeptFill
 from store.memory import MemoryTradeStore
-from store.memory_steps import MemorySteps
 from streams.records import Record
 from streams.topics import TICKS
 from streams.wire import mark_row, marker_row, opportunity_of, quote_row, row_of, settings_row
@@ -207,7 +206,7 @@ class World:
     async def _opened(cls) -> "World":
         clock = SteppedClock()
         store = MemoryTradeStore(clock)
-        store.steps = MemorySteps()
+        store.steps.are_kept = True
         await store.create_settings(VERSIONS[0])
         for exchange, balances in RICH.items():
             await store.set_balances(exchange, balances, "before")
@@ -253,7 +252,7 @@ class World:
             await self.store.finish_leg(opportunity.opportunity_id, side, report, advancing(TRADED))
 
     def arbitrages(self) -> list[KeptArbitrage]:
-        steps = {} if self.store.steps is None else self.store.steps.kept
+        steps = self.store.steps.kept
         return [KeptArbitrage(one, tuple(steps[name])) for name, one in self.store._arbitrages.items()]
 
     def fills(self) -> list[KeptFill]:
