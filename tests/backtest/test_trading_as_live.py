@@ -1,86 +1,23 @@
 """A backtest comes to what the bots themselves come to, on the same quotes and opportunities."""
 
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from backtest.outcome import TradingOutcome
 from backtest.trading import trade
 from market.arbitrages import Arbitrage
-from market.markets import Market
-from market.opportunities import Opportunity
-from market.quotes import Quote
 from market.settings import Settings
 from tests.backtest.live_desks import LiveDesks
+from tests.backtest.made_recording import Recording
 from tests.backtest.trading_samples import (
     MARKETS,
-    SECOND,
-    START,
-    Book,
-    offered,
     parameters_of,
     tape_with,
-    tick,
 )
-from tests.market.samples import EUR_MARKET, USD_MARKET, levels, settings_of
+from tests.market.samples import settings_of
 
-QUOTES = 120
 SETTINGS = settings_of(cool_down_ms=400, max_quote_age_ms=2_000, max_currency_drift=10_000_000)
-
-
-class Recording:
-    """Two books that move at random, and opportunities where the one is cheap."""
-
-    def __init__(self, seed: int) -> None:
-        random = Random(seed)
-        self.rows: list[dict[str, object]] = []
-        self.quotes: list[Quote] = []
-        self.opportunities: list[Opportunity] = []
-        time, asks, bids = START, _asks(random), _bids(random)
-        for number in range(QUOTES):
-            time += random.randrange(1, SECOND // 5)
-            if number % 2:
-                asks = _asks(random)
-                self._show(USD_MARKET, time, (("5000", "1"), ("4990", "1")), asks)
-            else:
-                bids = _bids(random)
-                self._show(EUR_MARKET, time, bids, (("7000", "1"), ("7010", "1")))
-            if number > 1 and random.random() < 0.6:
-                self.opportunities.append(offered(time, f"{seed}-{number}", asks, bids))
-
-    def _show(self, market: Market, time: int, bids: Book, asks: Book) -> None:
-        self.rows.append(tick(market, time, bids, asks))
-        self.quotes.append(
-            Quote(
-                kind="quote",
-                exchange=market.exchange,
-                region=market.region,
-                symbol=market.symbol,
-                base=market.base,
-                quote_currency=market.quote_currency,
-                bids=levels(*bids),
-                asks=levels(*asks),
-                exchange_time=None,
-                received_time=time,
-                sequence=time,
-            )
-        )
-
-
-def _asks(random: Random) -> Book:
-    """Of about 6,000 USD; sometimes far from it, so that what was seen is gone once the order arrives."""
-    best = 6_000 + random.choice((0, 0, 1, 2, 60))
-    return (str(best), _amount(random)), (str(best + 3), _amount(random))
-
-
-def _bids(random: Random) -> Book:
-    best = 5_618 - random.choice((0, 0, 1, 2, 60))
-    return (str(best), _amount(random)), (str(best - 3), _amount(random))
-
-
-def _amount(random: Random) -> str:
-    return random.choice(("0.02", "0.05", "0.1", "0.5"))
 
 
 def _story(arbitrage: Arbitrage) -> tuple[object, ...]:
@@ -106,7 +43,7 @@ def _backtest(recording: Recording, settings: Settings) -> TradingOutcome:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_the_bots_come_to_the_same(tmp_path: Path, seed: int, policy: str) -> None:
     settings = settings_of(**SETTINGS.model_dump() | {"single_leg_policy": policy})
-    recording = Recording(seed)
+    recording = Recording(seed, quotes=100)
     outcome = _backtest(recording, settings)
     refusals = {reason: refused.count for reason, refused in outcome.refusals.items()}
     live = LiveDesks(tmp_path, settings, latency_ms=50.0)

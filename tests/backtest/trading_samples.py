@@ -5,9 +5,11 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from backtest.outcome import TradingOutcome
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.tape import Place, QuoteTape
 from backtest.tape_piece import COLUMNS
+from backtest.trading import trade
 from market.markets import Market
 from market.opportunities import Opportunity
 from market.settings import Settings
@@ -17,7 +19,10 @@ from streams.wire import levels_text
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 SECOND = 1_000_000
+MILLISECOND = 1_000
+DAY = 86_400 * SECOND
 START = 1_000 * SECOND
+EASY: dict[str, object] = {"max_quote_age_ms": 86_400_000, "max_notional": 2_000}
 MARKETS = (USD_MARKET, EUR_MARKET)
 OPENING: Balances = {
     "alpha": {"USD": Decimal(2_000_000), "BTC": Decimal(30)},
@@ -88,3 +93,52 @@ def parameters_of(settings: Settings | None = None, **changes: object) -> Parame
         "latency": {"alpha": Latency(50.0), "beta": Latency(50.0)},
     }
     return Parameters(**(known | changes))  # type: ignore[arg-type]  # a test names them
+
+
+def traded(
+    opportunities: list[Opportunity],
+    later: list[dict[str, object]] | None = None,
+    settings: Settings | None = None,
+    **changes: object,
+) -> TradingOutcome:
+    """On the books of the samples, then `later`."""
+    rows = steady_quotes([START]) + (later or [])
+    return trade(opportunities, tape_with(rows), MARKETS, parameters_of(settings or settings_of(**EASY), **changes))
+
+
+def fills(outcome: TradingOutcome) -> list[tuple[str, str, str, str]]:
+    """Role, price, amount, milliseconds after the start."""
+    return [
+        (leg.role, str(fill.price), str(fill.amount), str((fill.filled_at - START) / MILLISECOND))
+        for arbitrage in outcome.arbitrages
+        for leg in arbitrage.legs
+        for fill in leg.fills
+    ]
+
+
+def ends(outcome: TradingOutcome) -> list[tuple[str, str | None]]:
+    return [(arbitrage.state, arbitrage.reason) for arbitrage in outcome.arbitrages]
+
+
+def counts(outcome: TradingOutcome) -> dict[str, int]:
+    return {reason: refused.count for reason, refused in outcome.refusals.items()}
+
+
+def beta(time: int, bids: Book, asks: Book = (("5700", "1"), ("5710", "1"))) -> dict[str, object]:
+    return tick(EUR_MARKET, time, bids, asks)
+
+
+def refilled(opportunities: list[Opportunity]) -> list[dict[str, object]]:
+    """Whatever was taken is shown anew, of another amount, at each of these."""
+    return [
+        row
+        for number, one in enumerate(opportunities)
+        for row in (
+            alpha(one.event_time, (("6000", f"1.{number}"), ("6010", "1"))),
+            beta(one.event_time, (("5618", f"1.{number}"), ("5600", "1"))),
+        )
+    ]
+
+
+def alpha(time: int, asks: Book, bids: Book = (("5990", "1"), ("5980", "1"))) -> dict[str, object]:
+    return tick(USD_MARKET, time, bids, asks)
