@@ -98,9 +98,8 @@ def asset_of(exchange: str, code: str) -> Asset | None:
 
 
 def meanings(code: str) -> frozenset[str]:
-    """Ids of all assets that exchanges are known to trade under this one ticker."""
-    own_codes = ((exchange, _SYMBOL_CODES.get(exchange, {}).get(code, code)) for exchange in _OWN_CODES)
-    return frozenset(_OWN_CODES[exchange][own] for exchange, own in own_codes if own in _OWN_CODES[exchange])
+    """Ids of all assets that exchanges are known to call by this code."""
+    return frozenset(codes[code] for codes in _OWN_CODES.values() if code in codes)
 
 
 def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:

@@ -77,6 +77,8 @@ def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> Non
 def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart:
     misfits = _Misfits(block.line)
     try:
+        # before the parser meets it: where it hands over a line that is no text, the error is lost
+        block.data.decode()
         cells = pacsv.read_csv(
             pa.BufferReader(block.data),  # type: ignore[arg-type]  # the stub lacks Arrow's own readers
             read_options=pacsv.ReadOptions(use_threads=False, column_names=names, block_size=max(len(block.data), 1)),
@@ -87,6 +89,9 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
         )
+    except UnicodeDecodeError as error:
+        line = block.line + block.data.count(b"\n", 0, error.start)
+        refuse(path, line, "is not plain CSV text (its bytes are no UTF-8)")
     except pa.ArrowInvalid as error:
         refuse(path, block.line, f"is not plain CSV text ({str(error).splitlines()[0][:120]})")
     lines = _lines(block.line, cells.num_rows, misfits.found)

@@ -1,0 +1,73 @@
+"""`arbitrage import` as it is typed: what it says, and its exit codes."""
+
+from pathlib import Path
+
+import pytest
+
+from launch.command import run
+from pricefeeds.importers.formats import FORMATS
+from pricefeeds.ticksets.reading import open_tick_set
+
+HEADER = "exchange,symbol,timestamp,local_timestamp,ask_amount,ask_price,bid_price,bid_amount\n"
+TIME = 1_723_161_254_087_891
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def quotes(tmp_path: Path) -> Path:
+    path = tmp_path / "quotes.csv"
+    rows = (f"kraken,XBT/USD,{TIME},{TIME + number},1,101,{100 + number},1\n" for number in range(3))
+    path.write_text(HEADER + "".join(rows))
+    return path
+
+
+def test_it_says_what_came_in_and_what_did_not(home: Path, quotes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", "tardis-quotes", str(quotes), "--set", "mine"]) == 0
+    folder = home / "ticks" / "mine"
+    assert capsys.readouterr().out.splitlines() == [
+        "quotes.csv: 1 quotes of kraken BTC/USD, 2 rejected",
+        "rows in: 1",
+        f"rejected: 2 crossed, each in {folder / 'rejected.jsonl'}",
+        f"set: {folder} (1 quotes of BTC)",
+    ]
+    assert open_tick_set(folder).manifest.rejected == {"crossed": 2}
+
+
+def test_the_list_names_every_format_and_its_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["import", "--list"])
+    assert not ended.value.code
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == sorted(FORMATS)
+    told = next(line for line in lines if line.startswith("binance-trades"))
+    assert told.endswith("(needs --exchange, --half-spread-bps)")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["parquet", "FILE"], "'parquet' is no format; there are binance-aggtrades,"),
+        (["tardis-trades", "FILE"], "tardis-trades needs --half-spread-bps"),
+        (["tardis-trades", "FILE", "--half-spread-bps", "0"], "equal bid and ask are no quote"),
+        (["kraken-trades", "FILE", "--half-spread-bps", "1"], "kraken-trades needs --exchange"),
+        (["csv", "FILE"], "csv needs --mapping FILE"),
+        (["tardis-quotes", "FILE", "--alike", "USDT"], "--alike 'USDT' is not of the form ASSET=ASSET"),
+        (["tardis-quotes", "FILE", "--set", "../x"], "--set '../x' is no name of a folder"),
+        (["tardis-quotes", "absent.csv"], "absent.csv: cannot be read (No such file or directory)."),
+        (["kaiko-tob", "FILE"], "is no kaiko-tob; it looks like tardis-quotes."),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_leaves_nothing(
+    words: list[str], sentence: str, home: Path, quotes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["import", *(str(quotes) if word == "FILE" else word for word in words)]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.startswith("arbitrage: ")
+    assert said.count("\n") == 1
+    assert not list(home.glob("ticks/[!.]*"))
