@@ -106,6 +106,10 @@ class JobRunner:
             if not await self.run_next():
                 await SystemClock().sleep(POLL_SECONDS)
 
+    def command(self, job: BacktestJob, files: JobFiles) -> tuple[str, ...]:
+        """The process that runs a job."""
+        return (sys.executable, "-m", "launch.command", *job_words(job.request, files))
+
     async def tell_tick_sets(self) -> None:
         """Where they have changed."""
         found = await asyncio.to_thread(known_sets, self._home)
@@ -122,7 +126,9 @@ class JobRunner:
         shutil.rmtree(files.folder, ignore_errors=True)
         files.folder.mkdir(parents=True)
         log.info("backtest begins", extra={"job_id": job.job_id, "attempt": job.attempts})
-        child = spawn(_part(self._home, job, files), files.log)
+        environment = {"ARBITRAGE_HOME": str(self._home), "PYSPARK_PYTHON": sys.executable}
+        part = Part(f"backtest-{job.job_id}", self.command(job, files), environment=environment, niceness=NICENESS)
+        child = spawn(part, files.log)
         try:
             code = await self._until_end(job, child, files)
             await self._settle(job, files, code)
@@ -188,12 +194,6 @@ def job_words(request: BacktestRequest, files: JobFiles) -> list[str]:
         *("--figures", str(files.figures)),
         *("--progress", str(files.progress)),
     ]
-
-
-def _part(home: Path, job: BacktestJob, files: JobFiles) -> Part:
-    command = (sys.executable, "-m", "launch.command", *job_words(job.request, files))
-    environment = {"ARBITRAGE_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
-    return Part(f"backtest-{job.job_id}", command, environment=environment, niceness=NICENESS)
 
 
 def _progress(path: Path) -> tuple[str, float]:
