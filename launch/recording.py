@@ -4,7 +4,7 @@ that can be copied."""
 import json
 import logging
 import shutil
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,7 +57,7 @@ async def end_log(session: Session, started: int, say: Say) -> None:
     """
     folder = log_folder(session.home, session.session_id)
     try:
-        await _export(session, folder / BOOKS.name)
+        await _export(session, folder / BOOKS.name, _decisions)
         await _mark_end(session)
         raw = folder / RAW
 
@@ -70,6 +70,8 @@ async def end_log(session: Session, started: int, say: Say) -> None:
             reason = json.loads((raw / STOPPED).read_text())["reason"]
             say(f"the log was not recorded to its end ({reason}): it cannot be verified")
         else:
+            # those in the log are among them: each was in the store first
+            await _export(session, folder / BOOKS.name, _versions)
             write_atomically(raw / RAW_HEAD, HEAD.dump_json(_head(session, started, raw), indent=2))
     except (StoreError, StreamError, OSError, LookupError, ValueError) as error:
         log.warning("log not ended", extra={"error": str(error)})
@@ -142,10 +144,10 @@ def _opening(session: Session) -> tuple[dict[int, int], str | None]:
     return {int(partition): int(offset) for partition, offset in opening["offsets"].items()}, opening["settings"]
 
 
-async def _export(session: Session, folder: Path) -> None:
+async def _export(session: Session, folder: Path, part: Callable[[SessionExport, Path], Awaitable[None]]) -> None:
     _prepare(folder)
     async with exporting(session) as export:
-        await _export_all(export, folder)
+        await part(export, folder)
 
 
 def _prepare(folder: Path) -> None:
@@ -153,10 +155,13 @@ def _prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
-async def _export_all(export: SessionExport, folder: Path) -> None:
+async def _decisions(export: SessionExport, folder: Path) -> None:
     await _write(folder / FILLS.name, export.fills(), KEPT_FILL)
     await _write(folder / ARBITRAGES.name, export.arbitrages(), KEPT_ARBITRAGE)
     await _write(folder / REFUSALS.name, export.refusals(), REFUSAL)
+
+
+async def _versions(export: SessionExport, folder: Path) -> None:
     await _write(folder / SETTINGS.name, export.settings(), SETTINGS_VERSION)
 
 

@@ -1,6 +1,6 @@
 """`arbitrage replay --verify`: a recorded session derived again from its own folder; the first difference, or none."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from backtest.detection import detected
@@ -16,9 +16,18 @@ from pricefeeds.recorder import recordings_folder
 from pricefeeds.ticksets.reading import TickSet
 
 Say = Callable[[str], None]
+DeriveAt = Callable[[Path, TickSet], Iterable[tuple[str, int, bytes]]]
 
 
-def verify_session(home: Path, name: str, files: Sequence[Path], say: Say) -> int:
+def derived_in_spark(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, bytes]]:
+    """By the detection of backtests, with the settings of the log."""
+    with backtest_session(home) as spark:
+        found_df = detected(spark, tick_set, None).orderBy("base", "offset", "pair").select("base", "offset", "value")
+        for row in found_df.toLocalIterator():
+            yield row["base"], row["offset"], row["value"].encode()
+
+
+def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, derived: DeriveAt = derived_in_spark) -> int:
     """Exit code 0 where all derives again, 1 at a difference. Raises CannotStartError where nothing can be derived."""
     if files:
         raise CannotStartError(f"--verify takes one recorded session; {files[0]} is one too many.")
@@ -27,7 +36,7 @@ def verify_session(home: Path, name: str, files: Sequence[Path], say: Say) -> in
         put_together(folder / "log")
         session = open_session(folder)
         say(f"session {session.session_id}: deriving what its log leads to")
-        outcome = verified(session, lambda tick_set: _derived(home, tick_set))
+        outcome = verified(session, lambda tick_set: derived(home, tick_set))
     except (CannotVerifyError, ImportRefusedError, CepCannotStartError, LookupError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except OSError as error:
@@ -61,14 +70,6 @@ def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
         f"no difference: {outcome.opportunities:,} opportunities, {outcome.refusals:,} refusals, "
         f"{outcome.arbitrages:,} arbitrages re-derived",
     ]
-
-
-def _derived(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, bytes]]:
-    """By the detection of backtests, with the settings of the log."""
-    with backtest_session(home) as spark:
-        found_df = detected(spark, tick_set, None).orderBy("base", "offset", "pair").select("base", "offset", "value")
-        for row in found_df.toLocalIterator():
-            yield row["base"], row["offset"], row["value"].encode()
 
 
 def _homes_below(home: Path) -> list[Path]:

@@ -57,13 +57,15 @@ def _differences(session: RecordedSession, derive: Derive, outcome: Verified) ->
     tick_set = session.tick_set()
     outcome.ticks, found = feed_difference(session.folder.parent, tick_set)
     yield found
-    settings = {version.version: version.after for version in session.settings()}
-    yield settings_difference(tick_set, settings)
+    versions = list(session.settings())
+    yield settings_difference(tick_set, versions)
     asked = _Asked.of(session)
     recorded, derived = _recorded(session, asked.opportunities), Derived(asked.opportunities)
     yield _opportunity_difference(session, derive(tick_set), recorded, derived)
     outcome.opportunities = derived.count
-    decisions = Decisions(session.markets, settings, derived.found, recorded.times)
+    decisions = Decisions(
+        session.markets, {version.version: version.after for version in versions}, derived.found, recorded.times
+    )
     yield from _refusal_differences(session, decisions, asked, outcome)
     yield _count_difference(session, recorded.messages, asked.arbitrages)
     yield from _arbitrage_differences(session, decisions, outcome)

@@ -1,27 +1,37 @@
 """Settings in the log against those in the store: each version, in order, as it was kept."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
 from backtest.verification.difference import NOTHING, Difference, first_unlike
+from market.clock import MICROSECONDS
 from market.settings import Settings
 from pricefeeds.ticksets.reading import TickSet, batches
+from store.documents import SettingsVersion
 from streams.wire import row_of, settings_row
 
 COLUMNS = ["offset", "kind", "document"]
+ON_THEIR_WAY = 5 * MICROSECONDS
+"""From the store to the log."""
 
 
-def settings_difference(tick_set: TickSet, kept: Mapping[int, Settings]) -> Difference | None:
-    """The first of any base. The log begins with whatever version was in force then and ends with the newest."""
+def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) -> Difference | None:
+    """The first of any base. The log begins with whatever version was in force then and ends with the newest, but for
+    those of its last moments: they may stand behind its end."""
+    kept = {version.version: version.after for version in versions}
+    due = [one.version for one in versions if one.at < tick_set.manifest.end_time - ON_THEIR_WAY]
     for base in tick_set.manifest.bases:
-        found = _difference(base, _documents(tick_set, base), kept)
+        found = _difference(base, _documents(tick_set, base), kept, max(due, default=0))
         if found is not None:
             return found
     return None
 
 
-def _difference(base: str, documents: Iterator[tuple[int, str]], kept: Mapping[int, Settings]) -> Difference | None:
+def _difference(
+    base: str, documents: Iterator[tuple[int, str]], kept: Mapping[int, Settings], newest: int
+) -> Difference | None:
+    """`newest`: the version that it must have come to."""
     last: int | None = None
     for offset, text in documents:
         row = row_of(text.encode())
@@ -36,8 +46,7 @@ def _difference(base: str, documents: Iterator[tuple[int, str]], kept: Mapping[i
         if found is not None:
             return Difference(f"{where}, version {version}", *found)
         last = version
-    newest = max(kept, default=None)
-    if newest != last:
+    if last is None or last < newest:
         return Difference(f"settings in the log of {base}", "last version", last or NOTHING, newest)
     return None
 

@@ -1,5 +1,6 @@
 """Which processes a session has."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,10 @@ def test_a_number_that_is_none_is_refused(number: str, capsys: pytest.CaptureFix
         run(["bot", "kraken", "--number", number])
     assert refused.value.code == 2
     assert number in capsys.readouterr().err
+
+
+def test_the_log_is_recorded_by_a_part_of_its_own_where_the_session_records(tmp_path: Path) -> None:
+    session = paper_session(tmp_path, PaperOptions(None, None, None, None, record=True), Configuration())
+    parts = {part.name: part for part in own_parts(session, ("kafka", "mongodb"), fed=True)}
+    assert parts["logrecorder"].after == ("kafka",)
+    assert "logrecorder" not in {part.name for part in own_parts(replace(session, recordings_mb=None), (), fed=True)}

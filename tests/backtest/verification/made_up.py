@@ -124,7 +124,10 @@ async def made_up_session(folder: Path) -> None:
     write_lines(log / REFUSALS, world.store.refusals.values(), REFUSAL)
     write_lines(log / FILLS, world.fills(), KEPT_FILL)
     before = (None, *VERSIONS)
-    versions = [SettingsVersion(one.version, START, "test", before[one.version - 1], one) for one in VERSIONS]
+    versions = [
+        SettingsVersion(one.version, START - 10 * MICROSECONDS, "test", before[one.version - 1], one)
+        for one in VERSIONS
+    ]
     write_lines(log / SETTINGS, versions, SETTINGS_VERSION)
     (log / SESSION).write_bytes(HEAD.dump_json(SessionHead("paper", span)))
 

@@ -48,6 +48,12 @@ def test_everything_derives_again(session: Path) -> None:
     assert (found.opportunities, found.refusals, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 12, 8)
 
 
+def test_a_version_of_the_last_moment_may_stand_behind_the_end_of_the_log(session: Path) -> None:
+    with_another_version(session)
+    line(SETTINGS, 3, lambda version: version.update(at=version["at"] + 10_000_000))(session)
+    assert outcome(session).difference is None
+
+
 def test_a_session_is_one_folder_that_can_be_copied_without_its_feeds(session: Path) -> None:
     without_feeds(session)
     found = outcome(session)
@@ -129,6 +135,20 @@ def step(number: int, change: Callable[[Row], object]) -> Callable[[Row], None]:
     return alter
 
 
+def with_another_version(folder: Path) -> None:
+    """Made long before the log ended."""
+    path = folder / "log" / SETTINGS
+    newest = json.loads(path.read_text().splitlines()[-1])
+    newest |= {"version": 4, "after": newest["after"] | {"version": 4}}
+    path.write_text(f"{path.read_text()}{json.dumps(newest)}\n")
+
+
+def without_a_version(folder: Path) -> None:
+    path = folder / "log" / SETTINGS
+    first, _, last = path.read_text().splitlines()
+    path.write_text(f"{first}\n{last}\n")
+
+
 def settings_text(folder: Path) -> None:
     tick(6, document=_log_settings(folder, 6).replace('"min_net_bps":100.0', '"min_net_bps":100.1'))(folder)
 
@@ -163,6 +183,12 @@ ALTERED = (
         line(SETTINGS, 1, lambda version: version["after"].update(min_net_bps=101.0)),
         ("settings row 6 of BTC, version 2", "min_net_bps", "101.0"),
     ),
+    Altered(
+        "a version that the log lacks",
+        with_another_version,
+        ("settings in the log of BTC", "last version recorded 3", "derived 4"),
+    ),
+    Altered("a version that the store lacks", without_a_version, ("settings row 6 of BTC", "version 2", "nothing in")),
     Altered(
         "an opportunity dropped", messages(lambda rows: rows.pop(3)), ("at row 7 of BTC", "nothing", "beta:BTC/EUR:2")
     ),
