@@ -163,9 +163,9 @@ def _leg(
     return quote, rate, route.inverted, now - known.seen[place]
 
 
-def as_written(spread: Spread) -> Row:
-    """The message that `cep` must write for an opportunity, field by field."""
-    fx = [_rate(rate, market) for rate, market in _rates(spread)]
+def as_written(spread: Spread, currency: str = "USD") -> Row:
+    """The message that `cep` must write for an opportunity, field by field; settled in `currency`."""
+    fx = [_rate(rate, market, currency) for rate, market in _rates(spread, currency)]
     return {
         "kind": "opportunity",
         "opportunity_id": spread.opportunity_id,
@@ -178,7 +178,7 @@ def as_written(spread: Spread) -> Row:
         "fee_bps": spread.fee_bps,
         "net_bps": spread.net_bps,
         "expected_profit": spread.expected_profit,
-        "currency": "USD",
+        "currency": currency,
         "event_time": spread.event_time,
         "expires_at": spread.event_time + spread.settings["opportunity_lifetime"],
         "offset": spread.offset,
@@ -190,16 +190,16 @@ def written(message: str | bytes) -> Row:
     return row
 
 
-def _rates(spread: Spread) -> list[tuple[Row, Market]]:
-    converted = [market for market in (spread.buy, spread.sell) if market.quote_currency != "USD"]
+def _rates(spread: Spread, currency: str) -> list[tuple[Row, Market]]:
+    converted = [market for market in (spread.buy, spread.sell) if market.quote_currency != currency]
     return list(zip(spread.fx, converted, strict=True))
 
 
-def _rate(rate: Row, market: Market) -> Row:
+def _rate(rate: Row, market: Market, currency: str) -> Row:
     return {
         "currency": market.quote_currency,
         "symbol": rate["symbol"],
-        "inverted": rate["symbol"].startswith("USD/"),
+        "inverted": rate["symbol"].startswith(f"{currency}/"),
         "bid": rate["bid"],
         "ask": rate["ask"],
         "quote_id": _quote_id(rate),
@@ -207,7 +207,7 @@ def _rate(rate: Row, market: Market) -> Row:
 
 
 def _written_leg(market: Market, quote: Row, side: str, age: int) -> Row:
-    told = {} if quote["exchange_time"] is None else {"exchange_time": quote["exchange_time"]}
+    told = {} if quote.get("exchange_time") is None else {"exchange_time": quote["exchange_time"]}
     return told | {
         "exchange": market.exchange,
         "symbol": market.symbol,
