@@ -17,7 +17,7 @@ from pricefeeds.importers.formats import FORMATS
 from pricefeeds.importers.importedmarkets import ImportedMarkets, MarketWords
 from pricefeeds.importers.judging import Judge, MarketKey, SeenMarket
 from pricefeeds.importers.rows import refuse
-from pricefeeds.importers.sourcerows import Ranks, rows_of_set, source_rows
+from pricefeeds.importers.sourcerows import Ranks, SetMarkets, rows_of_set, source_rows
 from pricefeeds.ticksets.building import TickSetBuilder
 from pricefeeds.ticksets.manifest import MANIFEST, REJECTED, Manifest, Source
 from pricefeeds.ticksets.place import recover
@@ -87,10 +87,12 @@ class _Import:
 
     def keep(self, before: TickSet) -> None:
         """What the set has already."""
-        numbered = frozenset(
-            (str(source.exchange), str(source.symbol)) for source in before.manifest.sources if source.is_numbered
+        sources = before.manifest.sources
+        markets = SetMarkets(
+            numbered=frozenset((str(one.exchange), str(one.symbol)) for one in sources if one.is_numbered),
+            of_bars=frozenset((str(one.exchange), str(one.symbol)) for one in sources if one.is_of_bars),
         )
-        for rows in rows_of_set(before, self.ranks, numbered):
+        for rows in rows_of_set(before, self.ranks, markets):
             self._builder.add(rows)
             self._progress("what the set has", len(rows))
         self._builder.keep_rejected(before.folder / REJECTED)
@@ -105,7 +107,7 @@ class _Import:
             for judged in judge.judged(chunk):
                 self._builder.add_rejected(path.name, judged.rejected)
                 market = self._markets.market_of(judged.market)
-                for rows in source_rows(judged, market, self.ranks, request.format.is_of_bars):
+                for rows in source_rows(judged, market, self.ranks, request.format):
                     self._builder.add(rows)
             self._progress(path.name, len(chunk.rows))
         self.added += _sources(path, checksum, request.format, judge.seen, misfits)
@@ -174,7 +176,8 @@ def _check_format(path: Path, wanted: Format) -> None:
     head = head_of(path)
     if not head.strip():
         refuse(path, None, "is empty")
-    if wanted.fits(path, head):
+    # who maps the columns himself knows what they are
+    if "mapping" in wanted.needs or wanted.fits(path, head):
         return
     others = [one.name for one in FORMATS.values() if one is not wanted and one.fits(path, head)]
     if others:
@@ -207,6 +210,7 @@ def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMa
             first_time=market.first_time,
             last_time=market.last_time,
             is_numbered=market.is_numbered,
+            is_of_bars=of.is_of_bars,
         )
         sources.append(source)
     if misfits:
@@ -227,10 +231,10 @@ def _check_overlaps(sources: tuple[Source, ...]) -> None:
             raise ImportRefusedError(
                 f"{source.name} and {earlier.name} tell of {market} at the same time; import one of them"
             )
-        if source.is_numbered != earlier.is_numbered:
+        if (source.is_numbered, source.is_of_bars) != (earlier.is_numbered, earlier.is_of_bars):
             raise ImportRefusedError(
-                f"{source.name} and {earlier.name}: only one of them numbers the quotes of {market}; "
-                f"import them into sets of their own"
+                f"{source.name} and {earlier.name} tell of {market} in unlike ways (bars, or quotes with or without "
+                f"numbers); import them into sets of their own"
             )
         last[key] = source
 

@@ -36,6 +36,8 @@ NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 SIDES = ("bid", "bid_amount", "ask", "ask_amount")
 EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
 """2009 and 2100: a time outside is a number in another unit, or damaged."""
+HARMLESS = ("", "backwards", "repeated", "outdated")
+"""Reasons that say nothing against the quote before."""
 MOST_TEXT = 4_000
 """Characters of a rejected row that are kept."""
 
@@ -52,18 +54,32 @@ class SeenMarket:
     first_sequence: int = 0
     last_sequence: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    stands: bool = False
+    """Is the last usable row still to be believed?"""
 
     @property
     def is_numbered(self) -> bool:
         return self.last_sequence > 0
 
 
+class Lost(NamedTuple):
+    """A row that cannot be true, as a book that is crossed or lacks a message: the quote before it is doubtful too."""
+
+    place: int
+    """How many usable rows of its chunk and market stand before it."""
+    time: int
+
+
 class Judged(NamedTuple):
-    """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable."""
+    """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable.
+
+    `lost`: where quotes stop to be believed, each once.
+    """
 
     market: MarketKey
     rows: pa.Table
     rejected: list[RejectedRow]
+    lost: list[Lost]
 
 
 class Judge:
@@ -82,14 +98,17 @@ class Judge:
             seen = self.seen.setdefault(key, SeenMarket())
             exact, prices = _numbers_of(mine)
             reasons = _reasons(mine, prices, self._is_fx(key))
+            last_time, stood = seen.last_time, seen.stands
             usable = self._in_order(seen, exact, reasons)
+            lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
+            seen.stands = _stands(usable, lost, stood)
             texts = originals if places is None else taken(originals, places)
             rejected = list(_rejected(mine, reasons, texts))
             for row in rejected:
                 seen.rejected[row.reason] = seen.rejected.get(row.reason, 0) + 1
             for side in ("bid", "ask"):
                 exact = with_column(exact, f"{side}_price", pa.array(prices[side]))
-            yield Judged(key, kept(exact, usable), rejected)
+            yield Judged(key, kept(exact, usable), rejected, lost)
 
     def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: Reasons) -> Flags:
         """Marks what goes back in time or repeats a number; True for what remains."""
@@ -108,6 +127,30 @@ class Judge:
         usable &= ~repeated
         _learn(seen, times[usable], sequences[usable])
         return usable
+
+
+def _lost(times: Integers, reasons: Reasons, last_time: int, stands: bool) -> list[Lost]:
+    """`stands`: does a quote stand before the first row?"""
+    usable = reasons == ""
+    is_known = (times >= _most_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
+    doubtful = np.flatnonzero(~np.isin(reasons.astype(str), HARMLESS) & is_known)
+    if not len(doubtful):
+        return []
+    before = np.cumsum(usable)
+    lost: list[Lost] = []
+    for row in doubtful.tolist():
+        place = int(before[row])
+        last_place = lost[-1].place if lost else (-1 if stands else 0)
+        # one is enough until there is a quote again
+        if place > last_place:
+            lost.append(Lost(place, int(times[row])))
+    return lost
+
+
+def _stands(usable: Flags, lost: list[Lost], stood: bool) -> bool:
+    """After the last row."""
+    count = int(usable.sum())
+    return lost[-1].place < count if lost else stood or count > 0
 
 
 def _learn(seen: SeenMarket, times: Integers, sequences: Integers) -> None:

@@ -1,13 +1,15 @@
 """From rows of a file, or of a set that is there already, to what a builder of tick sets takes."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from market.markets import Market
-from pricefeeds.importers.arrowcolumns import coded, with_column
+from pricefeeds.importers.arrowcolumns import coded, taken, with_column
+from pricefeeds.importers.format import Format
 from pricefeeds.importers.judging import Judged, MarketKey
 from pricefeeds.ticksets.reading import TickSet, batches
 from pricefeeds.ticksets.schema import SOURCE_SCHEMA
@@ -33,19 +35,32 @@ class Ranks:
         return tuple(place[key] for key in self._numbers)
 
 
-def source_rows(judged: Judged, market: Market, ranks: Ranks, is_of_bars: bool) -> Iterator[pa.Table]:
-    """SOURCE_SCHEMA. Bars take the place of what is older at their moment, which is withdrawn first."""
+def source_rows(judged: Judged, market: Market, ranks: Ranks, of: Format) -> Iterator[pa.Table]:
+    """SOURCE_SCHEMA. Bars take the place of what is older at their moment, which is withdrawn first. A quote is
+    withdrawn where a later row of its file cannot be true, as a feed does it live; a print or a bar stays what it was.
+    """
     kind = "fx" if market.is_fx else "quote"
     columns = {name: judged.rows[name] for name in judged.rows.column_names}
-    if is_of_bars and not market.is_fx:
-        yield _source_table(len(judged.rows), market, "withdrawn", ranks, {"received_time": columns["received_time"]})
-    yield _source_table(len(judged.rows), market, kind, ranks, columns)
+    number = ranks.number_of(kind, market.exchange, market.symbol)
+    if of.is_of_bars and not market.is_fx:
+        first = ranks.number_of("withdrawn", market.exchange, market.symbol)
+        times = {"received_time": columns["received_time"]}
+        yield _source_table(len(judged.rows), market, "withdrawn", first, times)
+    quotes = _source_table(len(judged.rows), market, kind, number, columns)
+    if not judged.lost or "half_spread_bps" in of.needs:
+        yield quotes
+        return
+    lost_times: dict[str, Any] = {"received_time": pa.array([lost.time for lost in judged.lost], pa.int64())}
+    marks = _source_table(len(judged.lost), market, "fx_withdrawn" if market.is_fx else "withdrawn", number, lost_times)
+    places = [2 * lost.place for lost in judged.lost]
+    order = np.argsort(np.concatenate((2 * np.arange(len(quotes)) + 1, np.array(places, dtype=np.int64))))
+    yield taken(pa.concat_tables([quotes, marks]), order)
 
 
-def _source_table(rows: int, market: Market, kind: str, ranks: Ranks, columns: dict[str, Any]) -> pa.Table:
+def _source_table(rows: int, market: Market, kind: str, rank: int, columns: dict[str, Any]) -> pa.Table:
     given = columns | {
         "base": pa.repeat(pa.scalar(None if market.is_fx else market.base, pa.string()), rows),
-        "rank": pa.repeat(pa.scalar(ranks.number_of(kind, market.exchange, market.symbol), pa.int32()), rows),
+        "rank": pa.repeat(pa.scalar(rank, pa.int32()), rows),
         "kind": pa.repeat(pa.scalar(kind, pa.string()), rows),
         "exchange": pa.repeat(pa.scalar(market.exchange, pa.string()), rows),
         "symbol": pa.repeat(pa.scalar(market.symbol, pa.string()), rows),
@@ -54,16 +69,30 @@ def _source_table(rows: int, market: Market, kind: str, ranks: Ranks, columns: d
     return pa.Table.from_arrays(arrays, schema=SOURCE_SCHEMA)
 
 
-def rows_of_set(tick_set: TickSet, ranks: Ranks, numbered: frozenset[MarketKey]) -> Iterator[pa.Table]:
-    """All rows of an imported set as its sources gave them; `numbered` are the markets whose sources number quotes."""
+@dataclass(frozen=True, slots=True)
+class SetMarkets:
+    """Markets of a set whose sources number quotes, and those that are of bars."""
+
+    numbered: frozenset[MarketKey]
+    of_bars: frozenset[MarketKey]
+
+    def rank_kind(self, kind: str, key: MarketKey) -> str:
+        """A bar's withdrawal comes before all that is new; any other stands where it stood among its quotes."""
+        if kind == "withdrawn":
+            return kind if key in self.of_bars else "quote"
+        return "fx" if kind == "fx_withdrawn" else kind
+
+
+def rows_of_set(tick_set: TickSet, ranks: Ranks, markets: SetMarkets) -> Iterator[pa.Table]:
+    """All rows of an imported set as its sources gave them."""
     for place, base in enumerate(tick_set.manifest.bases):
         for rows in batches(tick_set, base):
-            table = _as_given(rows, base, ranks, numbered)
+            table = _as_given(rows, base, ranks, markets)
             # a row for every base stands in each base's log
             yield table if place == 0 else table.filter(table["base"].is_valid())
 
 
-def _as_given(rows: pa.Table, base: str, ranks: Ranks, numbered: frozenset[MarketKey]) -> pa.Table:
+def _as_given(rows: pa.Table, base: str, ranks: Ranks, markets: SetMarkets) -> pa.Table:
     (kind_codes, kinds), (exchange_codes, exchanges), (symbol_codes, symbols) = (
         coded(rows, name) for name in ("kind", "exchange", "symbol")
     )
@@ -72,10 +101,11 @@ def _as_given(rows: pa.Table, base: str, ranks: Ranks, numbered: frozenset[Marke
     rank = np.zeros(len(rows), dtype=np.int32)
     is_numbered = np.zeros(len(rows), dtype=bool)
     for code in np.unique(combined).tolist():
-        kind, exchange, symbol = (int(part) for part in np.unravel_index(code, shape))
+        places = [int(part) for part in np.unravel_index(code, shape)]
+        kind, key = kinds[places[0]], (exchanges[places[1]], symbols[places[2]])
         is_mine = combined == code
-        rank[is_mine] = ranks.number_of(kinds[kind], exchanges[exchange], symbols[symbol])
-        is_numbered[is_mine] = kinds[kind] != "withdrawn" and (exchanges[exchange], symbols[symbol]) in numbered
+        rank[is_mine] = ranks.number_of(markets.rank_kind(kind, key), *key)
+        is_numbered[is_mine] = kind in ("quote", "fx") and key in markets.numbered
     is_for_all = np.array([word.startswith("fx") for word in kinds])[kind_codes]
     bases = np.array([base, None], dtype=object)[is_for_all.astype(np.int64)]
     sequences = np.where(is_numbered, rows["sequence"].to_numpy(), 0)

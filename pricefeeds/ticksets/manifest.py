@@ -35,6 +35,7 @@ class Source:
     last_time: int = 0
     is_numbered: bool = False
     """The source itself numbers its quotes."""
+    is_of_bars: bool = False
 
 
 @dataclass(frozen=True, slots=True)

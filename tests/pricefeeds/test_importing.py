@@ -172,6 +172,34 @@ def test_bars_withdraw_the_older_ones_of_all_markets_first(tmp_path: Path, folde
     assert "binance-klines has no bid and ask: they are assumed 1 bps below and above each price" in " ".join(told)
 
 
+def test_a_quote_is_withdrawn_where_a_later_row_cannot_be_true(tmp_path: Path, folder: Path) -> None:
+    """As a feed does it: once, until there is a quote again, and in its place among those of one moment."""
+    rows = [
+        quote(0, bid="2"),
+        quote(1),
+        quote(1, ask=""),
+        quote(2, bid="2"),
+        quote(3),
+        quote(3),
+        quote(2),
+        quote(4, ask="-1"),
+        quote(4),
+    ]
+    imported(folder, written(tmp_path, "a.csv", *rows))
+    words = [("quote", 1), ("withdrawn", 1), ("quote", 3), ("quote", 3), ("withdrawn", 4), ("quote", 4)]
+    assert [(row.kind, row.time) for row in log_of(folder, "BTC")] == words
+    # and it keeps its place when the set is built anew
+    imported(folder, written(tmp_path, "b.csv", quote(9, "kraken", "XBT/USD")))
+    assert [(row.kind, row.time) for row in log_of(folder, "BTC")] == [*words, ("quote", 9)]
+
+
+def test_a_print_says_nothing_against_the_one_before(tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / "BTCUSDT-trades.csv"
+    path.write_text(f"1,9,1,9,{START // 1000},True,True\n2,9,0,9,{START // 1000},True,True\n")
+    imported(folder, path, of="binance-trades", options=FileOptions("binance", None, Decimal(1)))
+    assert [row.kind for row in log_of(folder, "BTC")] == ["quote"]
+
+
 BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     "empty": (lambda folder: [written_text(folder, "a.csv", "")], "a.csv: is empty"),
     "header alone": (lambda folder: [written(folder, "a.csv")], "holds no rows"),
