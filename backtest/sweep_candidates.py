@@ -36,6 +36,7 @@ def widest(sets: Iterable[Parameters]) -> Settings:
         update={
             "emit_net_bps": min(one.emit_net_bps for one in settings),
             "taker_fees": fees,
+            "enabled_exchanges": tuple(dict.fromkeys(name for one in settings for name in one.enabled_exchanges)),
             "max_quote_age_ms": max(one.max_quote_age_ms for one in settings),
         }
     )

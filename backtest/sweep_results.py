@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from backtest.grids import Point
-from backtest.outcome import EquityPoint, TradingOutcome
+from backtest.outcome import TradingOutcome
+from backtest.result import drawdown_of
 from market.arbitrages import PROFIT_PARTS
-from market.money import ZERO, text_of
+from market.money import text_of
 
 WHOLE = -1
 """In place of a span's number: the whole tick set."""
@@ -65,19 +66,10 @@ def result_of(number: int, span: int, point: Point, outcome: TradingOutcome) -> 
         trades=outcome.trades,
         refused=sum(refused.count for refused in outcome.refusals.values()),
         profit={name: _part(outcome, name) for name in PROFIT_PARTS},
-        drawdown=drawdown(outcome.equity),
+        drawdown=drawdown_of(outcome.equity).depth,
         is_balanced=outcome.is_balanced,
         digest=digest_of(outcome),
     )
-
-
-def drawdown(equity: Iterable[EquityPoint]) -> Decimal:
-    """The deepest fall below the highest so far; the opening counts as 0."""
-    highest, deepest = ZERO, ZERO
-    for point in equity:
-        highest = max(highest, point.net)
-        deepest = max(deepest, highest - point.net)
-    return deepest
 
 
 def best_first(results: Iterable[SetResult]) -> list[SetResult]:

@@ -1,7 +1,7 @@
 """A sweep on disk: what was asked, what detection found, and the results, a part per finished chunk.
 
     <home>/sweeps/NAME/sweep.json                     the definition; a sweep of another one is refused under its name
-    <home>/sweeps/NAME/candidates.parquet             what the widest settings emit, once detection is through
+    <home>/sweeps/NAME/candidates/                       what the widest settings emit, once detection is through
     <home>/sweeps/NAME/results/part-00017.parquet     the sets of one chunk, whole or not there at all
 
 Files appear by renaming, so whatever is there after a crash is whole, and what is not there is done again.
@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,15 +22,12 @@ from backtest.grids import Grid, Point
 from backtest.parameters import Parameters
 from backtest.sweep_errors import SweepRefusedError
 from backtest.sweep_results import SetResult, results_of, table_of
-from pricefeeds.ticksets.manifest import MANIFEST
-from pricefeeds.ticksets.reading import TickSet
 
 FORMAT = 1
-DEFINITION, CANDIDATES, RESULTS = "sweep.json", "candidates.parquet", "results"
+DEFINITION, CANDIDATES, RESULTS, RATE_AGES = "sweep.json", "candidates", "results", "rate_ages"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CHUNKS, MOST_IN_A_CHUNK = 64, 50
 """About so many chunks: a crash costs a chunk per core, and each is a task of its own."""
-_READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,8 @@ class SweepStore:
         self.folder = folder
 
     @property
-    def candidates_path(self) -> Path:
+    def candidates(self) -> Path:
+        """A folder as `backtest.found` writes it; the ages of FX rates lie in it, too."""
         return self.folder / CANDIDATES
 
     def begin(self, definition: SweepDefinition) -> None:
@@ -110,10 +107,13 @@ class SweepStore:
         pq.write_table(table_of(results), sink, compression="zstd")
         _put(self._part(chunk), sink.getvalue().to_pybytes())
 
-    def put_candidates(self, table: pa.Table) -> None:
-        scratch = _scratch(self.candidates_path)
-        pq.write_table(table, scratch, compression="zstd")
-        scratch.replace(self.candidates_path)
+    def put_rate_ages(self, folder: Path, ages: list[int]) -> None:
+        """Per candidate, in the order of `folder`, which is not in its place yet."""
+        pq.write_table(pa.table({"age": pa.array(ages, pa.int64())}), folder / RATE_AGES, compression="zstd")
+
+    def rate_ages(self) -> list[int]:
+        ages = pq.read_table(self.candidates / RATE_AGES, use_threads=False)["age"].to_pylist()
+        return [age for age in ages if age is not None]
 
     def results(self) -> list[SetResult]:
         """Of all finished chunks, by set and span. Raises SweepRefusedError where a part is damaged."""
@@ -134,12 +134,14 @@ class SweepStore:
             "the tick set": stored.fingerprint != asked.fingerprint,
             "the parameter sets": stored.grid != asked.grid,
             "the walk-forward split": stored.folds != asked.folds,
-            "the parameters that are not varied": stored.parameters != asked.parameters,
+            "what is not varied": stored.parameters != asked.parameters,
             "the version of the program": stored.versions != asked.versions,
         }
         if any(differing.values()):
-            what = " and ".join(name for name, differs in differing.items() if differs)
-            _refuse(f"sweep {asked.name!r} exists with another definition ({what} differs); choose another --name")
+            names = [name for name, differs in differing.items() if differs]
+            verb = "differs" if len(names) == 1 and not names[0].endswith("s") else "differ"
+            what = f"{' and '.join(names)} {verb}"
+            _refuse(f"sweep {asked.name!r} exists with another definition ({what}); choose another --name")
         if stored.tick_set != asked.tick_set:
             _put(self.folder / DEFINITION, _DEFINITION.dump_json(asked, indent=2))
 
@@ -149,19 +151,6 @@ def sweep_store(home: Path, name: str) -> SweepStore:
     if not NAME.fullmatch(name):
         _refuse(f"{name!r} is no name for a sweep: use letters, digits, dots, dashes and underscores")
     return SweepStore(home / "sweeps" / name)
-
-
-def fingerprint_of(tick_set: TickSet) -> str:
-    """Of every byte that detection and trading read: 128 bits in hexadecimal digits."""
-    digest = blake2b(digest_size=16)
-    paths = [tick_set.folder / MANIFEST]
-    for partition in tick_set.manifest.partitions:
-        paths += [tick_set.path(partition), tick_set.opening_path(partition)]
-    for path in paths:
-        with path.open("rb") as file:
-            while block := file.read(_READ_BYTES):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 def _put(path: Path, content: bytes) -> None:

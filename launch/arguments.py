@@ -61,6 +61,35 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figures", type=Path, help=argparse.SUPPRESS)
 
 
+def add_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="*", metavar="SET|FILE", help="a tick set's name or folder, a recorded session's, or raw files"
+    )
+    parser.add_argument(
+        "--grid", action="append", default=[], metavar="NAME=FROM:TO:STEP|NAME=A,B", help="try these; may be repeated"
+    )
+    parser.add_argument(
+        "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="draw between these; may be repeated"
+    )
+    parser.add_argument("--random", type=seed, metavar="N", help="draw so many sets, not every combination")
+    parser.add_argument("--seed", type=seed, default=1, help="of what is drawn (default 1)")
+    parser.add_argument(
+        "--walk-forward", type=seed, metavar="N", help="choose on each span of time and judge on the next"
+    )
+    parser.add_argument(
+        "--set-value", action="append", default=[], metavar="NAME=VALUE", help="of a setting that is not varied"
+    )
+    parser.add_argument("--fee-bps", type=fee, help="taker fee a side, in place of the set's own")
+    parser.add_argument(
+        "--latency-ms", action="append", default=[], metavar="N|EXCHANGE=N", help="until an order is matched"
+    )
+    parser.add_argument("--master", default="local[*]", help="of Spark (default: all cores of this machine)")
+    parser.add_argument("--name", help="under which its results are kept (default: made of what is asked)")
+    parser.add_argument("--resume", metavar="NAME", help="do what is missing of a sweep that was stopped")
+    parser.add_argument("--show", metavar="NAME", help="show a sweep again")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
+
+
 def add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("format", metavar="FORMAT", help="of the files; --list names them all")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")

@@ -18,6 +18,7 @@ from launch.arguments import (
     add_reenact,
     add_replay,
     add_session,
+    add_sweep,
 )
 from launch.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
@@ -63,6 +64,7 @@ def _commands() -> tuple[Command, ...]:
         ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
         ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
         ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
+        ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
         ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
         ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
         (
@@ -137,6 +139,28 @@ def _backtest(arguments: argparse.Namespace) -> int:
         figures=arguments.figures,
     )
     return run_backtest_command(home_folder(), options, say)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from launch.sweeping import SweepOptions, run_sweep_command
+
+    options = SweepOptions(
+        names=tuple(arguments.names),
+        grid=tuple(arguments.grid),
+        ranges=tuple(arguments.range),
+        draws=arguments.random,
+        seed=arguments.seed,
+        folds=arguments.walk_forward,
+        values=tuple(arguments.set_value),
+        fee_bps=arguments.fee_bps,
+        latency_ms=tuple(arguments.latency_ms),
+        master=arguments.master,
+        name=arguments.name,
+        resume=arguments.resume,
+        show=arguments.show,
+        json=arguments.json,
+    )
+    return run_sweep_command(home_folder(), options, say)
 
 
 class _ListFormats(argparse.Action):

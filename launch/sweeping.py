@@ -1,0 +1,175 @@
+"""`arbitrage sweep`: many parameter sets over one tick set, as one Spark job that a crash does not cost."""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from backtest.grids import Grid, axis_of, checked_grid, range_of
+from backtest.jobs import parameters_for
+from backtest.parameters import Parameters
+from backtest.spark import backtest_session
+from backtest.sweep import run_sweep, sets_of
+from backtest.sweep_errors import SweepRefusedError, SweepStoppedError
+from backtest.sweep_parameters import checked_against
+from backtest.sweep_store import SweepDefinition, SweepStore, sweep_store
+from backtest.sweep_tables import SweepTable, sweep_json, sweep_lines, table_of_sweep
+from backtest.trading import BacktestError
+from backtest.versions import versions_of
+from backtest.walk_forward import Span, spans_of
+from cep.errors import CepCannotStartError
+from launch.backtest_progress import Progress
+from launch.backtest_sets import named_set
+from launch.backtesting import BacktestOptions, wish_of
+from launch.errors import CannotStartError, LaunchError
+from launch.home import check_writable, locked_part, write_atomically
+from launch.prerequisites import checked_java
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.ticksets.reading import TickSet, open_tick_set
+
+Say = Callable[[str], None]
+
+FINGERPRINT = "tick_set_sha256"
+PROGRAM = "cross-exchange-arbitrage"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """What the command line said."""
+
+    names: tuple[str, ...] = ()
+    """Of a tick set, a folder, or files; none with `show` or `resume`."""
+    grid: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    draws: int | None = None
+    seed: int = 1
+    folds: int | None = None
+    values: tuple[str, ...] = ()
+    """`name=value` each, of what is not varied."""
+    fee_bps: Decimal | None = None
+    latency_ms: tuple[str, ...] = ()
+    master: str = "local[*]"
+    name: str | None = None
+    resume: str | None = None
+    show: str | None = None
+    json: Path | None = None
+
+
+def run_sweep_command(home: Path, options: SweepOptions, say: Say) -> int:
+    """Exit code 0 where the books of all sets balance. Raises LaunchError in one sentence."""
+    if options.json is not None:
+        check_writable(options.json)
+    try:
+        if options.show is not None:
+            return _report(sweep_store(home, options.show), options.json, say)
+        tick_set, definition = _asked(home, options)
+        store = sweep_store(home, definition.name)
+        with locked_part(home, f"sweep-{definition.name}"):
+            store.begin(definition)
+            _run(home, tick_set, store, options.master, say)
+        return _report(store, options.json, say)
+    except (SweepRefusedError, ImportRefusedError, CepCannotStartError) as error:
+        raise CannotStartError(f"{str(error).rstrip('.')}.") from error
+    except (SweepStoppedError, BacktestError) as error:
+        raise LaunchError(f"{error}.") from error
+
+
+def _asked(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]:
+    """Raises SweepRefusedError, ImportRefusedError, CannotStartError."""
+    if options.resume is not None:
+        if options.names or options.grid or options.ranges:
+            raise SweepRefusedError("--resume takes the tick set and the parameters from the sweep itself")
+        begun = sweep_store(home, options.resume).definition()
+        tick_set = open_tick_set(begun.tick_set)
+        found = versions_of(tick_set)
+        return tick_set, replace(begun, fingerprint=found[FINGERPRINT], versions=_compared(found))
+    if not options.names:
+        raise SweepRefusedError("name a tick set, or a sweep with --resume or --show")
+    grid = Grid(
+        axes=tuple(axis_of(text) for text in options.grid),
+        ranges=tuple(range_of(text) for text in options.ranges),
+        draws=options.draws,
+        seed=options.seed,
+    )
+    # before the ticks are read: most mistakes need none
+    checked_grid(grid)
+    tick_set = named_set(home, options.names)
+    parameters = parameters_for(tick_set, wish_of(_backtest_options(options)))
+    grid = checked_against(grid, parameters)
+    if options.folds is not None:
+        spans_of(tick_set.manifest.start_time, tick_set.manifest.end_time, options.folds)
+    found = versions_of(tick_set)
+    definition = SweepDefinition(
+        name=options.name or _name_of(tick_set, grid, parameters, options.folds),
+        tick_set=tick_set.folder.resolve(),
+        fingerprint=found[FINGERPRINT],
+        grid=grid,
+        parameters=parameters,
+        folds=options.folds,
+        versions=_compared(found),
+    )
+    sets_of(definition)
+    return tick_set, definition
+
+
+def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, say: Say) -> None:
+    definition = store.definition()
+    missing = len(store.missing(definition))
+    if not missing:
+        return
+    if missing < definition.chunks:
+        say(f"sweep {definition.name}: {definition.chunks - missing} of {definition.chunks} parts are there, going on")
+    else:
+        say(f"sweep {definition.name}: {definition.grid.size:,} sets over {tick_set.manifest.quotes:,} quotes")
+    checked_java()
+    # the workers run this interpreter, with what is installed beside it
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with Progress(None) as progress:
+        progress("starting Spark", 0.0)
+        with backtest_session(home, master) as spark:
+            run_sweep(spark, tick_set, definition, store, progress)
+
+
+def _report(store: SweepStore, json_file: Path | None, say: Say) -> int:
+    table = _table(store)
+    if json_file is not None:
+        write_atomically(json_file, json.dumps(sweep_json(table), indent=2).encode())
+    for line in sweep_lines(table):
+        say(line)
+    return 0 if all(result.is_balanced for result in table.results) else 1
+
+
+def _table(store: SweepStore) -> SweepTable:
+    definition = store.definition()
+    manifest = open_tick_set(definition.tick_set).manifest
+    spans: tuple[Span, ...] = ()
+    if definition.folds is not None:
+        spans = spans_of(manifest.start_time, manifest.end_time, definition.folds)
+    chunks = frozenset(store.missing(definition))
+    missing = sum(1 for _ in definition.points_of(chunks)) if chunks else 0
+    return table_of_sweep(definition, manifest.settlement_currency, store.results(), missing, spans)
+
+
+def _backtest_options(options: SweepOptions) -> BacktestOptions:
+    """Those of what is not varied."""
+    return BacktestOptions(
+        names=options.names,
+        values=options.values,
+        fee_bps=options.fee_bps,
+        latency_ms=options.latency_ms,
+        seed=options.seed,
+    )
+
+
+def _compared(versions: dict[str, str]) -> dict[str, str]:
+    return {PROGRAM: versions[PROGRAM]}
+
+
+def _name_of(tick_set: TickSet, grid: Grid, parameters: Parameters, folds: int | None) -> str:
+    """The same command finds what it began."""
+    asked = repr((grid, parameters, folds)).encode()
+    return f"{tick_set.folder.name[:80]}-{hashlib.blake2b(asked, digest_size=4).hexdigest()}"

@@ -1,0 +1,88 @@
+"""A made-up log as a tick set, and what must be found in it, by a plain loop, under any settings."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backtest.found import COLUMNS
+from backtest.parameters import Balances, Latency, Parameters
+from backtest.trading import trading_order
+from market.opportunities import Opportunity
+from market.settings import Settings
+from pricefeeds.ticksets.building import TickSetBuilder
+from pricefeeds.ticksets.manifest import Manifest
+from pricefeeds.ticksets.reading import TickSet, open_tick_set
+from pricefeeds.ticksets.schema import SOURCE_SCHEMA
+from streams.wire import opportunity_of, row_of, settings_row
+from tests.cep.logs import BASES, MARKETS, START, LogMaker, session, settings
+from tests.cep.oracle import Row, Spread, as_written, expected_output
+
+CASH = {"USD": Decimal(1_000_000), "EUR": Decimal(925_000), "JPY": Decimal(150_000_000)}
+
+
+def log_of(seed: int, rows: int) -> list[bytes]:
+    """Quotes, rates and marks, without settings of its own."""
+    messages = LogMaker(seed).write(rows)
+    return [message for message in messages if row_of(message)["kind"] not in ("settings", "probe", "end")]
+
+
+def tick_set_of(messages: list[bytes], folder: Path) -> TickSet:
+    manifest = Manifest("made-up", "made-up ticks", "generated", "USD", MARKETS, (), (), len(messages))
+    with TickSetBuilder(folder, BASES) as builder:
+        rows = [_source_row(row_of(message)) for message in messages]
+        builder.add(pa.Table.from_pylist(rows, schema=SOURCE_SCHEMA))
+        builder.finish(manifest)
+    return open_tick_set(folder)
+
+
+def found_alone(messages: list[bytes], under: Settings) -> list[Opportunity]:
+    """What detection with these settings alone emits, in the order of trading."""
+    return [one for one, _ in _found(messages, under)]
+
+
+def write_found(messages: list[bytes], under: Settings, folder: Path) -> None:
+    """As `backtest.found.put_aside` puts it aside."""
+    folder.mkdir(parents=True)
+    rows = []
+    for one, value in _found(messages, under):
+        place = (one.event_time, one.base, one.offset, one.buy.exchange, one.sell.exchange, json.dumps(value))
+        rows.append(dict(zip(COLUMNS, place, strict=True)))
+    pq.write_table(pa.Table.from_pylist(rows), folder / "part.parquet")
+
+
+def parameters_of(**changed: object) -> Parameters:
+    exchanges = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+    balances: Balances = {name: {**CASH, "BTC": Decimal(20), "ETH": Decimal(400)} for name in exchanges}
+    latency = {name: Latency(20.0) for name in exchanges}
+    return Parameters(Settings.model_validate(settings().model_dump() | changed), balances, latency)
+
+
+def _found(messages: list[bytes], under: Settings) -> list[tuple[Opportunity, Row]]:
+    """With the message of each. The rows of each base are numbered for themselves."""
+    found: list[tuple[Opportunity, Row]] = []
+    for base in BASES:
+        mine = [message for message in messages if base in _bases_of(message)]
+        for spread in expected_output([settings_row(under, START, (base,)), *mine], session()):
+            if isinstance(spread, Spread) and spread.base == base:
+                # the row of settings, which the tick set does not have, took the first number
+                told = as_written(spread) | {"offset": spread.offset - 1}
+                one = opportunity_of(told, spread.event_time)
+                assert isinstance(one, Opportunity)
+                found.append((one, told))
+    return sorted(found, key=lambda pair: trading_order(pair[0]))
+
+
+def _bases_of(message: bytes) -> list[str]:
+    row = row_of(message)
+    return list(row.get("bases") or [row["base"]])
+
+
+def _source_row(row: dict[str, object]) -> dict[str, object]:
+    told = {name: row.get(name) for name in SOURCE_SCHEMA.names}
+    told |= {"base": None if row.get("bases") else row["base"], "rank": 0}
+    if row.get("bid"):
+        told |= {"bid_price": float(str(row["bid"])), "ask_price": float(str(row["ask"]))}
+    return told

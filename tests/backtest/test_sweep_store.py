@@ -1,0 +1,127 @@
+"""What a sweep keeps on disk: another definition is refused under its name, a part is whole or not there."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from backtest.grids import Grid, axis_of, range_of
+from backtest.sweep_errors import SweepRefusedError
+from backtest.sweep_results import SetResult
+from backtest.sweep_store import SweepDefinition, SweepStore, sweep_store
+from tests.backtest.sweep_samples import parameters_of
+from tests.backtest.test_walk_forward import result
+
+DEFINITION = SweepDefinition(
+    name="mine",
+    tick_set=Path("/ticks/a"),
+    fingerprint="abc",
+    grid=Grid((axis_of("min_net_bps=0:10:2.5"),), (range_of("max_notional=100:5000"),), draws=130, seed=5),
+    parameters=parameters_of(),
+    folds=3,
+    versions={"program": "1"},
+)
+
+
+def begun(home: Path) -> SweepStore:
+    store = sweep_store(home, "mine")
+    store.begin(DEFINITION)
+    return store
+
+
+def test_a_definition_is_read_back_as_it_was(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    assert store.definition() == DEFINITION
+    assert list(store.definition().grid.points()) == list(DEFINITION.grid.points())
+    store.begin(DEFINITION)
+
+
+def test_a_tick_set_may_move(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    store.begin(replace(DEFINITION, tick_set=Path("/ticks/b")))
+    assert store.definition().tick_set == Path("/ticks/b")
+
+
+CHANGES: list[tuple[Callable[[SweepDefinition], SweepDefinition], str]] = [
+    (lambda one: replace(one, fingerprint="other"), "(the tick set differs)"),
+    (lambda one: replace(one, grid=replace(one.grid, seed=6)), "(the parameter sets differ)"),
+    (lambda one: replace(one, folds=None), "(the walk-forward split differs)"),
+    (
+        lambda one: replace(one, parameters=replace(one.parameters, decision_ms=6.0), versions={}),
+        "(what is not varied and the version of the program differ)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGES, ids=[said for _, said in CHANGES])
+def test_another_definition_is_refused_under_the_same_name(
+    change: Callable[[SweepDefinition], SweepDefinition], said: str, tmp_path: Path
+) -> None:
+    store = begun(tmp_path)
+    with pytest.raises(SweepRefusedError) as refused:
+        store.begin(change(DEFINITION))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert store.definition() == DEFINITION
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "a b", "x" * 101])
+def test_a_name_that_is_no_folder_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SweepRefusedError, match="is no name for a sweep"):
+        sweep_store(tmp_path, name)
+
+
+def test_what_is_not_there_or_damaged_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SweepRefusedError, match="there is no sweep 'mine'"):
+        sweep_store(tmp_path, "mine").definition()
+    store = begun(tmp_path)
+    (store.folder / "sweep.json").write_text('{"name": 3')
+    with pytest.raises(SweepRefusedError, match="cannot be read as a sweep"):
+        store.definition()
+
+
+def results_of(chunk: int) -> list[SetResult]:
+    sets = [number for of, number, _ in DEFINITION.points_of(frozenset({chunk})) if of == chunk]
+    return [result(number, span, f"{number}.5") for number in sets for span in (-1, 0, 1)]
+
+
+def test_parts_are_missing_until_they_are_put(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    assert DEFINITION.chunks * DEFINITION.chunk_sets >= DEFINITION.grid.size
+    assert store.missing(DEFINITION) == list(range(DEFINITION.chunks))
+    for chunk in (5, 0):
+        store.put_part(chunk, results_of(chunk))
+    assert store.missing(DEFINITION) == [number for number in range(DEFINITION.chunks) if number not in (0, 5)]
+    assert store.results() == [*results_of(0), *results_of(5)]
+
+
+def test_every_set_is_in_one_chunk() -> None:
+    found = [number for _, number, _ in DEFINITION.points_of(frozenset(range(DEFINITION.chunks)))]
+    assert found == list(range(130))
+    assert [len(results_of(chunk)) // 3 for chunk in range(DEFINITION.chunks)] == [3] * 43 + [1]
+
+
+@pytest.mark.parametrize(
+    ("size", "chunks", "chunk_sets"), [(1, 1, 1), (64, 64, 1), (1_000, 63, 16), (100_000, 2_000, 50)]
+)
+def test_chunks_are_many_enough_for_all_cores_and_large_enough_to_pay(size: int, chunks: int, chunk_sets: int) -> None:
+    definition = replace(DEFINITION, grid=replace(DEFINITION.grid, draws=size))
+    assert (definition.chunks, definition.chunk_sets) == (chunks, chunk_sets)
+
+
+def test_a_damaged_part_is_named(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    store.put_part(0, results_of(0))
+    path = store.folder / "results" / "part-00000.parquet"
+    path.write_bytes(path.read_bytes()[:-7])
+    with pytest.raises(SweepRefusedError, match=r"part-00000.parquet: is damaged .* remove it"):
+        store.results()
+
+
+def test_money_is_read_back_to_the_last_digit(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    exact = replace(result(0, -1, "0.1234567890123456789012345678"), drawdown=Decimal("-0"), digest="d", refused=3)
+    store.put_part(0, [exact])
+    assert store.results() == [exact]

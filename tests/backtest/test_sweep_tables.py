@@ -1,0 +1,105 @@
+"""How sweeps are shown: best sets, what each parameter did, the walk-forward split."""
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+from backtest.grids import Grid, axis_of, range_of
+from backtest.sweep_results import SetResult
+from backtest.sweep_store import SweepDefinition
+from backtest.sweep_tables import SweepTable, sweep_json, sweep_lines, table_of_sweep
+from backtest.walk_forward import spans_of
+from tests.backtest.sweep_samples import parameters_of
+from tests.backtest.test_walk_forward import result
+
+GRID = Grid((axis_of("a=0,1"), axis_of("b=0:2:1")))
+DEFINITION = SweepDefinition("mine", Path("/ticks/set"), "abc", GRID, parameters_of(), None, {})
+
+
+def results(nets: list[str], span: int = -1) -> list[SetResult]:
+    points = list(GRID.points())
+    return [replace(result(number, span, net), point=points[number]) for number, net in enumerate(nets)]
+
+
+def table(found: list[SetResult], missing: int = 0) -> SweepTable:
+    return table_of_sweep(DEFINITION, "USD", found, missing, ())
+
+
+NETS = ["1", "5", "-2", "4", "9", "0"]
+
+
+def test_the_best_come_first() -> None:
+    document = sweep_json(table(results(NETS)))
+    best = document["best"]
+    assert isinstance(best, list)
+    assert [one["set"] for one in best] == [4, 1, 3, 0, 5, 2]
+    assert best[0]["parameters"] == {"a": "1", "b": "1"}
+    lines = sweep_lines(table(results(NETS)))
+    assert lines[0] == "sweep mine: 6 of 6 sets, money in USD"
+    assert lines[lines.index("best by net profit") + 2].split() == ["4", "9.00", "0.00", "1", "a=1", "b=1"]
+
+
+def test_an_effect_is_over_all_that_the_others_were() -> None:
+    effects = table(results(NETS)).effects
+    assert [(one.values, one.sets, one.mean_net, one.best_net) for one in effects["a"]] == [
+        ("0", 3, Decimal("1.33"), Decimal(5)),
+        ("1", 3, Decimal("4.33"), Decimal(9)),
+    ]
+    assert [one.mean_net for one in effects["b"]] == [Decimal("2.50"), Decimal("7.00"), Decimal("-1.00")]
+
+
+def test_many_values_are_shown_in_groups() -> None:
+    grid = Grid((), (range_of("a=0:100"),), draws=50)
+    found = [
+        replace(result(number, -1, str(dict(point)["a"])), point=point) for number, point in enumerate(grid.points())
+    ]
+    effects = table_of_sweep(replace(DEFINITION, grid=grid), "USD", found, 0, ()).effects["a"]
+    assert [one.sets for one in effects] == [10] * 5
+    assert [one.mean_net for one in effects] == sorted(one.mean_net for one in effects)
+
+
+def test_what_makes_no_difference_is_said_so() -> None:
+    lines = sweep_lines(table(results(["3"] * 6)))
+    assert "a: makes no difference here" in lines
+
+
+def test_what_is_missing_and_what_was_left_out_is_said() -> None:
+    lines = sweep_lines(table(results(NETS[:3]), missing=2))
+    assert "not finished: 2 sets are missing; the same command goes on with them" in lines
+    assert "left out: 1 sets whose settings do not go together" in lines
+    assert sweep_lines(table([], missing=6))[0] == "sweep mine: 0 of 6 sets, money in USD"
+
+
+def test_books_that_do_not_balance_are_said() -> None:
+    found = results(NETS)
+    lines = sweep_lines(table([replace(found[0], is_balanced=False), *found[1:]]))
+    assert "THE BOOKS OF 1 SETS DO NOT BALANCE" in lines
+
+
+def test_the_walk_forward_split_is_shown_beside_what_was_chosen() -> None:
+    spans = spans_of(0, 29, 2)
+    found = [
+        *results(NETS),
+        *results(["1", "0", "0", "0", "0", "0"], span=0),
+        *results(["-3", "2", "0", "0", "0", "0"], span=1),
+        *results(["7", "-5", "0", "0", "0", "0"], span=2),
+    ]
+    shown = table_of_sweep(replace(DEFINITION, folds=2), "USD", found, 0, spans)
+    assert sweep_lines(shown)[-1] == (
+        "in sample 3.00 USD: what was chosen, where it was chosen; out of sample -8.00 USD: what it made afterwards, "
+        "the figure to believe"
+    )
+    forward = sweep_json(shown)["walk_forward"]
+    assert isinstance(forward, dict)
+    assert (forward["in_sample"], forward["out_of_sample"]) == ("3", "-8")
+    assert [(fold["set"], fold["training"], fold["test"]) for fold in forward["folds"]] == [
+        (0, [0, 10], [10, 20]),
+        (1, [10, 20], [20, 30]),
+    ]
+    assert json.loads(json.dumps(sweep_json(shown))) == sweep_json(shown)
+
+
+def test_a_split_that_is_not_finished_is_not_shown() -> None:
+    spans = spans_of(0, 29, 2)
+    assert table_of_sweep(replace(DEFINITION, folds=2), "USD", results(NETS), 1, spans).forward is None
