@@ -240,7 +240,7 @@ def _check_overlaps(sources: tuple[Source, ...]) -> None:
 
 
 def _assumptions_of(of: Format, options: FileOptions) -> tuple[str, ...]:
-    if "half_spread_bps" not in of.needs or options.half_spread_bps is None:
+    if options.half_spread_bps is None or not {"half_spread_bps", "mapping"} & set(of.needs):
         return of.assumptions
     half = text_of(options.half_spread_bps)
     said = (

@@ -39,6 +39,8 @@ def read_mapped(path: Path, options: FileOptions) -> Iterator[Chunk]:
     file = _mapped_file(path, options)
     if file.mapping.bar is not None:
         refuse(path, None, "holds bars by its mapping; import it as csv-bars")
+    if file.mapping.print is None and options.half_spread_bps is not None:
+        refuse(path, None, "has bid and ask by its mapping; leave --half-spread-bps away")
     yield from _chunks(file)
 
 
@@ -191,9 +193,6 @@ CSV_FORMATS = (
         read=read_mapped,
         fits=lambda _, __: False,
         needs=("mapping",),
-        assumptions=(
-            "where a mapping names one price, bid and ask are assumed a half-spread, named at the import, around it",
-        ),
     ),
     Format(
         name="csv-bars",

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from pricefeeds.importers.format import FileOptions
+from pricefeeds.importers.formats import FORMATS
+from pricefeeds.importing import ImportRequest, import_files
 from tests.backtest.recorded import SHARED, recordings_or_skip
 from tests.pricefeeds.importers.read_files import cut, gzipped, read_as, refusal
 
@@ -225,6 +227,8 @@ def test_a_mapping_is_needed(tmp_path: Path) -> None:
     assert "absent.toml: cannot be read (No such file" in refusal("csv", written(tmp_path, QUOTES), absent)
     quotes = refusal("csv-bars", written(tmp_path, QUOTES), options(tmp_path, QUOTES_MAPPING))
     assert "holds no bars by its mapping; import it as csv" in quotes
+    with_half_spread = options(tmp_path, QUOTES_MAPPING, FileOptions(half_spread_bps=Decimal(1)))
+    assert "leave --half-spread-bps away" in refusal("csv", written(tmp_path, QUOTES), with_half_spread)
 
 
 def test_a_truncated_gzip_is_refused(tmp_path: Path) -> None:
@@ -302,3 +306,16 @@ def test_the_quotes_of_many_symbols_are_read_whole(tmp_path: Path) -> None:
     assert (len(told), found.rejected) == (45, {})
     one = read_as("csv", path, options(tmp_path, MO_BOOK, FileOptions(symbol="BTC/USD")))
     assert (len(one.usable), one.rejected) == (1, {"other_market": 44})
+
+
+def test_a_mapped_file_may_look_like_another_format(tmp_path: Path) -> None:
+    path = written(tmp_path, "1672531436,90.54,1.1\n")
+    assert FORMATS["kraken-trades"].fits(path, path.read_bytes())
+    mapping = 'header = false\n[time]\ncolumn = "1"\nunit = "s"\n[print]\nprice = "2"\namount = "3"\n'
+    request = ImportRequest(FORMATS["csv"], (path,), options(tmp_path, mapping, TOLD))
+    imported = import_files(tmp_path / "set", request, lambda *_: None)
+    assert [(source.rows, source.rejected) for source in imported.added] == [(1, {})]
+    assert (
+        "csv has no bid and ask: they are assumed 10 bps below and above each price"
+        in imported.manifest.assumptions[-1]
+    )
