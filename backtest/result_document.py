@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from backtest.outcome import Lifetime
-from backtest.parameters import Balances
+from backtest.outcome import Lifetime, TradingOutcome
+from backtest.parameters import Balances, Parameters
 from backtest.result import BacktestResult, drawdown_of
 from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.money import text_of
@@ -13,8 +13,23 @@ from market.money import text_of
 
 def result_document(result: BacktestResult) -> dict[str, object]:
     """Alike for the same command, all but `seconds`."""
-    manifest, trading, parameters = result.manifest, result.trading, result.parameters
-    drawdown = drawdown_of(trading.equity)
+    return {
+        **_data_rows(result),
+        **_trading_rows(result.trading),
+        "latency_costs": [
+            {"added_ms": cost.added_ms, "net": text_of(cost.net), "trades": cost.trades}
+            for cost in result.latency_costs
+        ],
+        "assumptions": list(result.assumptions),
+        **_parameter_rows(result.parameters),
+        "versions": result.versions,
+        "command": result.command,
+        "seconds": {stage: round(seconds, 3) for stage, seconds in result.seconds.items()},
+    }
+
+
+def _data_rows(result: BacktestResult) -> dict[str, object]:
+    manifest, detection = result.manifest, result.detection
     return {
         "tick_set": manifest.name,
         "title": manifest.title,
@@ -24,14 +39,21 @@ def result_document(result: BacktestResult) -> dict[str, object]:
         "quotes": manifest.quotes,
         "rejected": sum(manifest.rejected.values()),
         "rejected_by_reason": manifest.rejected,
-        "opportunities": trading.opportunities,
+        "quality": [asdict(market) for market in result.quality],
         "detection": {
-            "rows": result.detection.rows,
-            "messages": result.detection.messages,
-            "opportunities": result.detection.opportunities,
-            "by_base": result.detection.by_base,
-            "by_pair": {f"{buy} > {sell}": count for (buy, sell), count in result.detection.by_pair.items()},
+            "rows": detection.rows,
+            "messages": detection.messages,
+            "opportunities": detection.opportunities,
+            "by_base": detection.by_base,
+            "by_pair": {f"{buy} > {sell}": count for (buy, sell), count in detection.by_pair.items()},
         },
+    }
+
+
+def _trading_rows(trading: TradingOutcome) -> dict[str, object]:
+    drawdown = drawdown_of(trading.equity)
+    return {
+        "opportunities": trading.opportunities,
         "trades": trading.trades,
         "arbitrages_by_end": ends_of(trading.arbitrages),
         "refusals": sum(refused.count for refused in trading.refusals.values()),
@@ -47,22 +69,18 @@ def result_document(result: BacktestResult) -> dict[str, object]:
         "balances_after": _balance_rows(trading.after),
         "lifetimes_ms": lifetime_row(trading.lifetimes),
         "net_bps_counts": {str(bps): count for bps, count in sorted(trading.net_bps_counts.items())},
-        "latency_costs": [
-            {"added_ms": cost.added_ms, "net": text_of(cost.net), "trades": cost.trades}
-            for cost in result.latency_costs
-        ],
         "arbitrages": [_arbitrage_row(arbitrage) for arbitrage in trading.arbitrages],
-        "assumptions": list(result.assumptions),
-        "quality": [asdict(market) for market in result.quality],
+    }
+
+
+def _parameter_rows(parameters: Parameters) -> dict[str, object]:
+    return {
         "settings": parameters.settings.model_dump(mode="json"),
         "latency": {exchange: asdict(latency) for exchange, latency in sorted(parameters.latency.items())},
         "decision_ms": parameters.decision_ms,
         "failed_share": parameters.failed_share,
         "follow_logged_settings": parameters.follow_logged_settings,
         "seed": parameters.seed,
-        "versions": result.versions,
-        "command": result.command,
-        "seconds": {stage: round(seconds, 3) for stage, seconds in result.seconds.items()},
     }
 
 

@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 
 from pyspark.sql import SparkSession
 
-from backtest.detection import detected, detection_summary
+from backtest.detection import DetectionSummary, detected, detection_summary
 from backtest.found import count_of, opportunities_of, put_aside
 from backtest.jobs import added_latency
 from backtest.outcome import TradingOutcome
@@ -70,32 +70,36 @@ def run_backtest(
     course = _Course(watch)
     scratch = Path(mkdtemp(prefix="backtest-", dir=work))
     try:
-        found = scratch / "found"
-        with course.stage("detection"), watched_jobs(spark, lambda share: watch("detection", share)):
-            settings = None if parameters.follow_logged_settings else parameters.settings
-            put_aside(detected(spark, tick_set, settings), found)
-            detection = detection_summary(spark, tick_set, settings)
+        detection = _found(spark, tick_set, parameters, scratch / "found", course)
         with course.stage("trading"):
-            trading = _traded(tick_set, found, parameters, lambda share: watch("trading", share))
+            trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
         with course.stage("latency"):
-            costs = _latency_costs(tick_set, found, parameters, trading, added_ms, watch)
+            costs = _latency_costs(tick_set, scratch / "found", parameters, trading, added_ms, watch)
     finally:
         rmtree(scratch, ignore_errors=True)
     with course.stage("quality"):
-        quality = quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000)
-        without_depth = markets_without_depth(tick_set)
-        versions = versions_of(tick_set)
-    return BacktestResult(
-        manifest=tick_set.manifest,
-        parameters=parameters,
-        detection=detection,
-        trading=trading,
-        seconds=course.seconds,
-        versions=versions,
-        quality=quality,
-        latency_costs=costs,
-        without_depth=without_depth,
-    )
+        return BacktestResult(
+            manifest=tick_set.manifest,
+            parameters=parameters,
+            detection=detection,
+            trading=trading,
+            # the same one that this stage ends in
+            seconds=course.seconds,
+            versions=versions_of(tick_set),
+            quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
+            latency_costs=costs,
+            without_depth=markets_without_depth(tick_set),
+        )
+
+
+def _found(
+    spark: SparkSession, tick_set: TickSet, parameters: Parameters, folder: Path, course: _Course
+) -> DetectionSummary:
+    """What was found is put aside in `folder`."""
+    settings = None if parameters.follow_logged_settings else parameters.settings
+    with course.stage("detection"), watched_jobs(spark, lambda share: course.watch("detection", share)):
+        put_aside(detected(spark, tick_set, settings), folder)
+        return detection_summary(spark, tick_set, settings)
 
 
 def _latency_costs(

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from launch.backtest_sets import known_sets
+from launch.backtest_sets import known_sets, manifests
 from launch.children import Part, group_members, signal_group, spawn
 from market.backoff import backoff
-from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
+from market.backtests import BacktestFigures, BacktestJob, BacktestRequest
 from market.clock import SystemClock
 from market.money import text_of
 from market.session import Session
-from store.errors import StoreError
+from store.errors import StoreError, StoreUnavailableError
 from store.port import Backtests
 from store.trades import open_store
 
@@ -97,7 +97,8 @@ class JobRunner:
         self._home = home
         self._backtests = backtests
         self._name = name
-        self._told: list[TickSetSummary] | None = None
+        self._told: tuple[tuple[str, int], ...] | None = None
+        """Manifests, and when they were written."""
 
     async def run(self) -> None:
         """Until cancelled. Raises StoreError."""
@@ -112,10 +113,10 @@ class JobRunner:
 
     async def tell_tick_sets(self) -> None:
         """Where they have changed."""
-        found = await asyncio.to_thread(known_sets, self._home)
-        if found != self._told:
-            await self._backtests.tell_tick_sets(found)
-            self._told = found
+        written = manifests(self._home)
+        if written != self._told:
+            await self._backtests.tell_tick_sets(await asyncio.to_thread(known_sets, self._home))
+            self._told = written
 
     async def run_next(self) -> bool:
         """Take a job and see it through; False where none waits. Raises StoreError."""
@@ -144,12 +145,20 @@ class JobRunner:
     async def _until_end(self, job: BacktestJob, child: "subprocess.Popen[bytes]", files: JobFiles) -> int | None:
         """Its exit code; None where it is to be cancelled, or is another runner's by now."""
         while (code := child.poll()) is None:
-            stage, share = _progress(files.progress)
-            known = await self._backtests.note_progress(job.job_id, self._name, stage, share)
-            if known is None or known.is_cancel_asked:
+            if not await self._is_wanted(job, files):
                 return None
             await SystemClock().sleep(POLL_SECONDS)
         return code
+
+    async def _is_wanted(self, job: BacktestJob, files: JobFiles) -> bool:
+        """Tell how far it is. While the store does not answer it goes on: that is told again in a moment."""
+        stage, share = _progress(files.progress)
+        try:
+            known = await self._backtests.note_progress(job.job_id, self._name, stage, share)
+        except StoreUnavailableError as error:
+            log.warning("backtest goes on untold", extra={"job_id": job.job_id, "error": str(error)})
+            return True
+        return known is not None and not known.is_cancel_asked
 
     async def _settle(self, job: BacktestJob, files: JobFiles, code: int | None) -> None:
         """What became of a job whose process ended with `code`."""

@@ -36,6 +36,12 @@ def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
         return set_of_files(home, tuple(map(Path, names)))
 
 
+def manifests(home: Path) -> tuple[tuple[str, int], ...]:
+    """Name of each set of the data folder, and when its manifest was written."""
+    found = sorted((home / SETS).glob(f"*/{MANIFEST}"))
+    return tuple((path.parent.name, path.stat().st_mtime_ns) for path in found if path.exists())
+
+
 def known_sets(home: Path) -> list[TickSetSummary]:
     """Those of the data folder, by name; one that cannot be read, or is not whole, is none."""
     found = []
