@@ -41,7 +41,7 @@ def report_page(result: BacktestResult) -> str:
             "Quality of the data",
             _paragraph(f"{manifest.rows:,} rows of the log, {recorded:,.0f} s. {QUALITY_WORDS}"),
             _table(quality_table(result)),
-            "<h2>Rows that are no quotes</h2>",
+            "<h2>Rows left out</h2>",
             _table(rejected_table(result), "Every row of the sources was usable."),
         ),
         _section("Balances", _table(balance_table(result))),

@@ -89,7 +89,7 @@ def test_what_others_wrote_stands_as_text(page: str) -> None:
         "arbitrage backtest made-up --seed 1",
         "5.0 s from 2023-11-14 22:13:20",
         "ab" * 32,
-        "Rows that are no quotes",
+        "Rows left out",
     ],
 )
 def test_the_page_says(page: str, words: str) -> None:
