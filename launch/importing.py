@@ -117,4 +117,4 @@ def _report(folder: Path, imported: Imported, say: Say) -> None:
     say(f"rejected: {told}, each in {folder / REJECTED}" if told else "rejected: none")
     for line in manifest.assumptions:
         say(f"assumed: {line}")
-    say(f"set: {folder} ({manifest.quotes:,} quotes of {', '.join(manifest.bases) or 'FX rates alone'})")
+    say(f"set: {folder} ({manifest.quotes:,} quotes of {', '.join(manifest.bases)})")

@@ -62,8 +62,14 @@ def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Im
         for path, checksum in checksums.items():
             work.read(path, checksum)
         _check_overlaps(work.sources)
+        manifest = work.manifest(folder.name)
+        if not manifest.bases:
+            raise ImportRefusedError(
+                "these files hold exchange rates alone, and they stand in the logs of what is traded; "
+                "import that first, or with them"
+            )
         progress("writing", 0)
-        manifest = builder.finish(work.manifest(folder.name), work.ranks.places())
+        manifest = builder.finish(manifest, work.ranks.places())
     return Imported(manifest, tuple(work.added))
 
 

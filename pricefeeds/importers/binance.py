@@ -8,14 +8,14 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from market.money import ZERO, decimal_of, floor_to_step, text_of
+from pricefeeds.importers.contracts import base_amounts
 from pricefeeds.importers.csvcolumns import CsvPart, csv_parts, demand_columns, whole_numbers
 from pricefeeds.importers.fileblocks import head_of
 from pricefeeds.importers.format import Chunk, FileOptions, Format
@@ -35,8 +35,6 @@ KLINES = (*_OPEN, "count", "taker_buy_volume", "taker_buy_quote_volume", "ignore
 TICKERS = ("update_id", "best_bid_price", "best_bid_qty", "best_ask_price", "best_ask_qty", "transaction_time")
 TICKERS_WITH_EVENTS = (*TICKERS, "event_time")
 
-COIN_M = "binancecoinm"
-_STEP = Decimal("0.00000001")
 _IN_NAME = re.compile(r"^([A-Z0-9]+(?:_[A-Z0-9]+)?)-")
 _MILLISECONDS, _MICROSECONDS = (10**12, 10**13), (10**15, 10**16)
 """From 2001 to 2286: no number is a time in both units."""
@@ -159,20 +157,7 @@ def _market(path: Path, options: FileOptions) -> tuple[str, str]:
 
 
 def _amounts(market: tuple[str, str], amounts: Cells, prices: Cells) -> Column:
-    """In base; contracts are reckoned at the row's price, floored to eight decimals."""
-    if market[0] != COIN_M:
-        return amounts
-    value = Decimal(100 if market[1].startswith("BTC/") else 10)
-    pairs = zip(amounts.to_pylist(), prices.to_pylist(), strict=True)
-    return pa.array([_in_base(str(amount), str(price), value) for amount, price in pairs], pa.string())
-
-
-def _in_base(contracts: str, price: str, value: Decimal) -> str:
-    try:
-        at = decimal_of(price)
-        return text_of(floor_to_step(decimal_of(contracts) * value / at, _STEP)) if at > ZERO else contracts
-    except ValueError:
-        return contracts
+    return base_amounts(market[0], repeat(market[1]), amounts, prices)
 
 
 def _check_sum(path: Path) -> None:

@@ -12,6 +12,7 @@ from exchanges.markets import simulated_markets
 from market.assets import Asset, Assumption, assets_of, meanings
 from market.markets import Market
 from pricefeeds.errors import ImportRefusedError
+from pricefeeds.importers.contracts import COIN_M
 from pricefeeds.importers.judging import MarketKey
 from pricefeeds.importers.symbols import is_currency_pair
 
@@ -68,8 +69,11 @@ class ImportedMarkets:
         market = known.get((exchange, symbol)) or self._plain_market(exchange, symbol, base, quote)
         if self._words.region is not None:
             market = replace(market, region=self._words.region)
-        if exchange == "binancecoinm":
-            self._assume("COIN-M amounts are contracts of 100 USD for BTC, 10 USD for all else, at the quoted price")
+        if exchange == COIN_M:
+            self._assume(
+                "COIN-M amounts, contracts of 100 USD of BTC or 10 USD of other coins, "
+                "count as base amounts at their price"
+            )
         assets = assets_of(market)
         return replace(
             market,

@@ -19,6 +19,7 @@ _EXCHANGES = {
     "binance-futures": "binanceusdm",
     "binance-delivery": "binancecoinm",
     "okex": "okx",
+    "bybit-spot": "bybit",
     "huobi": "htx",
 }
 _CODES = {"XBT": "BTC", "XXBT": "BTC", "XDG": "DOGE", "XXDG": "DOGE"}

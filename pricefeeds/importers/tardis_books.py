@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from market.quotes import Level
 from pricefeeds.importers.arrowcolumns import words_of
+from pricefeeds.importers.contracts import COIN_M
 from pricefeeds.importers.csvcolumns import UNREADABLE, csv_parts, demand_columns
 from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_of
 from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
-from pricefeeds.importers.rows import level_of
-from pricefeeds.importers.tardis import COMMON, has_columns, market_columns
+from pricefeeds.importers.rows import level_of, refuse
+from pricefeeds.importers.tardis import COMMON, WHY_NO_BOOK, has_columns, market_columns
 from pricefeeds.wire.orderbook import OrderBook
 
 UPDATES = (*COMMON, "is_snapshot", "side", "price", "amount")
@@ -98,6 +99,8 @@ def _changes(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> It
         demand_columns(path, part.cells.column_names, UPDATES)
         misfits += part.rejected
         exchanges, symbols = market_columns(path, part.cells, options)
+        if COIN_M in exchanges.unique().to_pylist():
+            refuse(path, None, WHY_NO_BOOK)
         told = (words_of(part.cells, name).to_pylist() for name in UPDATES[2:])
         for cells in zip(part.lines.tolist(), exchanges.to_pylist(), symbols.to_pylist(), *told, strict=True):
             yield _Change._make(cells)

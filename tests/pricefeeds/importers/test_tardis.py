@@ -75,6 +75,18 @@ def test_names_are_those_used_here(tmp_path: Path) -> None:
     assert "holds XYZ, ABC" in refusal("tardis-quotes", written(tmp_path, text), told)
 
 
+def test_contracts_are_reckoned_in_base_or_refused(tmp_path: Path) -> None:
+    coin_m = "binance-delivery,BTCUSD_PERP"
+    found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,50000,40000,2", coin_m)), FileOptions())
+    assert [(one["bid_amount"], one["ask_amount"]) for one in found.usable] == [("0.005", "0.002")]
+    path = written(tmp_path, SNAPSHOTS + row(0, "2,1,1,4,3,1,0.5,6", coin_m))
+    assert "is a book in contracts" in refusal("tardis-snapshots", path, FileOptions())
+    path = written(tmp_path, UPDATES + row(0, "true,bid,1,1", coin_m))
+    assert "is a book in contracts" in refusal("tardis-l2", path, FileOptions())
+    path = written(tmp_path, QUOTES + row(0, "1,2,1,1", "bitmex,XBTUSD"))
+    assert "is of contracts on bitmex; say which" in refusal("tardis-quotes", path, FileOptions())
+
+
 def test_each_bad_row_has_its_reason(tmp_path: Path) -> None:
     text = QUOTES + row(0, "1,2,1,1") + row(1, "1,2,2,1") + row(2, "1,,1,1") + row(3, "0,2,1,1") + row(4, "1,x,1,1")
     text += row(5, "1,2,1,1,9") + "\n" + row(-5, "1,2,1,1") + "binance,BTCUSDT,?,7,1,2,1,1\n" + row(9, "1,2,-1,1")
