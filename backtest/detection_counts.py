@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cep.kernel import news
-from cep.kernel_log import Found, KernelLog
+from cep.kernel_log import Found, KernelLog, new_ids
 from cep.kernel_records import NONE
 from cep.layout import Layout
 
 Sequences = tuple[int, ...]
+BITS = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class RunCounts:
     base: str
     rows: int = 0
     messages: int = 0
+    net_bits: int = 0
+    """Sum over the messages of the bits of net bps, modulo BITS."""
     by_pair: Counter[int] = field(default_factory=Counter)
     net_bps: Counter[int] = field(default_factory=Counter)
     first: dict[int, FirstHit] = field(default_factory=dict)
@@ -70,9 +72,10 @@ class LogCounts:
         counts.rows += rows
         for hits in (part.hits for part in found):
             counts.messages += len(hits)
-            is_new = np.empty(len(hits), dtype=np.bool_)
-            news(hits, self._last, is_new)
-            new = hits[is_new]
+            # numpy's integers wrap around by themselves
+            bits = np.ascontiguousarray(hits["net_bps"]).view(np.uint64).sum(dtype=np.uint64)
+            counts.net_bits = (counts.net_bits + int(bits)) % BITS
+            new = hits[new_ids(hits, self._last)]
             floors = np.floor(new["net_bps"]).astype(np.int64)
             pairs, first, numbers = np.unique(new["pair"], return_index=True, return_counts=True)
             for pair, place, number in zip(pairs.tolist(), first.tolist(), numbers.tolist(), strict=True):
@@ -103,6 +106,8 @@ class BaseCounts:
 
     rows: int = 0
     messages: int = 0
+    net_bits: int = 0
+    """Sum over the messages of the bits of net bps, modulo BITS."""
     by_pair: Counter[int] = field(default_factory=Counter)
     net_bps: Counter[int] = field(default_factory=Counter)
     is_regular: bool = True
@@ -114,6 +119,7 @@ class BaseCounts:
         self._known = [*self._known, run]
         self.rows += run.rows
         self.messages += run.messages
+        self.net_bits += run.net_bits
         self.by_pair.update(run.by_pair)
         self.net_bps.update(run.net_bps)
         for pair, first in run.first.items():

@@ -33,6 +33,7 @@ JVM_OPTIONS = (
 SETTINGS = {
     # forked workers keep what they imported from one task to the next
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "backtest.worker_daemon",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     # a plan runs once: what adapts it to the sizes of its parts costs more than it saves
     "spark.sql.adaptive.enabled": "false",

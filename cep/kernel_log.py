@@ -1,21 +1,31 @@
 """One base's log through the kernel: its tables as arrays, its settings rows read, what was found as arrays again."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cep import kernel, kernel_records
-from cep.kernel_records import NONE, Book, Codes, Numbers, Records, Rows, Words
+from cep import kernel_records
+from cep.kernel_records import NONE, Book, Codes, Flags, Numbers, Records, Rows, Words
 from cep.layout import Layout
 
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "sequence", "bid_price", "ask_price"]
 """All that detection computes with."""
 DOCUMENT = "document"
+KERNEL = "cep.kernel"
+"""Imported by those who run it: the compiler behind it takes half a second, which a driver of tasks need not spend."""
+_WORD = pa.dictionary(pa.int32(), pa.string())
+_TYPES: list[tuple[str, pa.DataType]] = [
+    *[(name, _WORD) for name in COLUMNS[:3]],
+    *[(name, pa.int64()) for name in COLUMNS[3:5]],
+    *[(name, pa.float64()) for name in COLUMNS[5:]],
+]
+TICK_ROWS = pa.schema(_TYPES)
 ROOM = 16_384
 """Places for hits between two looks at them."""
 KINDS = {
@@ -66,6 +76,23 @@ def settings_in_force(document: str | bytes) -> SettingsInForce:
     )
 
 
+def load_kernel() -> None:
+    """Load the kernel's machine code, or make it where it is not kept yet (about five seconds)."""
+    blank = pa.Table.from_pylist([{}], schema=TICK_ROWS)
+    KernelLog(Layout((), (), ""), "", None).learn(blank)
+    new_ids(np.empty(0, kernel_records.HIT), np.empty((0, 4), np.int64))
+
+
+def new_ids(hits: Records, last: Numbers) -> Flags:
+    """Whether each hit has another id than the hit of its pair before it, as long as no sequence goes back.
+
+    `last`: (pair, 4) sequences of that one, brought up to date.
+    """
+    is_new = np.empty(len(hits), dtype=np.bool_)
+    import_module(KERNEL).news(hits, last, is_new)
+    return is_new
+
+
 class KernelLog:
     """Follows one base's log from anywhere, once it has learned what was known there.
 
@@ -79,6 +106,7 @@ class KernelLog:
         self._follows = settings is None
         self._settings = settings or NO_SETTINGS
         self.book = _empty_book(layout)
+        self._scan: Callable[[Rows, int, int, Words, Book, Records], tuple[int, int]] = import_module(KERNEL).scan
         self._room = np.empty(max(ROOM, 2 * len(layout.pairs)), dtype=kernel_records.HIT)
         self._sources: dict[str | None, int] = {}
         self._next = 0
@@ -126,7 +154,7 @@ class KernelLog:
         settings = NO_SETTINGS if silent else self._settings
         self._put_in_force(settings)
         while start < end:
-            count, start = kernel.scan(rows, start, end, words, self.book, self._room)
+            count, start = self._scan(rows, start, end, words, self.book, self._room)
             if count:
                 # a copy: the room is used again
                 yield Found(self._room[:count].copy(), settings)

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from cep.class_archive import make_class_archive
 from cep.errors import CepError
+from cep.kernel_log import load_kernel
 from cep.session import archive_path
 from exchanges.markets import paper_markets
 from launch.errors import LaunchError
@@ -25,12 +26,17 @@ BROKER_SECONDS = 60.0
 
 
 def prepare(home: Path, say: Callable[[str], None]) -> None:
-    """An executable mongod, where there is one for this system, and the jars in `home`. Raises CannotStartError."""
+    """An executable mongod, where there is one for this system, the jars in `home`, compiled code beside its source.
+
+    Raises CannotStartError.
+    """
     try:
         mongod_program()
     except StoreError as error:
         say(f"[5/5] {error}")
     resolve_jars(home, lambda line: say(f"[5/5] {line}"))
+    say("[5/5] detection for backtests: compiled once, kept beside its source")
+    load_kernel()
     if not archive_path(home).exists():
         asyncio.run(_archive_classes(home, lambda line: say(f"[5/5] {line}")))
 
