@@ -5,28 +5,33 @@ that as well. By Bybit's documentation ids `u` follow one another, and a snapsho
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from market.quotes import Level
 from pricefeeds.books import BookTop
 from pricefeeds.importers.csvcolumns import UNREADABLE
 from pricefeeds.importers.fileblocks import blocks
 from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, chunks_of
-from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
+from pricefeeds.importers.mapped_books import (
+    BEFORE_SNAPSHOT,
+    SEQUENCE_GAP,
+    Place,
+    book_row,
+    faulty_row,
+    levels_of_pairs,
+    shown,
+)
 from pricefeeds.importers.mapped_symbols import OneTicker
-from pricefeeds.importers.rows import level_of, refuse
+from pricefeeds.importers.rows import refuse
 from pricefeeds.importers.symbols import told_market
 from pricefeeds.wire.orderbook import OrderBook
 
 CHUNK_ROWS = 16_384
-SHOWN_CHARACTERS = 1_000
-"""Of a line that is rejected: a snapshot is many times longer and says no more."""
 _START = re.compile(rb'\{"topic": ?"orderbook\.')
-BEFORE_SNAPSHOT, REPEATED, SEQUENCE_GAP = "before_snapshot", "repeated", "sequence_gap"
+REPEATED = "repeated"
 
 
 class BybitBook:
@@ -47,7 +52,7 @@ class BybitBook:
 
     def apply(self, is_snapshot: bool, data: Mapping[str, Any]) -> str | None:
         """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError where it cannot be read."""
-        bids, asks = _levels(data["b"]), _levels(data["a"])
+        bids, asks = levels_of_pairs(data["b"]), levels_of_pairs(data["a"])
         update_id = int(data.get("u", 0))
         if is_snapshot:
             self._book.restart(bids, asks)
@@ -63,10 +68,6 @@ class BybitBook:
         self._book.apply(bids, asks)
         self._last_id = update_id
         return None
-
-
-def _levels(pairs: Iterable[Iterable[str]]) -> list[Level]:
-    return [level_of(price, amount) for price, amount in pairs]
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
@@ -103,7 +104,7 @@ def _messages(path: Path) -> Iterator[tuple[int, Mapping[str, Any], str]]:
                 refuse(path, number, "is not JSON")
             if not is_book_message(message):
                 refuse(path, number, "is no message of Bybit's order book (topic, type, ts, data with s, b and a)")
-            yield number, message, line[:SHOWN_CHARACTERS].decode(errors="replace")
+            yield number, message, shown(line)
 
 
 def is_book_message(message: object) -> bool:

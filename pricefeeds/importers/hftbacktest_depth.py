@@ -5,16 +5,15 @@ The rules are those of Binance's "How to manage a local order book correctly", f
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from market.quotes import Level
 from pricefeeds.books import BookTop
-from pricefeeds.importers.rows import level_of
+from pricefeeds.importers.mapped_books import BEFORE_SNAPSHOT, SEQUENCE_GAP, levels_of_pairs
 from pricefeeds.wire.orderbook import OrderBook
 
-BEFORE_SNAPSHOT, SEQUENCE_GAP, OUTDATED = "before_snapshot", "sequence_gap", "outdated"
-"""Why a message gives no book: none is known yet, one before it was lost, or the snapshot has it already."""
+OUTDATED = "outdated"
+"""Why a message gives no new book: the snapshot has it already."""
 
 MOST_EARLY = 10_000
 """Differences kept for a snapshot to come: many times what arrives while REST answers."""
@@ -45,7 +44,7 @@ class DepthBook:
 
     def restart(self, snapshot: Mapping[str, Any]) -> str | None:
         """By a REST answer: why the book is unknown even so, or None. Raises as `apply` does."""
-        bids, asks = _levels(snapshot["bids"]), _levels(snapshot["asks"])
+        bids, asks = levels_of_pairs(snapshot["bids"]), levels_of_pairs(snapshot["asks"])
         self._last_id, self._is_first = int(snapshot["lastUpdateId"]), True
         self._book.restart(bids, asks)
         early = list(self._early)
@@ -56,7 +55,7 @@ class DepthBook:
 
     def apply(self, difference: Mapping[str, Any]) -> str | None:
         """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError where it cannot be read."""
-        bids, asks = _levels(difference["b"]), _levels(difference["a"])
+        bids, asks = levels_of_pairs(difference["b"]), levels_of_pairs(difference["a"])
         first, last = int(difference["U"]), int(difference["u"])
         if self._last_id is None:
             self._early.append(difference)
@@ -79,7 +78,3 @@ class DepthBook:
         if previous is None:
             return first <= self._last_id + 1 if self._is_first else first == self._last_id + 1
         return first <= self._last_id if self._is_first else previous == self._last_id
-
-
-def _levels(pairs: Iterable[Iterable[str]]) -> list[Level]:
-    return [level_of(price, amount) for price, amount in pairs]

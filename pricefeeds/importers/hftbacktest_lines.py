@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from pricefeeds.importers.fileblocks import blocks
+from pricefeeds.importers.mapped_books import shown
 from pricefeeds.importers.rows import refuse
-
-SHOWN_CHARACTERS = 1_000
-"""Of a line that is rejected; a difference of a whole book is many times longer and says no more."""
 
 _START = re.compile(rb"\d{16,20} \{")
 
@@ -52,4 +50,4 @@ def _message(path: Path, number: int, line: bytes) -> RawMessage:
         refuse(path, number, "is not JSON behind the time")
     if not isinstance(message, dict):
         refuse(path, number, "is not a JSON object behind the time")
-    return RawMessage(number, nanoseconds // 1_000, message, line[:SHOWN_CHARACTERS].decode(errors="replace"))
+    return RawMessage(number, nanoseconds // 1_000, message, shown(line))

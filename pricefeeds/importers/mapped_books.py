@@ -1,11 +1,29 @@
 """A book as a row: its ten best levels a side, as the log has them."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from market.money import text_of
+from market.quotes import Level
 from pricefeeds.books import BookTop
 from pricefeeds.importers.format import ReadRow
+from pricefeeds.importers.rows import level_of
 from streams.wire import levels_text
+
+BEFORE_SNAPSHOT, SEQUENCE_GAP = "before_snapshot", "sequence_gap"
+"""Why a message gives no book: none is known yet, or one before it was lost."""
+
+SHOWN_CHARACTERS = 1_000
+"""Of a line that is rejected; one with a whole book is many times longer and says no more."""
+
+
+def shown(line: bytes) -> str:
+    return line[:SHOWN_CHARACTERS].decode(errors="replace")
+
+
+def levels_of_pairs(pairs: Iterable[Iterable[str]]) -> list[Level]:
+    """`[price, amount]`. Raises ValueError or TypeError where one is no such pair."""
+    return [level_of(price, amount) for price, amount in pairs]
 
 
 class Place(NamedTuple):
