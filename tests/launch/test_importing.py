@@ -1,10 +1,11 @@
 """`arbitrage import` as it is typed: what it says, and its exit codes."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
-from launch.command import run
+from launch.command import parser_of_commands, run
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.ticksets.reading import open_tick_set
 
@@ -71,3 +72,23 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(
     assert said.startswith("arbitrage: ")
     assert said.count("\n") == 1
     assert not list(home.glob("ticks/[!.]*"))
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text()
+EXAMPLES = [
+    line
+    for line in PAGE.replace("\\\n", "").splitlines()
+    if line.startswith("arbitrage import ") and ("FORMAT" not in line and "--list" not in line)
+]
+
+
+def test_the_examples_of_the_documents_can_be_typed() -> None:
+    """And there is one of every kind of source, each with what its format needs."""
+    used = set()
+    for line in EXAMPLES:
+        arguments = parser_of_commands().parse_args(shlex.split(line)[1:])
+        missing = [need for need in FORMATS[arguments.format].needs if getattr(arguments, need) is None]
+        assert (line, missing) == (line, [])
+        used.add(arguments.format.partition("-")[0])
+    assert used == {name.partition("-")[0] for name in FORMATS}
+    assert [name for name in FORMATS if f"`{name}`" not in PAGE] == []
