@@ -33,7 +33,11 @@ def report_page(result: BacktestResult) -> str:
         _pictures(result),
         _section("Profit and loss", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
         _section("Trades", _trade_words(result), _table(trade_table(result.trading.arbitrages))),
-        _section("What the limits refused", _table(refusal_table(result), "Nothing was refused.")),
+        _section(
+            "What the limits refused",
+            _paragraph(REFUSED_WORDS),
+            _table(refusal_table(result), "Nothing was refused."),
+        ),
         _section("How long opportunities lived", _table(lifetime_table(result.trading.lifetimes), "There were none.")),
         _section("What latency costs", _paragraph(LATENCY_WORDS), _table(latency_table(result), "Not asked for.")),
         _section("Assumptions", _items(result.assumptions)),
@@ -65,6 +69,10 @@ PROFIT_WORDS = (
     "Gross is what the best prices seen promised; the other parts lead from there to what was booked, and sum to the "
     "net to the last digit."
 )
+REFUSED_WORDS = (
+    "What they were expected to bring at the best levels, added up. No more than that was lost, and far less where one "
+    "gap was seen at many rows."
+)
 LATENCY_WORDS = "The same opportunities traded again, with every order so much later at its exchange."
 QUALITY_WORDS = (
     "A hole is a silence longer than a quote may be old: nothing of that market was compared or traded in it."
@@ -81,7 +89,7 @@ def _headline(result: BacktestResult) -> str:
         (f"{trading.opportunities:,}", "opportunities", ""),
         (f"{sum(one.count for one in trading.refusals.values()):,}", "refused", ""),
         (f"{manifest.quotes:,}", "quotes", ""),
-        (f"{sum(manifest.rejected.values()):,}", "rows rejected", ""),
+        (f"{sum(manifest.rejected.values()):,}", "rows left out", ""),
     )
     cards = "".join(
         f'<div class="figure"><b class="{kind}">{escape(value)}</b><span>{escape(name)}</span></div>'

@@ -115,8 +115,8 @@ def moment(time: int | None) -> str:
 
 
 def money(amount: Decimal) -> str:
-    """To the cent, with a true minus sign."""
-    return f"{amount:,.2f}".replace("-", "−")
+    """To the cent, with a true minus sign; less than half a cent has none."""
+    return f"{amount:z,.2f}".replace("-", "−")
 
 
 def _trade_row(arbitrage: Arbitrage) -> tuple[str, ...]:

@@ -22,10 +22,10 @@ def result_lines(result: BacktestResult) -> list[str]:
         f"trades          {trading.trades}{_bracketed(ends_of(trading.arbitrages))}",
         f"refusals        {sum(refused.values())}{_bracketed(refused)}",
     ]
-    lines += [f"p&l {part:<13} {getattr(trading.profit, part):>14.2f} {currency}" for part in PROFIT_PARTS]
-    lines.append(f"deepest fall      {drawdown_of(trading.equity).depth:>14.2f} {currency}")
+    lines += [f"p&l {part:<13} {getattr(trading.profit, part):>z14.2f} {currency}" for part in PROFIT_PARTS]
+    lines.append(f"deepest fall      {drawdown_of(trading.equity).depth:>z14.2f} {currency}")
     lines += [
-        f"{cost.added_ms:>5g} ms later    {cost.net:>14.2f} {currency}  ({cost.trades} trades)"
+        f"{cost.added_ms:>5g} ms later    {cost.net:>z14.2f} {currency}  ({cost.trades} trades)"
         for cost in result.latency_costs
     ]
     return [*lines, "assumed:", *(f"  - {assumption}" for assumption in result.assumptions)]

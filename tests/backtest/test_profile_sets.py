@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backtest.jobs import Wish, added_latency, parameters_for, profile_of
+from backtest.jobs import Wish, added_latency, parameters_for, profile_of, with_logged
 from backtest.parameters import Latency
 from backtest.profile_sets import set_of_files
 from backtest.profiles import BINANCE_BTC
@@ -14,6 +14,7 @@ from backtest.recordings import load_recording
 from backtest.versions import checksum_of, versions_of
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.reading import TickSet, batches
+from streams.wire import row_of, settings_row
 from tests.backtest.made_up_set import BEGIN, GAP, ROWS, STEP, made_up_files
 from tests.backtest.recorded import write_tickers
 
@@ -75,6 +76,13 @@ def test_a_set_brings_its_profiles_settings_and_balances(tick_set: TickSet) -> N
     assert parameters.latency["binance"] == Latency()
 
 
+def test_what_a_log_says_goes_before_the_usual(tick_set: TickSet) -> None:
+    usual = parameters_for(tick_set, Wish()).settings
+    logged = usual.model_copy(update={"min_net_bps": 9.5, "max_quote_age_ms": 700, "opportunity_lifetime_ms": 300})
+    row = row_of(settings_row(logged, 0, ("BTC",)))
+    assert with_logged(usual, row) == logged
+
+
 def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
     wish = Wish(
         values={"min_net_bps": "7.5", "enabled_exchanges": "binance,binanceusdm"},
@@ -101,6 +109,7 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
         (Wish(values={"min_net_bps": "high"}), "min_net_bps: Input should be a valid number"),
         (Wish(values={"min_net_bps": "-5"}), "min_net_bps must not be below emit_net_bps"),
         (Wish(values={"enabled_exchanges": "kraken"}), "kraken, which has no taker fee"),
+        (Wish(follow_logged_settings=True), "holds no settings that could be followed"),
         (Wish(latency_ms={"kraken": 1}), "latency of 'kraken': the tick set has binance"),
         (Wish(latency_ms={"*": -1}), "-1 ms is outside 0 to 60,000"),
         (Wish(latency_samples={"*": (1.0, float("nan"))}), "nan ms is outside"),

@@ -149,7 +149,7 @@ def test_quality_says_where_nothing_was_heard() -> None:
     )
 
 
-@pytest.mark.parametrize(("amount", "words"), [("0", "0.00"), ("-1234.567", "−1,234.57"), ("0.004", "0.00")])
+@pytest.mark.parametrize(("amount", "words"), [("0", "0.00"), ("-1234.567", "−1,234.57"), ("-0.004", "0.00")])
 def test_money_in_words(amount: str, words: str) -> None:
     assert money(Decimal(amount)) == words
 
