@@ -50,6 +50,10 @@ class BybitBook:
     def top(self) -> BookTop:
         return self._book.top()
 
+    def lose(self) -> None:
+        """A message could not be read: what it would have changed is unknown until the next snapshot."""
+        self._is_known = False
+
     def apply(self, is_snapshot: bool, data: Mapping[str, Any]) -> str | None:
         """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError where it cannot be read."""
         bids, asks = levels_of_pairs(data["b"]), levels_of_pairs(data["a"])
@@ -86,6 +90,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
             milliseconds = int(message["ts"])
             fault = book.apply(message["type"] == "snapshot", data)
         except (ValueError, KeyError, TypeError):
+            book.lose()
             yield faulty_row(place, UNREADABLE)
             continue
         if not 10**12 <= milliseconds < 10**13:

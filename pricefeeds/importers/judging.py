@@ -36,7 +36,7 @@ NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 SIDES = ("bid", "bid_amount", "ask", "ask_amount")
 EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
 """2009 and 2100: a time outside is a number in another unit, or damaged."""
-HARMLESS = ("", "backwards", "repeated", "outdated")
+HARMLESS = ("", "backwards", "repeated", "outdated", "other_market")
 """Reasons that say nothing against the quote before."""
 MOST_TEXT = 4_000
 """Characters of a rejected row that are kept."""

@@ -55,6 +55,11 @@ FAULTS: dict[str, tuple[list[str], int, dict[str, int]]] = {
                                {"sequence_gap": 1, "backwards": 1}),
     "crossed": ([SNAPSHOT, message("delta", 6, [["101", "1"]])], 1, {"crossed": 1}),
     "a side that is gone": ([SNAPSHOT, message("delta", 6, [["100.50", "0"], ["100.4", "0"]])], 1, {"empty": 1}),
+    "unreadable, and the next": (
+        [SNAPSHOT, message("delta", 6, [["?", "1"]]), message("delta", 7), SNAPSHOT.replace(str(START + 5), str(START + 9))],
+        2,
+        {"unreadable": 1, "before_snapshot": 1},
+    ),
     "no number": ([SNAPSHOT, message("delta", 6, [["?", "1"]])], 1, {"unreadable": 1}),
     "one of a pair": ([SNAPSHOT, message("delta", 6, [["1"]])], 1, {"unreadable": 1}),
     "no time": ([SNAPSHOT, message("delta", 6, ts="noon")], 1, {"unreadable": 1}),

@@ -108,6 +108,11 @@ FAULTS: dict[str, tuple[list[str], int, dict[str, int]]] = {
     "still a hole": ([snapshot(1, 8), difference(2, 20, 21), snapshot(3, 9)], 1, {"sequence_gap": 2}),
     "crossed": ([snapshot(1, 8), difference(2, 9, 9, b=[["100.2", "1"]])], 1, {"crossed": 1}),
     "unreadable": ([snapshot(1, 8), difference(2, 9, 9, b=[["?", "1"]])], 1, {"unreadable": 1}),
+    "unreadable, and the next": (
+        [snapshot(1, 8), difference(2, 9, 9, b=[["?", "1"]]), difference(3, 10, 10)],
+        1,
+        {"unreadable": 1, "sequence_gap": 1},
+    ),
     "a field lacking": ([snapshot(1, 8), line(2, "depth", U=9, u=9, b=[])], 1, {"unreadable": 1}),
     "futures that follow": (
         [snapshot(1, 8), difference(2, 5, 8, pu=4), difference(3, 11, 12, pu=8)], 2, {"repeated": 1}

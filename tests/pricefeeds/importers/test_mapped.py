@@ -9,6 +9,7 @@ import pytest
 from pricefeeds.importers.format import FileOptions
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.importing import ImportRequest, import_files
+from pricefeeds.ticksets.reading import batches, open_tick_set
 from tests.backtest.recorded import SHARED, recordings_or_skip
 from tests.pricefeeds.importers.read_files import cut, gzipped, read_as, refusal
 
@@ -154,6 +155,16 @@ def test_rows_of_other_markets_than_the_named_one_are_counted(tmp_path: Path) ->
     found = read_as("csv", written(tmp_path, text), named)
     assert [row["line"] for row in found.usable] == [4]
     assert found.rejected == {"other_market": 2}
+
+
+def test_rows_of_other_markets_say_nothing_against_the_named_one(tmp_path: Path) -> None:
+    header, first, second, _ = LEVELS.split("\n")
+    text = "\n".join([header, first, first.replace("BTC-USD", "ETH-USD"), second, ""])
+    told = options(tmp_path, LEVELS_MAPPING, FileOptions(symbol="BTC/USD"))
+    request = ImportRequest(FORMATS["csv"], (written(tmp_path, text),), told)
+    import_files(tmp_path / "set", request, lambda *_: None)
+    (rows,) = batches(open_tick_set(tmp_path / "set"), "BTC", ["kind"])
+    assert rows["kind"].to_pylist() == ["quote", "quote"]
 
 
 BAD_ROWS: dict[str, tuple[str, dict[str, int]]] = {
