@@ -46,6 +46,7 @@ def test_no_more_than_ten_levels_are_kept(tmp_path: Path) -> None:
     assert json.loads(found.usable[0]["bids"]) == bids[:10]
 
 
+LATER_SNAPSHOT = SNAPSHOT.replace(str(START + 5), str(START + 9))
 DELTA = message("delta", 6, [["100.45", "1"]])
 FAULTS: dict[str, tuple[list[str], int, dict[str, int]]] = {
     "before a snapshot": ([DELTA, SNAPSHOT], 1, {"before_snapshot": 1}),
@@ -56,7 +57,7 @@ FAULTS: dict[str, tuple[list[str], int, dict[str, int]]] = {
     "crossed": ([SNAPSHOT, message("delta", 6, [["101", "1"]])], 1, {"crossed": 1}),
     "a side that is gone": ([SNAPSHOT, message("delta", 6, [["100.50", "0"], ["100.4", "0"]])], 1, {"empty": 1}),
     "unreadable, and the next": (
-        [SNAPSHOT, message("delta", 6, [["?", "1"]]), message("delta", 7), SNAPSHOT.replace(str(START + 5), str(START + 9))],
+        [SNAPSHOT, message("delta", 6, [["?", "1"]]), message("delta", 7), LATER_SNAPSHOT],
         2,
         {"unreadable": 1, "before_snapshot": 1},
     ),
