@@ -53,6 +53,7 @@ class BacktestResult:
             _fee_words(self.parameters),
             *_latency_words(self.parameters),
             *_further_words(self.parameters),
+            *self.trading.assumptions,
         )
 
 
@@ -139,4 +140,4 @@ def _further_words(parameters: Parameters) -> list[str]:
     ]
     if parameters.failed_share:
         words.append(f"{parameters.failed_share:.1%} of orders are refused by the exchange, drawn by seed")
-    return [*words, "nobody else reacts to our orders, and amounts taken are there again with the next quote"]
+    return [*words, "nobody else reacts to our orders; an amount taken is gone until the exchange shows another one there"]

@@ -1,4 +1,4 @@
-"""What one backtest took for granted, in words that a report repeats."""
+"""What only trading shows of what a backtest took for granted, in words that a report repeats."""
 
 from collections.abc import Sequence
 
@@ -17,19 +17,13 @@ def told_assumptions(
 ) -> tuple[str, ...]:
     """In the order in which they matter."""
     settings = parameters.settings
-    told = [
-        "an order takes what the newest quote shows when it arrives, less what earlier orders took of it; the orders "
-        "of others do not change because of ours",
-        _matched(accounts),
-    ]
+    told = [_matched(accounts)]
     if not has_history and settings.min_share_above_10s > 0:
         told.append("no spread windows were given, so min_share_above_10s refused every opportunity")
     if not has_history and settings.quarantine_deviations > 0 and spreads.best_net_bps > settings.quarantine_floor_bps:
         told.append("no spread windows were given: the quarantine judged by its ceiling alone, not by a pair's history")
     if missed:
         told.append(f"{missed} opportunities had expired by the time of the decision")
-    if parameters.failed_share > 0:
-        told.append(f"{parameters.failed_share:.1%} of orders were refused, drawn by seed {parameters.seed}")
     return tuple(told)
 
 
