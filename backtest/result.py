@@ -140,4 +140,4 @@ def _further_words(parameters: Parameters) -> list[str]:
     ]
     if parameters.failed_share:
         words.append(f"{parameters.failed_share:.1%} of orders are refused by the exchange, drawn by seed")
-    return [*words, "nobody else reacts to our orders; an amount taken is gone until the exchange shows another one there"]
+    return [*words, "nobody else reacts to our orders; what they took is gone until the exchange shows another amount"]

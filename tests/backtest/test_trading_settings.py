@@ -1,0 +1,64 @@
+"""Settings that changed while a session was recorded are in force from then on, where a backtest is to follow them."""
+
+from itertools import count
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pytest
+
+from backtest.tape import QuoteTape, tape_of
+from backtest.trading import trade
+from market.settings import Settings
+from pricefeeds.ticksets.building import TickSetBuilder
+from pricefeeds.ticksets.manifest import Manifest
+from pricefeeds.ticksets.reading import open_tick_set
+from pricefeeds.ticksets.schema import SOURCE_SCHEMA, TICK_SCHEMA
+from streams.wire import settings_row
+from tests.backtest.trading_samples import EASY, MARKETS, SECOND, START, counts, offered, parameters_of, steady_quotes
+from tests.market.samples import settings_of
+
+CHANGE = START + 5 * SECOND
+FIRST = settings_of(**EASY)
+RAISED = FIRST.model_copy(update={"version": 2, "min_net_bps": 60.0})
+
+
+def _row(settings: Settings, time: int) -> dict[str, object]:
+    row: dict[str, object] = dict.fromkeys(TICK_SCHEMA.names)
+    return row | {
+        "kind": "settings",
+        "received_time": time,
+        "document": settings_row(settings, time, ("BTC",)).decode(),
+    }
+
+
+@pytest.fixture
+def tape(tmp_path: Path) -> QuoteTape:
+    rows = [_row(FIRST, START - 1), *steady_quotes([START]), _row(RAISED, CHANGE)]
+    numbers = count()
+    source = [row | {"base": "BTC", "rank": 0, "offset": next(numbers)} for row in rows]
+    with TickSetBuilder(tmp_path / "set", ("BTC",)) as builder:
+        builder.add(pa.Table.from_pylist(source, SOURCE_SCHEMA))
+        builder.finish(Manifest("set", "set", "session", "USD", MARKETS, (), (), 2))
+    return tape_of(open_tick_set(tmp_path / "set"))
+
+
+@pytest.mark.parametrize(
+    ("follow", "refused"), [(True, {"below_threshold": 1}), (False, {})], ids=["followed", "left alone"]
+)
+def test_a_raised_threshold_refuses_from_then_on(tape: QuoteTape, *, follow: bool, refused: dict[str, int]) -> None:
+    opportunities = [offered(CHANGE - 2 * SECOND, "before"), offered(CHANGE + 1, "after")]
+    outcome = trade(opportunities, tape, MARKETS, parameters_of(FIRST, follow_logged_settings=follow))
+    assert counts(outcome) == refused
+    assert outcome.arbitrages[0].arbitrage_id == "before"
+
+
+def test_a_cut_tape_does_not_know_of_a_later_change(tape: QuoteTape) -> None:
+    assert [change.time for change in tape.settings_changes] == [START - 1, CHANGE]
+    assert [change.time for change in tape.until(CHANGE).settings_changes] == [START - 1]
+
+
+def test_a_change_leaves_what_the_log_does_not_tell_as_it_was(tape: QuoteTape) -> None:
+    raised = tape.settings_changes[-1].applied(FIRST)
+    assert raised == FIRST.model_copy(update={"min_net_bps": 60.0})
+    assert orjson.loads(settings_row(RAISED, CHANGE, ()))["max_quote_age"] == raised.max_quote_age_ms * 1_000
