@@ -12,7 +12,7 @@ from typing import TypeVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from backtest.detection_counts import BaseCounts, RunCounts
+from backtest.detection_counts import BITS, BaseCounts, RunCounts
 from backtest.detection_pieces import pieces_of
 from backtest.detection_task import DetectionTask
 from cep.hits import HIT_TYPE, spreads_of_hits
@@ -42,6 +42,8 @@ class DetectionSummary:
     by_pair: dict[tuple[str, str], int]
     net_bps_counts: dict[int, int]
     """By net bps, floored to whole ones."""
+    net_bits: int = 0
+    """Sum over the messages of the 64 bits of their net bps, modulo 2^64: who finds the same to the last bit agrees."""
 
 
 def detected(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None) -> DataFrame:
@@ -112,6 +114,7 @@ def _summary(bases: dict[str, BaseCounts], layout: Layout) -> DetectionSummary:
         by_base={name: base.by_pair.total() for name, base in bases.items()},
         by_pair=_by_exchange(pairs, layout),
         net_bps_counts=_summed((floor, number) for base in counts for floor, number in base.net_bps.items()),
+        net_bits=_net_bits(bases),
     )
 
 
@@ -132,7 +135,12 @@ def _summary_of_ids(hits_df: DataFrame, bases: dict[str, BaseCounts], layout: La
         by_base=dict.fromkeys(bases, 0) | _summed((row["base"], row["count"]) for row in counted),
         by_pair=_by_exchange(((row["pair"], row["count"]) for row in counted), layout),
         net_bps_counts=_summed((row["floor"], row["count"]) for row in counted),
+        net_bits=_net_bits(bases),
     )
+
+
+def _net_bits(bases: dict[str, BaseCounts]) -> int:
+    return sum(base.net_bits for base in bases.values()) % BITS
 
 
 def _by_exchange(pairs: Iterable[tuple[int, int]], layout: Layout) -> dict[tuple[str, str], int]:
