@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.backtests.definition import Found
 from benchmarks.backtests.engines import Engine, Runnable
 from benchmarks.backtests.measuring import Pass, TooMuchMemoryError, measured
 
@@ -64,12 +65,11 @@ def read_all(path: Path) -> None:
 
 def check_agreement(results: Iterable[Measured]) -> None:
     """Raises DisagreementError."""
-    answers: dict[int, tuple[str, tuple[int, int, int, int]]] = {}
+    answers: dict[int, tuple[str, Found]] = {}
     for result in results:
         for passed in (passed for passes in result.rounds for passed in passes):
-            name, answer = answers.setdefault(passed.found.rows, (result.engine.title, passed.found.result))
-            if answer != passed.found.result:
-                raise DisagreementError(
-                    f"rows, count, sum of times, sum of bits: {answer} by {name}, "
-                    f"{passed.found.result} by {result.engine.title}"
-                )
+            title, first = answers.setdefault(passed.found.rows, (result.engine.title, passed.found))
+            if not first.agrees(passed.found):
+                raise DisagreementError(f"{title}: {first}; {result.engine.title}: {passed.found}")
+            if first.times is None:
+                answers[passed.found.rows] = (result.engine.title, passed.found)

@@ -35,20 +35,21 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one pass over the quotes came to; two engines agree where the first four are equal."""
+    """What one pass over the quotes came to."""
 
     rows: int
     count: int
-    times: int
-    """Sum over the opportunities of microseconds since START."""
+    times: int | None
+    """Sum over the opportunities of microseconds since START; None: it was not asked for."""
     net_bits: int
     """Sum over the opportunities of the 64 bits of net bps, modulo 2^64."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Parts of the pass that the engine itself can tell."""
 
-    @property
-    def result(self) -> tuple[int, int, int, int]:
-        return self.rows, self.count, self.times, self.net_bits
+    def agrees(self, other: "Found") -> bool:
+        """On the same rows; the sum of bits alone says that each net bps is the other's to the last bit."""
+        same_times = None in (self.times, other.times) or self.times == other.times
+        return (self.rows, self.count, self.net_bits) == (other.rows, other.count, other.net_bits) and same_times
 
 
 def found(rows: int, times: Times, net_bps: Numbers, seconds: dict[str, float] | None = None) -> Found:

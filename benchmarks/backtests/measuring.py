@@ -43,21 +43,6 @@ class Pass:
     load: float
     """Load average of the last minute before it."""
 
-    @property
-    def counted(self) -> tuple[float, float]:
-        """Seconds of the wall and of cores: of the run alone where the engine tells them, which favours it."""
-        seconds = self.found.seconds
-        return seconds.get("run", self.wall), seconds.get("run_cpu", self.cpu)
-
-    @property
-    def rate(self) -> float:
-        """Rows a second."""
-        return self.found.rows / self.counted[0]
-
-    @property
-    def cpu_rate(self) -> float:
-        return self.found.rows / self.counted[1]
-
 
 def measured(command: Sequence[str], passes: int, environment: dict[str, str], log: Path) -> list[Pass]:
     """`passes` in one process. Raises EngineError, TooMuchMemoryError."""

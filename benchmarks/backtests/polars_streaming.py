@@ -1,5 +1,6 @@
-"""Polars' streaming engine: each exchange's newest quote by filling forward within the asset.
+"""Polars' streaming engine: the quotes of each asset, in them each exchange's newest one by filling forward.
 
+`forward_fill().over("asset")` in one plan takes four times as long here and three times the memory.
 `python -m benchmarks.backtests.polars_streaming FILE ROWS`
 """
 
@@ -13,19 +14,24 @@ from benchmarks.backtests.definition import EXCHANGES, FEE_RATES, MAX_AGE, Found
 
 
 def one_pass(path: Path, rows: int) -> Found:
-    spreads = pl.scan_parquet(path).head(rows).with_columns(*newest()).select("time", *nets())
-    pays = pl.any_horizontal(pl.exclude("time") >= 0)
-    frame = spreads.filter(pays).collect(engine="streaming")
+    parts = pl.scan_parquet(path).head(rows).collect(engine="streaming").partition_by("asset")
+    frame = pl.concat([opportunities(quotes) for quotes in parts])
     nets_bps = frame.drop("time").to_numpy()
     # a null became NaN, which is not >= 0
     places, columns = np.nonzero(nets_bps >= 0)
     return found(rows, frame["time"].to_numpy()[places], nets_bps[places, columns])
 
 
+def opportunities(quotes: pl.DataFrame) -> pl.DataFrame:
+    """Of one asset: the rows at which a pair pays, with net bps of each."""
+    spreads = quotes.lazy().with_columns(*newest()).select("time", *nets())
+    return spreads.filter(pl.any_horizontal(pl.exclude("time") >= 0)).collect(engine="streaming")
+
+
 def newest() -> list[pl.Expr]:
-    """Per exchange: time, bid and ask of its newest quote of the row's asset."""
+    """Per exchange: time, bid and ask of its newest quote."""
     return [
-        pl.when(pl.col("exchange") == number).then(pl.col(name)).forward_fill().over("asset").alias(f"{name}_{number}")
+        pl.when(pl.col("exchange") == number).then(pl.col(name)).forward_fill().alias(f"{name}_{number}")
         for number, _ in enumerate(EXCHANGES)
         for name in ("time", "bid", "ask")
     ]

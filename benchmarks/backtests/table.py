@@ -4,7 +4,7 @@ import os
 import platform
 import statistics
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from benchmarks.backtests.comparison import Measured
 from benchmarks.backtests.engines import OURS
@@ -45,36 +45,49 @@ class Line:
 
 
 def lines(results: Iterable[Measured]) -> list[Line]:
-    return [
-        _line(result, number, [passes[number] for passes in result.rounds])
-        for result in results
-        for number in range(result.engine.passes)
-    ]
+    return [line for result in results for line in _lines(result)]
 
 
-def _line(result: Measured, number: int, passes: list[Pass]) -> Line:
-    parts = {name for passed in passes for name in passed.found.seconds}
+def _lines(result: Measured) -> Iterator[Line]:
+    """One for each pass of a process; where the engine tells its run alone, one for that before them."""
+    title = result.engine.title
+    for number in range(len(result.rounds[0])):
+        passes = [passes[number] for passes in result.rounds]
+        if "run" in passes[0].found.seconds:
+            alone = [
+                replace(each, wall=each.found.seconds["run"], cpu=each.found.seconds["run_cpu"]) for each in passes
+            ]
+            yield _line(result, f"{title}, its run alone", alone)
+            yield _line(result, f"{title}, from Parquet", passes)
+        elif result.engine.is_ours:
+            yield _line(result, f"{title}, {'second pass' if number else 'from a cold start'}", passes, number > 0)
+        else:
+            yield _line(result, title, passes)
+
+
+def _line(result: Measured, title: str, passes: list[Pass], is_warm: bool = False) -> Line:
+    rows = passes[0].found.rows
+    wall, cpu = _median(each.wall for each in passes), _median(each.cpu for each in passes)
+    parts = sorted({name for each in passes for name in each.found.seconds})
     return Line(
         name=result.engine.name,
-        title=result.engine.title + (", second pass" if number else ", from a cold start" if _is_ours(result) else ""),
-        is_warm=number > 0,
-        rows=passes[0].found.rows,
+        title=title,
+        is_warm=is_warm,
+        rows=rows,
         opportunities=passes[0].found.count,
-        wall=statistics.median(passed.counted[0] for passed in passes),
-        cpu=statistics.median(passed.counted[1] for passed in passes),
-        rate=statistics.median(passed.rate for passed in passes),
-        cpu_rate=statistics.median(passed.cpu_rate for passed in passes),
-        peak_megabytes=statistics.median(passed.peak for passed in passes) / 1024**2,
-        load=statistics.median(passed.load for passed in passes),
-        seconds={
-            name: statistics.median(passed.found.seconds.get(name, 0.0) for passed in passes) for name in sorted(parts)
-        },
+        wall=wall,
+        cpu=cpu,
+        rate=rows / wall,
+        cpu_rate=rows / cpu,
+        peak_megabytes=_median(each.peak for each in passes) / 1024**2,
+        load=_median(each.load for each in passes),
+        seconds={name: _median(each.found.seconds.get(name, 0.0) for each in passes) for name in parts},
         note=result.note,
     )
 
 
-def _is_ours(result: Measured) -> bool:
-    return result.engine.is_ours
+def _median(figures: Iterable[float]) -> float:
+    return statistics.median(figures)
 
 
 def markdown(found: list[Line], missing: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -98,8 +111,8 @@ def markdown(found: list[Line], missing: Iterable[tuple[str, str]]) -> Iterator[
         )
         yield "| " + " | ".join(figures) + " |"
     for line in found:
-        for name, seconds in line.seconds.items():
-            yield f"* {line.title}: {name} {seconds:.2f} s"
+        if line.seconds and "run" not in line.seconds:
+            yield f"* {line.title}: " + ", ".join(f"{name} {figure:.2f}" for name, figure in line.seconds.items())
         if line.note:
             yield f"* {line.title}: {line.note.removesuffix('; ')}"
     for title, why in missing:

@@ -1,0 +1,66 @@
+"""Ours: a session of Spark on this machine's cores, and the summary of what detection finds in the tick set.
+
+`python -m benchmarks.backtests.ours TICK_SET ROWS [trade]`; with `trade` a whole backtest: every opportunity found is
+written down, and traded on the books of five simulated accounts.
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from time import perf_counter
+
+from pyspark.sql import SparkSession
+
+from backtest.detection import detection_summary
+from backtest.parameters import Parameters
+from backtest.spark import backtest_session
+from benchmarks.backtests.definition import ASSETS, EXCHANGES, FEES, MAX_AGE, Found, answer
+from launch.home import home_folder
+from market.settings import Settings
+from pricefeeds.ticksets.reading import TickSet, open_tick_set
+
+TRADE = "trade"
+OPENING_DOLLARS = Decimal(10_000_000)
+OPENING_UNITS = Decimal(10_000)
+SETTINGS = Settings(
+    enabled_exchanges=EXCHANGES,
+    taker_fees={exchange: Decimal(fee) for exchange, fee in zip(EXCHANGES, FEES, strict=True)},
+    emit_net_bps=0.0,
+    min_net_bps=0.0,
+    max_quote_age_ms=MAX_AGE // 1_000,
+)
+
+
+def detection(spark: SparkSession, tick_set: TickSet) -> Found:
+    summary = detection_summary(spark, tick_set, SETTINGS)
+    return Found(summary.rows, summary.opportunities, None, summary.net_bits)
+
+
+def backtest(spark: SparkSession, tick_set: TickSet) -> Found:
+    from backtest.run import run_backtest  # noqa: PLC0415 -- detection alone does not pay for what trading imports
+
+    began = perf_counter()
+    result = run_backtest(spark, tick_set, parameters())
+    seconds = {**result.seconds, "whole": perf_counter() - began, "trades": float(result.trading.trades)}
+    return Found(result.detection.rows, result.detection.opportunities, None, result.detection.net_bits, seconds)
+
+
+def parameters() -> Parameters:
+    """Rich enough that balances refuse nothing for a day."""
+    balances = {exchange: {"USD": OPENING_DOLLARS, **dict.fromkeys(ASSETS, OPENING_UNITS)} for exchange in EXCHANGES}
+    return Parameters(SETTINGS, balances)
+
+
+def main() -> None:
+    # a pass of peers says nothing of its own accord either
+    logging.disable(logging.WARNING)
+    folder = Path(sys.argv[1])
+    one_pass: Callable[[SparkSession, TickSet], Found] = backtest if TRADE in sys.argv else detection
+    with backtest_session(home_folder()) as spark:
+        answer(lambda: one_pass(spark, open_tick_set(folder)))
+
+
+if __name__ == "__main__":
+    main()
