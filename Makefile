@@ -9,10 +9,10 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup paper test whole soak bench lint format clean
+.PHONY: help setup paper test whole soak bench bench-backtest lint format clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
 setup: ## environment, pinned packages, byte code, jars
 	@for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -38,6 +38,10 @@ bench: setup ## what messages, simulator and other parts cost beside a peer meas
 	$(BIN)/python -m benchmarks.feed_path
 	$(BIN)/python -m benchmarks.simulator
 	$(BIN)/python -m benchmarks.two_legs
+
+bench-backtest: setup ## detection over 10 and 100 million quotes beside other engines
+	$(BIN)/python -m benchmarks.backtests --rows 10000000
+	$(BIN)/python -m benchmarks.backtests --rows 100000000
 
 lint: setup ## format, style, types, who may import whom
 	$(BIN)/ruff format --check
