@@ -1,0 +1,97 @@
+"""Logs as tick sets, cut into files and row groups at will, and what a plain loop finds in them."""
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from market.markets import Market
+from market.settings import Settings
+from pricefeeds.ticksets.manifest import Manifest, write_manifest
+from pricefeeds.ticksets.partition import PartitionWriter
+from pricefeeds.ticksets.reading import TickSet, batches, open_tick_set
+from pricefeeds.ticksets.schema import ROW_GROUP_ROWS
+from streams.wire import settings_row
+from tests.cep.oracle import Row, Spread, as_written, written
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """So many files per base, with row groups of so many rows."""
+
+    files: int
+    row_group_rows: int
+
+
+CUTS = (Cut(1, ROW_GROUP_ROWS), Cut(1, 61), Cut(4, 37))
+
+
+def cut_set(folder: Path, cut: Cut, tables: dict[str, pa.Table], markets: tuple[Market, ...], currency: str) -> TickSet:
+    """`tables`: base → TICK_SCHEMA rows in the order of the log."""
+    partitions = []
+    for base, rows in tables.items():
+        writer = PartitionWriter(folder, cut.row_group_rows)
+        bounds = [len(rows) * number // cut.files for number in range(cut.files + 1)]
+        for number, (start, end) in enumerate(pairwise(bounds)):
+            if end > start:
+                partitions.append(writer.write(f"2023-11-{number + 1:02}", base, rows.slice(start, end - start)))
+    write_manifest(folder, Manifest("cut", "Cut", "generated", currency, markets, (), tuple(partitions), 0))
+    return open_tick_set(folder)
+
+
+def recut(tick_set: TickSet, cut: Cut, folder: Path) -> TickSet:
+    """The same logs in other files."""
+    manifest = tick_set.manifest
+    tables = {base: pa.concat_tables(batches(tick_set, base)).unify_dictionaries() for base in manifest.bases}
+    return cut_set(folder, cut, tables, manifest.markets, manifest.settlement_currency)
+
+
+def messages_found(messages_df: DataFrame) -> dict[str, list[Row]]:
+    """`detected` → per base its messages, in the order of the log and of the pairs."""
+    found: dict[str, list[Row]] = {}
+    for row in sorted(messages_df.toArrow().to_pylist(), key=lambda row: (row["base"], row["offset"], row["pair"])):
+        message = written(row["value"])
+        assert (row["key"], row["offset"]) == (message["base"], message["offset"])
+        found.setdefault(row["base"], []).append(message)
+    return found
+
+
+def messages_wanted(spreads: "list[Spread | dict[str, Any]]", currency: str = "USD") -> dict[str, list[Row]]:
+    """What the oracle says, in the same form; markers left out."""
+    wanted: dict[str, list[Row]] = {}
+    for spread in spreads:
+        if isinstance(spread, Spread):
+            wanted.setdefault(spread.base, []).append(as_written(spread, currency))
+    return wanted
+
+
+def messages_of_set(tick_set: TickSet, own: Settings) -> list[bytes]:
+    """The log of a set of one base as feeders would have written it, behind a row of `own` settings."""
+    (base,) = tick_set.manifest.bases
+    markets = {(market.exchange, market.symbol): market for market in tick_set.manifest.markets}
+    messages = [settings_row(own, tick_set.manifest.start_time, (base,))]
+    for rows in batches(tick_set, base):
+        for row in rows.to_pylist():
+            messages.append(_message(row, markets[row["exchange"], row["symbol"]], base))
+    return messages
+
+
+def _message(row: Row, market: Market, base: str) -> bytes:
+    told = {name: row[name] for name in ("kind", "exchange", "symbol", "exchange_time", "received_time", "sequence")}
+    told |= {"region": market.region, "base": market.base, "quote_currency": market.quote_currency}
+    if row["bid"] is not None:
+        for side in ("bid", "ask"):
+            best = json.dumps([[row[side], row[f"{side}_amount"]]], separators=(",", ":"))
+            told |= {side: row[side], f"{side}_amount": row[f"{side}_amount"], f"{side}s": row[f"{side}s"] or best}
+    if row["kind"].startswith("fx"):
+        told["bases"] = [base]
+    return json.dumps(told).encode()
+
+
+def without_offsets(found: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """Where the same log stands at other offsets."""
+    return {base: [row | {"offset": None} for row in rows] for base, rows in found.items()}
