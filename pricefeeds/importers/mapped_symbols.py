@@ -6,6 +6,8 @@ from pathlib import Path
 from pricefeeds.importers.rows import refuse
 
 _NO_LETTERS = re.compile(r"[^A-Z0-9]")
+_CONTRACT = re.compile(r"|PERP|[0-9]{6}|[FGHJKMNQUVXZ][0-9]{2}")
+"""What follows the pair in a contract's ticker: nothing, or its day or month of delivery."""
 
 
 class OneTicker:
@@ -32,4 +34,4 @@ class OneTicker:
         letters = _NO_LETTERS.sub("", ticker.upper())
         if ":" not in self._symbol:
             return letters == pair
-        return letters.startswith(pair)
+        return letters.startswith(pair) and _CONTRACT.fullmatch(letters.removeprefix(pair)) is not None
