@@ -90,8 +90,12 @@ def _swept(folder: Path, name: str, values: list[str]) -> Run:
 def _cpu_until_ended(process: "subprocess.Popen[bytes]") -> float:
     """Seconds of the whole tree, looked at again and again: Spark's workers are gone before anybody could ask."""
     tree, used, ended = psutil.Process(process.pid), dict[int, float](), Event()
-    waiting = Thread(target=lambda: (process.wait(), ended.set()), daemon=True)
-    waiting.start()
+
+    def wait() -> None:
+        process.wait()
+        ended.set()
+
+    Thread(target=wait, daemon=True).start()
     while not ended.wait(LOOK_SECONDS):
         with suppress(psutil.Error):
             for one in [tree, *tree.children(recursive=True)]:
