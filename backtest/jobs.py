@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
-from typing import Any
 
-import pyarrow as pa
 from pydantic import ValidationError
 
 from backtest.own_recordings import WORTH
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.profiles import FEE_RATE, PROFILES, ReplayProfile
+from backtest.trading_settings import logged_settings
 from exchanges.markets import taker_fees
 from market.markets import Market
 from market.money import BPS
@@ -18,7 +17,6 @@ from market.settings import Settings
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.manifest import Manifest
 from pricefeeds.ticksets.reading import TickSet, batches
-from streams.wire import row_of
 
 LONGEST_LATENCY_MS = 60_000.0
 HOLDING = Decimal("0.000001")
@@ -46,10 +44,11 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
     profile = profile_of(manifest)
     exchanges = tuple(dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx))
     settings = own_settings(manifest) if profile is None else _settings_of(profile, exchanges)
-    logged = _logged_settings(tick_set)
-    if logged is None and wish.follow_logged_settings:
+    logged = logged_settings(tick_set)[:1] if manifest.origin == "session" else ()
+    if not logged and wish.follow_logged_settings:
         raise ImportRefusedError(f"{manifest.name}: holds no settings that could be followed, ticks alone")
-    settings = settings if logged is None else with_logged(settings, logged)
+    for first in logged:
+        settings = first.applied(settings)
     if wish.fee_bps is not None:
         fees = dict.fromkeys(settings.taker_fees, wish.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
@@ -73,25 +72,6 @@ def own_settings(manifest: Manifest) -> Settings:
     known = taker_fees()
     fees = {exchange: known.get(exchange, FEE_RATE) for exchange in exchanges}
     return Settings(enabled_exchanges=tuple(fees), taker_fees=fees)
-
-
-def with_logged(settings: Settings, row: Mapping[str, Any]) -> Settings:
-    """`settings`, with what a settings row of the log says."""
-    told = {name: row[name] for name in ("emit_net_bps", "min_net_bps", "enabled_exchanges", "taker_fees")}
-    ages = {"max_quote_age_ms": row["max_quote_age"] // 1_000}
-    ages["opportunity_lifetime_ms"] = row["opportunity_lifetime"] // 1_000
-    return Settings.model_validate(settings.model_dump() | told | ages)
-
-
-def _logged_settings(tick_set: TickSet) -> Mapping[str, Any] | None:
-    """The first settings row of a recorded log; None where there is none, as in imported ticks."""
-    if tick_set.manifest.origin != "session":
-        return None
-    for rows in batches(tick_set, tick_set.manifest.bases[0], ["kind", "document"]):
-        kinds = rows["kind"].cast(pa.string()).to_pylist()
-        if "settings" in kinds:
-            return row_of(rows["document"][kinds.index("settings")].as_py().encode())
-    return None
 
 
 def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:

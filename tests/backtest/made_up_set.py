@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+
+from market.settings import Settings
+from pricefeeds.ticksets.building import TickSetBuilder
+from pricefeeds.ticksets.manifest import Manifest
+from pricefeeds.ticksets.reading import TickSet, open_tick_set
+from pricefeeds.ticksets.schema import SOURCE_SCHEMA
+from streams.wire import settings_row
 from tests.backtest.recorded import write_tickers
+from tests.market.samples import EUR_MARKET, USD_MARKET
 
 BEGIN = 1_723_075_200_000_000
 """Microseconds UTC of the first row."""
@@ -25,3 +34,33 @@ def made_up_files(folder: Path) -> tuple[Path, Path]:
         write_tickers(folder / "spot" / "made-up.gz", "BTCUSDT", *spot),
         write_tickers(folder / "usdm" / "made-up.gz", "BTCUSDT", *usdm),
     )
+
+
+def session_set(folder: Path, settings: tuple[Settings, ...]) -> TickSet:
+    """A recorded session's log: one version of the settings after the other, then a quote of each exchange."""
+    rows: list[dict[str, object]] = [
+        {
+            "kind": "settings",
+            "received_time": BEGIN + number,
+            "document": settings_row(one, BEGIN + number, ("BTC",)).decode(),
+        }
+        for number, one in enumerate(settings)
+    ]
+    rows += [
+        {
+            "kind": "quote",
+            "exchange": market.exchange,
+            "symbol": market.symbol,
+            "received_time": BEGIN + STEP,
+            "bid_price": 60_000.0,
+            "ask_price": 60_010.0,
+            "bid": "60000",
+            "ask": "60010",
+        }
+        for market in (USD_MARKET, EUR_MARKET)
+    ]
+    numbered = [{"base": "BTC", "rank": 0, "offset": place, **row} for place, row in enumerate(rows)]
+    with TickSetBuilder(folder, ("BTC",)) as builder:
+        builder.add(pa.Table.from_pylist(numbered, schema=SOURCE_SCHEMA))
+        builder.finish(Manifest(folder.name, "session", "session", "USD", (USD_MARKET, EUR_MARKET), (), (), 2))
+    return open_tick_set(folder)

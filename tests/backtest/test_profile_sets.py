@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backtest.jobs import Wish, added_latency, parameters_for, profile_of, with_logged
+from backtest.jobs import Wish, added_latency, parameters_for, profile_of
 from backtest.parameters import Latency
 from backtest.profile_sets import set_of_files
 from backtest.profiles import BINANCE_BTC
@@ -14,8 +14,7 @@ from backtest.recordings import load_recording
 from backtest.versions import checksum_of, versions_of
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.reading import TickSet, batches
-from streams.wire import row_of, settings_row
-from tests.backtest.made_up_set import BEGIN, GAP, ROWS, STEP, made_up_files
+from tests.backtest.made_up_set import BEGIN, GAP, ROWS, STEP, made_up_files, session_set
 from tests.backtest.recorded import write_tickers
 
 
@@ -76,11 +75,20 @@ def test_a_set_brings_its_profiles_settings_and_balances(tick_set: TickSet) -> N
     assert parameters.latency["binance"] == Latency()
 
 
-def test_what_a_log_says_goes_before_the_usual(tick_set: TickSet) -> None:
-    usual = parameters_for(tick_set, Wish()).settings
+def test_a_recorded_session_begins_with_the_settings_of_its_log(tmp_path: Path) -> None:
+    usual = parameters_for(session_set(tmp_path / "usual", ()), Wish()).settings
     logged = usual.model_copy(update={"min_net_bps": 9.5, "max_quote_age_ms": 700, "opportunity_lifetime_ms": 300})
-    row = row_of(settings_row(logged, 0, ("BTC",)))
-    assert with_logged(usual, row) == logged
+    tick_set = session_set(tmp_path / "logged", (logged, usual))
+    assert parameters_for(tick_set, Wish(follow_logged_settings=True)).settings == logged
+    assert parameters_for(tick_set, Wish(values={"min_net_bps": "3"})).settings.min_net_bps == 3
+
+
+def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path) -> None:
+    balances = parameters_for(session_set(tmp_path / "usual", ()), Wish()).balances
+    assert balances == {
+        "alpha": {"USD": Decimal(1_000_000), "BTC": Decimal("16.666666")},
+        "beta": {"EUR": Decimal(925_000), "BTC": Decimal("15.416666")},
+    }
 
 
 def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
