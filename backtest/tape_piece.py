@@ -54,6 +54,7 @@ class _Rows:
 
     rows: Integers
     """Positions in the row group."""
+    offsets: Integers
     times: Integers
     is_quote: npt.NDArray[np.bool_]
     stated: Integers
@@ -93,7 +94,7 @@ class Piece:
         """Each quote behind `place` in the log, of `time` or before."""
         rows = self._rows_of(market)
         end = int(rows.times.searchsorted(time, side="right"))
-        start = int(self._offsets[rows.rows].searchsorted(place, side="right"))
+        start = int(rows.offsets.searchsorted(place, side="right"))
         for index in range(start, end):
             if rows.is_quote[index]:
                 yield QuotedRow(self, market, int(rows.rows[index]))
@@ -131,7 +132,7 @@ class Piece:
         stated = np.where(is_stated[rows], np.arange(len(rows)), -1)
         # a feed's rows never go back in time; a log whose clock was set back is read as if it had stood still
         times = np.maximum.accumulate(self._times[rows])
-        return _Rows(rows, times, is_quote[rows], np.maximum.accumulate(stated))
+        return _Rows(rows, self._offsets[rows], times, is_quote[rows], np.maximum.accumulate(stated))
 
     def _made(self, market: Market, row: int) -> Quote:
         return Quote(
