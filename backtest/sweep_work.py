@@ -1,5 +1,6 @@
 """The work of one task of a sweep: the sets of one chunk, each traded on the candidates that it would have found."""
 
+import gc
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -67,7 +68,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
     manifest = tick_set.manifest
     kept = None if manifest.rows <= MOST_ROWS_IN_MEMORY else KEPT
     folds = definition.folds
-    return Bench(
+    bench = Bench(
         definition=definition,
         variables=variables_of(definition.parameters),
         markets=manifest.markets,
@@ -75,3 +76,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
         tape=tape_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
     )
+    # candidates live as long as the worker: a fifth of each run went into looking for garbage among them
+    gc.collect()
+    gc.freeze()
+    return bench
