@@ -98,6 +98,8 @@ def named_columns(mapping: Mapping) -> tuple[str, ...]:
 
 def _chunk(file: _MappedFile, part: CsvPart) -> Chunk:
     mapping = file.mapping
+    if not part.cells.num_rows:
+        return chunk_of_columns({}, part.cells, part.rejected)
     given = _market_columns(file, part) | _price_columns(file, part.cells)
     times = _times(file, part, mapping.time)
     if mapping.bar_seconds is not None:

@@ -210,6 +210,12 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, mapping: str, text: str,
     assert why in refusal("csv", written(tmp_path, text), options(tmp_path, mapping, told))
 
 
+def test_where_no_row_has_all_columns_all_are_counted(tmp_path: Path) -> None:
+    text = LEVELS.split("\n", maxsplit=1)[0] + "\nCOINBASE;BTC-USD\n1;2;3\n"
+    found = read_as("csv", written(tmp_path, text), options(tmp_path, LEVELS_MAPPING))
+    assert (found.rows, found.rejected) == ([], {"unreadable": 2})
+
+
 MAPPINGS: dict[str, tuple[str, str]] = {
     "no TOML": ("[time", "is no TOML"),
     "nothing": ("", "is no mapping: time: Field required"),
