@@ -66,7 +66,7 @@ class ImportedMarkets:
                 f"the symbol as in --symbol BTC/USD"
             )
         known = {(one.exchange, one.symbol): one for one in simulated_markets()}
-        market = known.get((exchange, symbol)) or self._plain_market(exchange, symbol, base, quote)
+        market = known.get((exchange, symbol)) or _plain_market(exchange, symbol, base, quote)
         if self._words.region is not None:
             market = replace(market, region=self._words.region)
         if exchange == COIN_M:
@@ -74,28 +74,15 @@ class ImportedMarkets:
                 "COIN-M amounts, contracts of 100 USD of BTC or 10 USD of other coins, "
                 "count as base amounts at their price"
             )
+        is_fx = market.is_fx or self._words.is_fx or is_currency_pair(exchange, symbol)
+        if (exchange, symbol) not in known and not is_fx:
+            self._assume(f"size rules of {exchange} {symbol} are not known: any amount in steps of 0.00000001")
         assets = assets_of(market)
         return replace(
             market,
             base=self._compared_as(market, base, assets[0]),
             quote_currency=self._compared_as(market, quote, assets[1]),
-            is_fx=market.is_fx or self._words.is_fx or is_currency_pair(exchange, symbol),
-        )
-
-    def _plain_market(self, exchange: str, symbol: str, base: str, quote: str) -> Market:
-        self._assume(f"size rules of {exchange} {symbol} are not known: any amount in steps of 0.00000001")
-        regions = {one.exchange: one.region for one in simulated_markets()}
-        return Market(
-            exchange=exchange,
-            region=regions.get(exchange, UNKNOWN_REGION),
-            symbol=symbol,
-            base=base,
-            quote_currency=quote,
-            tick_size=_EIGHT_DIGITS,
-            lot_step=_EIGHT_DIGITS,
-            minimum_amount=_EIGHT_DIGITS,
-            minimum_notional=Decimal(0),
-            fee_side="quote",
+            is_fx=is_fx,
         )
 
     def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
@@ -135,3 +122,19 @@ class ImportedMarkets:
 
     def _assume(self, said: str) -> None:
         self.assumptions[said] = None
+
+
+def _plain_market(exchange: str, symbol: str, base: str, quote: str) -> Market:
+    regions = {one.exchange: one.region for one in simulated_markets()}
+    return Market(
+        exchange=exchange,
+        region=regions.get(exchange, UNKNOWN_REGION),
+        symbol=symbol,
+        base=base,
+        quote_currency=quote,
+        tick_size=_EIGHT_DIGITS,
+        lot_step=_EIGHT_DIGITS,
+        minimum_amount=_EIGHT_DIGITS,
+        minimum_notional=Decimal(0),
+        fee_side="quote",
+    )
