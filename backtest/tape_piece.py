@@ -84,11 +84,10 @@ class Piece:
         return Shown(self.quote(market, row), int(rows.times[index]), int(self._offsets[row]))
 
     def begins_later(self, market: Market, time: int) -> bool:
-        """Whether what was known of a market at `time` is not here, although something was known before."""
+        """Whether what was known of a market before had not all arrived by `time`: only its newest stands here."""
         rows = self._rows_of(market)
-        index = int(rows.times.searchsorted(time, side="right")) - 1
-        is_stated = index >= 0 and int(rows.stated[index]) >= 0
-        return not is_stated and len(rows.rows) > 0 and int(rows.rows[0]) < self._known_before
+        known = int(rows.rows.searchsorted(self._known_before))
+        return known > 0 and int(rows.times[known - 1]) > time
 
     def between(self, market: Market, place: int, time: int) -> Iterator["QuotedRow"]:
         """Each quote behind `place` in the log, of `time` or before."""
