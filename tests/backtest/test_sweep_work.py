@@ -16,7 +16,9 @@ from backtest.tape import tape_of
 from backtest.trading import trade
 from backtest.walk_forward import spans_of
 from pricefeeds.ticksets.reading import open_tick_set
+from streams.wire import row_of
 from tests.backtest.sweep_samples import found_alone, log_of, parameters_of, tick_set_of, write_found
+from tests.cep.logs import MARKETS
 
 GRID = Grid((axis_of("min_net_bps=6,12"), axis_of("fee_bps=4,9"), axis_of("max_quote_age_ms=200,2000")))
 FOLDS = 1
@@ -49,6 +51,12 @@ def messages() -> list[bytes]:
 @pytest.fixture(scope="module")
 def store(messages: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> SweepStore:
     return swept(messages, tmp_path_factory.mktemp("sweep"))
+
+
+def time_of(message: bytes) -> int:
+    time = row_of(message)["received_time"]
+    assert isinstance(time, int)
+    return time
 
 
 def parameters_at(store: SweepStore, number: int) -> Parameters:
@@ -85,8 +93,7 @@ def test_a_span_is_what_a_log_that_ended_there_gives(store: SweepStore, messages
     definition = store.definition()
     manifest = open_tick_set(definition.tick_set).manifest
     spans = spans_of(manifest.start_time, manifest.end_time, FOLDS)
-    times = [int(message.split(b'"received_time":')[1].split(b",")[0].rstrip(b"}")) for message in messages]
-    kept = [message for message, time in zip(messages, times, strict=True) if time < spans[0].end]
+    kept = [message for message in messages if time_of(message) < spans[0].end]
     cut = tick_set_of(kept, tmp_path / "cut")
     for number in (0, 3):
         parameters = parameters_at(store, number)
@@ -95,6 +102,22 @@ def test_a_span_is_what_a_log_that_ended_there_gives(store: SweepStore, messages
         (mine,) = [one for one in store.results() if (one.number, one.span) == (number, 0)]
         assert mine == result_of(number, 0, point, outcome)
         assert mine.trades > 0
+
+
+def test_a_cut_tape_knows_what_a_log_that_ended_there_tells(messages: list[bytes], tmp_path: Path) -> None:
+    end = time_of(messages[len(messages) // 2])
+    kept = [message for message in messages if time_of(message) < end]
+    whole, cut = tape_of(tick_set_of(messages, tmp_path / "set")), tape_of(tick_set_of(kept, tmp_path / "cut"))
+    differing = 0
+    for market in (market for market in MARKETS if not market.is_fx):
+        for time in range(time_of(messages[0]), time_of(messages[-1]), 20_000):
+            shown = cut.at(market.exchange, market.symbol, time)
+            assert whole.until(end).at(market.exchange, market.symbol, time) == shown
+            differing += whole.at(market.exchange, market.symbol, time) != shown
+        last = time_of(messages[-1])
+        seen = [row.place for row in whole.until(end).between(market.exchange, market.symbol, -1, last)]
+        assert seen == [row.place for row in cut.between(market.exchange, market.symbol, -1, last)]
+    assert differing > 0
 
 
 def test_sets_that_do_not_go_together_are_left_out(messages: list[bytes], tmp_path: Path) -> None:
