@@ -8,10 +8,10 @@ from ui.settings_form import show_settings
 
 PAGE_CSS = """
 <style>
-[data-testid="stMainBlockContainer"] { padding: 0 1.5rem 3rem; max-width: 1680px; }
+[data-testid="stMainBlockContainer"] { padding: 3.75rem 1.5rem 3rem; max-width: 1680px; }
 [data-testid="stHeader"] { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] * { pointer-events: auto; }
-@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 0 0.75rem 3rem; } }
+@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>
 """
 

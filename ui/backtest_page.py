@@ -25,7 +25,7 @@ KEY = "backtest_key"
 OUTCOME = "backtest_outcome"
 LOOK_AGAIN_SECONDS = 2.0
 PREFIX = "backtest."
-EMPTY_HELP = "Empty: as the tick set has it."
+EMPTY = "as the tick set has it"
 THRESHOLDS = (
     ("min_net_bps", "Trade at or above (bps net)"),
     ("max_notional", "Most per arbitrage"),
@@ -72,12 +72,12 @@ def _show_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:
         columns = streamlit.columns(2, gap="large")
         for place, (name, label) in enumerate(THRESHOLDS):
             with columns[place % 2]:
-                streamlit.text_input(label, key=f"{PREFIX}{name}", help=EMPTY_HELP)
+                streamlit.text_input(label, key=f"{PREFIX}{name}", placeholder=EMPTY)
         with columns[0]:
-            streamlit.text_input("Taker fee a side (bps)", key=f"{PREFIX}fee_bps", help=EMPTY_HELP)
+            streamlit.text_input("Taker fee a side (bps)", key=f"{PREFIX}fee_bps", placeholder=EMPTY)
             streamlit.text_input("Seed", "1", key=f"{PREFIX}seed")
         with columns[1]:
-            streamlit.text_input("Latency of orders (ms)", key=f"{PREFIX}latency_ms", help=EMPTY_HELP)
+            streamlit.text_input("Latency of orders (ms)", key=f"{PREFIX}latency_ms", placeholder=EMPTY)
         streamlit.form_submit_button("Start backtest", type="primary", on_click=_start, args=(dashboard,))
 
 
