@@ -25,7 +25,7 @@ def main() -> int:
     folder: Path = told.folder
     folder.mkdir(parents=True, exist_ok=True)
     peers = None if told.here else peers_environment(folder / "peers")
-    found = list(runnable(tuple(told.engines), peers, folder / "compiled"))
+    found = list(runnable(tuple(told.engines), told.rows, peers, folder / "compiled"))
     able = [each for each in found if isinstance(each, Runnable)]
     missing = [(each[0].title, each[1]) for each in found if not isinstance(each, Runnable)]
     quotes, few = (_generated(folder, rows, told.fresh) for rows in (told.rows, WARM_UP_ROWS))

@@ -5,15 +5,19 @@
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import numpy as np
 
 from benchmarks.backtests.definition import EXCHANGES, FEE_RATES, MAX_AGE, Found, answer, found
 
+MEMORY = {"memory_limit": "12GB"}
+
 
 def one_pass(path: Path, rows: int) -> Found:
-    with duckdb.connect() as connection:
+    # what does not fit goes to the disk, and by itself that would be the current folder
+    with TemporaryDirectory() as scratch, duckdb.connect(config={"temp_directory": scratch, **MEMORY}) as connection:
         columns = connection.execute(query(), {"path": str(path), "rows": rows}).fetchnumpy()
     times = columns.pop("time")
     nets_bps = np.column_stack([np.ma.filled(column, np.nan) for column in columns.values()])

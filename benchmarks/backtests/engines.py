@@ -31,7 +31,12 @@ class Engine:
     @property
     def passes(self) -> int:
         """The second one is warm; for peers it would say the same as the first, without what they import."""
-        return 2 if self.is_ours else 1
+        return 2 if self.name == OURS else 1
+
+    def why_not(self, rows: int) -> str | None:
+        """Ours takes a set whole; peers take its first rows."""
+        too_many = self.is_ours and rows > self.most_rows
+        return f"it takes a set whole, and its sets are of {self.most_rows:,} rows at most" if too_many else None
 
     def command(self, python: Path, folder: Path, rows: int) -> tuple[str, ...]:
         quotes = tick_set_folder(folder) if self.is_ours else peer_file(folder)
@@ -59,12 +64,17 @@ class Runnable:
     environment: dict[str, str]
 
 
-def runnable(names: tuple[str, ...], peers: Peers | None, caches: Path) -> Iterator[Runnable | tuple[Engine, str]]:
+def runnable(
+    names: tuple[str, ...], rows: int, peers: Peers | None, caches: Path
+) -> Iterator[Runnable | tuple[Engine, str]]:
     """Each engine asked for, or why it cannot run. Without `peers` those run that this environment has."""
     for engine in ENGINES:
         if engine.name not in names:
             continue
-        if engine.is_ours:
+        why = engine.why_not(rows)
+        if why is not None:
+            yield engine, why
+        elif engine.is_ours:
             yield Runnable(engine, Path(sys.executable), {"PYSPARK_PYTHON": sys.executable})
         elif peers is not None:
             yield Runnable(engine, peers.python, {"NUMBA_CACHE_DIR": str(caches / peers.python_version)})
