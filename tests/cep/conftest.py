@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from cep.session import spark_session, stop_at_once
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     if shutil.which("java") is None:
         pytest.skip("no java on the PATH")
