@@ -132,7 +132,13 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
         last={base: last[base] for base in session.bases},
         started_at=started,
     )
-    return SessionHead(session.mode, span)
+    kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REFUSALS, SETTINGS, FILLS)}
+    return SessionHead(session.mode, span, kept=kept)
+
+
+def _lines_in(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
 
 
 def _opening(session: Session) -> tuple[dict[int, int], str | None]:

@@ -68,10 +68,24 @@ class SessionExport:
                 yield version_of(document)
 
     async def fills(self) -> AsyncGenerator[KeptFill]:
-        """Of the session's ledger, oldest first."""
+        """Of the session's ledger, oldest first; without those of arbitrages that began in an earlier session and
+        were gone on with in this one: what these were decided on lies with that session."""
         with translated_errors():
+            inherited = await self._inherited()
             async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):
-                yield KeptFill(str(document["arbitrage_id"]), fill_of(document))
+                if document["arbitrage_id"] not in inherited:
+                    yield KeptFill(str(document["arbitrage_id"]), fill_of(document))
+
+    async def _inherited(self) -> frozenset[str]:
+        """Arbitrages of other sessions with fills in this one's ledger."""
+        begun = {"from": ARBITRAGES, "localField": "_id", "foreignField": "_id", "as": "begun"}
+        steps: list[Document] = [
+            {"$match": self._own},
+            {"$group": {"_id": "$arbitrage_id"}},
+            {"$lookup": {**begun, "pipeline": [{"$project": {"session_id": 1}}]}},
+            {"$match": {"begun.session_id": {"$exists": True, "$ne": self._own["session_id"]}}},
+        ]
+        return frozenset([str(found["_id"]) async for found in self._database[FILLS].aggregate(steps)])
 
 
 @asynccontextmanager

@@ -29,15 +29,28 @@ class Recorded:
     """Of those that decisions were made on, when they were produced; repeats count here."""
     messages: Counter[Pair] = field(default_factory=Counter)
     """All of them, repeats included."""
+    unlike: Row | None = None
+    """The first repeat that says something else than what it repeats: a bot may have acted on either."""
 
     def see(self, row: Row, time: int, wanted: Container[str]) -> None:
         key, base = key_of(row), str(row["base"])
         self.messages[pair_of(row)] += 1
         if row["opportunity_id"] in wanted:
             self.times.setdefault(key, []).append(time)
+        digest = row_digest(row)
         if (base, key) not in self.digests:
-            self.digests[base, key] = row_digest(row)
+            self.digests[base, key] = digest
             self.keys.setdefault(base, []).append(key)
+        elif self.digests[base, key] != digest and self.unlike is None:
+            self.unlike = row
+
+    def difference(self, read_again: Callable[[Key], bytes]) -> Difference | None:
+        """Where a repeat is none; `read_again` gives what came first with its key."""
+        if self.unlike is None:
+            return None
+        found = first_unlike(self.unlike, row_of(read_again(key_of(self.unlike))))
+        where = f"{_where(self.unlike, _ticks(self.unlike))}, written again"
+        return None if found is None else Difference(where, *found)
 
 
 @dataclass(slots=True)

@@ -8,9 +8,10 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,6 +43,8 @@ class SessionHead:
     mode: str
     span: LogSpan
     format: int = FORMAT
+    kept: dict[str, int] = field(default_factory=dict)
+    """File below `log` → documents in it; empty where an earlier version wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,23 @@ class RecordedSession:
 
     def tick_set(self) -> TickSet:
         try:
-            return open_tick_set(self.folder / TICK_SET)
-        except ImportRefusedError as error:
+            found = open_tick_set(self.folder / TICK_SET)
+            rows = {one.folder: pq.read_metadata(found.path(one)).num_rows for one in found.manifest.partitions}
+        except (ImportRefusedError, OSError, pa.ArrowInvalid) as error:
             raise CannotVerifyError(str(error)) from error
+        for one in found.manifest.partitions:
+            if one.rows != rows[one.folder]:
+                raise CannotVerifyError(
+                    f"{found.path(one)}: has {rows[one.folder]:,} rows, and was written with {one.rows:,}"
+                )
+        if {one.base for one in found.manifest.partitions} != set(self.head.span.bases):
+            raise CannotVerifyError(f"{found.folder}: does not hold the log of {', '.join(self.head.span.bases)}")
+        return found
+
+    def count(self, name: str) -> int:
+        """Documents in one file of the books."""
+        with self._opened(self.folder / name) as file:
+            return sum(1 for _ in file)
 
     def messages(self) -> Iterator[Message]:
         """What CEP wrote, in the order of each base."""
@@ -108,10 +125,15 @@ class RecordedSession:
 
     def _lines(self, name: Path, adapter: TypeAdapter[Value]) -> Iterator[Value]:
         path = self.folder / name
+        with self._opened(path) as file:
+            for number, line in enumerate(file, start=1):
+                yield _value(path, number, line, adapter)
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[BinaryIO]:
         try:
             with path.open("rb") as file:
-                for number, line in enumerate(file, start=1):
-                    yield _value(path, number, line, adapter)
+                yield file
         except OSError as error:
             raise CannotVerifyError(f"{path}: cannot be read ({error.strerror})") from error
 

@@ -18,7 +18,7 @@ from market.orders import Fill
 from market.rows import fill_key
 from pricefeeds.ticksets.reading import TickSet
 from store.exporting import KeptArbitrage
-from streams.wire import row_of
+from streams.wire import WireError, row_of
 
 Derive = Callable[[TickSet], Iterable[tuple[str, int, bytes]]]
 """The messages (base, offset, value) that the log of a tick set leads to, in the order of each base."""
@@ -54,6 +54,7 @@ def verified(session: RecordedSession, derive: Derive) -> Verified:
 
 def _differences(session: RecordedSession, derive: Derive, outcome: Verified) -> Iterator[Difference | None]:
     """One check after the other, each of what the one before left unquestioned."""
+    yield _kept_difference(session)
     tick_set = session.tick_set()
     outcome.ticks, found = feed_difference(session.folder.parent, tick_set)
     yield found
@@ -69,6 +70,15 @@ def _differences(session: RecordedSession, derive: Derive, outcome: Verified) ->
     yield from _refusal_differences(session, decisions, asked, outcome)
     yield _count_difference(session, recorded.messages, asked.arbitrages)
     yield from _arbitrage_differences(session, decisions, outcome)
+
+
+def _kept_difference(session: RecordedSession) -> Difference | None:
+    """As many documents as were laid beside the log: one that is gone would otherwise be asked of by nobody."""
+    for name, kept in session.head.kept.items():
+        found = session.count(name)
+        if found != kept:
+            return Difference(name, "lines", found, kept)
+    return None
 
 
 @dataclass(slots=True)
@@ -108,7 +118,10 @@ def _is_joined(refusal: Refusal) -> bool:
 def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
     recorded, last = Recorded(), session.head.span.last
     for message in session.messages():
-        row = row_of(message.value)
+        try:
+            row = row_of(message.value)
+        except WireError as error:
+            raise CannotVerifyError(f"{session.folder}: holds a message that cannot be read ({error})") from error
         if is_opportunity(row) and row["offset"] <= last.get(row["base"], -1):
             recorded.see(row, message.time, wanted)
     return recorded
@@ -124,6 +137,9 @@ def _opportunity_difference(
                 return message.value
         raise CannotVerifyError(f"{session.folder}: opportunity {key[1]} is gone")
 
+    repeated = recorded.difference(read_again)
+    if repeated is not None:
+        return repeated
     for value in derived_values(values, session.head.span.last):
         found = derived.difference(recorded, value, read_again)
         if found is not None:
@@ -181,13 +197,16 @@ def _arbitrage_differences(
     for row in session.fills():
         ledger.setdefault(row.arbitrage_id, {})[fill_key(row.fill)] = row.fill
     for kept in session.arbitrages():
+        entered = ledger.pop(kept.arbitrage.arbitrage_id, {})
         if not kept.steps:
             outcome.older["arbitrages"] += 1
             continue
         yield decisions.arbitrage_difference(kept)
-        yield _ledger_difference(kept, ledger.get(kept.arbitrage.arbitrage_id, {}))
+        yield _ledger_difference(kept, entered)
         outcome.arbitrages += 1
         outcome.steps += len(kept.steps)
+    for identity, entered in ledger.items():
+        yield Difference(f"fill {next(iter(entered))} of arbitrage {identity}", "arbitrage", NOTHING, "one that traded")
 
 
 def _ledger_difference(kept: KeptArbitrage, entered: Mapping[str, Fill]) -> Difference | None:

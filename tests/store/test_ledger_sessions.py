@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,9 @@ from market.arbitrages import Arbitrage
 from market.execution import advancing
 from market.money import Amount
 from market.orders import OrderReport
+from market.session import Session
 from store.client import connected
+from store.exporting import exporting
 from store.trades import MongoTradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import filled, open_books, opportunity, reserve_both, sent
@@ -59,6 +62,20 @@ async def test_what_a_halt_left_is_gone_on_with_in_the_books_of_the_session_that
     report = await resumed(later)
     assert await mongo_store.fills() == [bought]
     assert await later.fills() == list(report.fills)
+
+
+async def test_what_lies_with_an_earlier_session_is_not_taken_out_with_this_one(
+    mongo_store: MongoTradeStore, later: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    await left_by_a_halt(mongo_store)
+    await later.set_balances("alpha", {"BTC": Decimal(5), "USD": Decimal(700)}, "before")
+    await resumed(later)
+    kept = {}
+    for name in ("session-1", "session-2"):
+        session = Session(name, "paper", Path(), "", mongodb_uri, database, MARKETS, "USD")
+        async with exporting(session) as export:
+            kept[name] = [row.arbitrage_id async for row in export.fills()]
+    assert kept == {"session-1": [ID], "session-2": []}
 
 
 async def test_fills_that_two_exchanges_number_alike_are_not_taken_for_each_other(

@@ -113,6 +113,27 @@ def messages(change: Callable[[list[Row]], object]) -> Alter:
     return alter
 
 
+def without_line(name: Path, number: int) -> Alter:
+    """One document less."""
+
+    def alter(folder: Path) -> None:
+        path = folder / "log" / name
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(lines[:number] + lines[number + 1 :]))
+
+    return alter
+
+
+def counted(name: Path, alter: Alter) -> Alter:
+    """The same in a session whose head says how many documents were kept."""
+
+    def altered(folder: Path) -> None:
+        edit_head(folder, kept={str(name): len((folder / "log" / name).read_text().splitlines())})
+        alter(folder)
+
+    return altered
+
+
 def grounds(change: Callable[[Row], object]) -> Callable[[Row], None]:
     """Of a refusal."""
 
@@ -213,6 +234,18 @@ ALTERED = (
         ("step 1 (reserve sell)", "detected_time"),
     ),
     Altered(
+        "a repeat of an opportunity",
+        messages(lambda rows: rows.append(rows[2] | {"net_bps": 1.0})),
+        ("written again", "net_bps", "recorded 1.0"),
+    ),
+    Altered("an arbitrage dropped", without_line(ARBITRAGES, 0), ("fill beta|BTC/EUR|beta-sell-1", "nothing")),
+    Altered("a refusal dropped", counted(REFUSALS, without_line(REFUSALS, 2)), ("refusals", "recorded 2, derived 3")),
+    Altered(
+        "an arbitrage dropped that traded nothing",
+        counted(ARBITRAGES, without_line(ARBITRAGES, 1)),
+        ("arbitrages", "recorded 2, derived 3"),
+    ),
+    Altered(
         "the reason of a refusal",
         line(REFUSALS, 0, lambda refusal: refusal.update(reason="stale")),
         ("refusal", "reason", "stale", "below_threshold"),
@@ -306,6 +339,17 @@ def test_documents_of_earlier_versions_are_counted_and_passed_over(
     assert found.older == {kind: 1}
 
 
+def without_tick(folder: Path) -> None:
+    (path,) = (folder / "log" / "ticks").rglob("ticks.parquet")
+    table = pq.ParquetFile(path).read()
+    pq.write_table(table.slice(0, len(table) - 1), path)
+
+
+def without_partitions(folder: Path) -> None:
+    path = folder / "log" / "ticks" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"partitions": []}))
+
+
 CANNOT: tuple[tuple[str, Alter, str], ...] = (
     ("no folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "is no folder"),
     ("no log", lambda folder: shutil.rmtree(folder / "log"), "holds no recorded log"),
@@ -314,6 +358,13 @@ CANNOT: tuple[tuple[str, Alter, str], ...] = (
     ("a damaged line", lambda folder: (folder / "log" / FILLS).write_text("{}\n"), "line 1: is not as this version"),
     ("books gone", lambda folder: (folder / "log" / REFUSALS).unlink(), "cannot be read"),
     ("messages gone", lambda folder: (folder / "log" / OPPORTUNITIES).write_bytes(b"PAR1"), "cannot be read"),
+    ("a row of the log gone", without_tick, "has 12 rows, and was written with 13"),
+    ("all rows of the log gone", without_partitions, "does not hold the log of BTC"),
+    (
+        "a message that is none",
+        lambda folder: write_messages(folder / "log" / OPPORTUNITIES, [(1, b"{")]),
+        "holds a message that cannot be read",
+    ),
     ("ticks gone", lambda folder: shutil.rmtree(folder / "log" / "ticks"), "is no tick set"),
 )
 
