@@ -67,10 +67,8 @@ class ReplayedBots:
 
     def decide(self, opportunity: Opportunity) -> None:
         """What both bots make of it, now."""
-        fees = self._fees.of_new_day(self._agenda.now())
-        if fees is not None:
-            settings = self.knowledge.settings
-            self.change(settings.model_copy(update={"taker_fees": {**settings.taker_fees, **fees}}))
+        if self._fees.see_day(self._agenda.now()):
+            self.change(self.knowledge.settings)
         if is_expired(opportunity, self._agenda.now()):
             self.missed += 1
             return
@@ -83,7 +81,9 @@ class ReplayedBots:
         self._follow(opportunity.opportunity_id)
 
     def change(self, settings: Settings) -> None:
-        """These are in force from now on."""
+        """These are in force from now on, but for the fees of exchanges with tiers."""
+        fees = {**settings.taker_fees, **self._fees.today}
+        settings = settings.model_copy(update={"taker_fees": fees})
         version = self._store.settings_in_force().version
         self.knowledge.settings = at_once(self._store.change_settings(settings, version, "backtest"))
 

@@ -24,6 +24,8 @@ class TieredFees:
         self._by_day: dict[str, dict[int, Decimal]] = defaultdict(dict)
         self._first: int | None = None
         self._day: int | None = None
+        self.today: dict[str, Decimal] = {}
+        """Exchange with tiers → its fee; empty before the first day."""
 
     def see(self, opportunity: Opportunity, leg: Leg, time: int) -> None:
         """The fills of a leg, at FX mid; those that no rate converts count as they are."""
@@ -34,14 +36,15 @@ class TieredFees:
         days = self._by_day[leg.exchange]
         days[time // DAY] = days.get(time // DAY, ZERO) + value
 
-    def of_new_day(self, time: int) -> dict[str, Decimal] | None:
-        """Exchange → taker fee, where `time` lies on another day than before."""
+    def see_day(self, time: int) -> bool:
+        """Whether `time` lies on another day than before, which has fees of its own."""
         day = time // DAY
         if not self._tiers or day == self._day:
-            return None
+            return False
         self._day = day
         self._first = day if self._first is None else self._first
-        return {exchange: self._rate(exchange, day, self._first) for exchange in self._tiers}
+        self.today = {exchange: self._rate(exchange, day, self._first) for exchange in self._tiers}
+        return True
 
     def _rate(self, exchange: str, day: int, first: int) -> Decimal:
         """Of the highest tier that is reached; of the lowest where none is."""

@@ -1,12 +1,13 @@
 """Settings that changed while a session was recorded are in force from then on, where a backtest is to follow them."""
 
-from itertools import count
+from decimal import Decimal
 from pathlib import Path
 
 import orjson
 import pyarrow as pa
 import pytest
 
+from backtest.parameters import FeeTier
 from backtest.tape import QuoteTape, tape_of
 from backtest.trading import trade
 from market.settings import Settings
@@ -15,7 +16,17 @@ from pricefeeds.ticksets.manifest import Manifest
 from pricefeeds.ticksets.reading import open_tick_set
 from pricefeeds.ticksets.schema import SOURCE_SCHEMA, TICK_SCHEMA
 from streams.wire import settings_row
-from tests.backtest.trading_samples import EASY, MARKETS, SECOND, START, counts, offered, parameters_of, steady_quotes
+from tests.backtest.trading_samples import (
+    EASY,
+    MARKETS,
+    SECOND,
+    START,
+    counts,
+    offered,
+    parameters_of,
+    refilled,
+    steady_quotes,
+)
 from tests.market.samples import settings_of
 
 CHANGE = START + 5 * SECOND
@@ -32,15 +43,17 @@ def _row(settings: Settings, time: int) -> dict[str, object]:
     }
 
 
-@pytest.fixture
-def tape(tmp_path: Path) -> QuoteTape:
-    rows = [_row(FIRST, START - 1), *steady_quotes([START]), _row(RAISED, CHANGE)]
-    numbers = count()
-    source = [row | {"base": "BTC", "rank": 0, "offset": next(numbers)} for row in rows]
-    with TickSetBuilder(tmp_path / "set", ("BTC",)) as builder:
+def _tape(folder: Path, rows: list[dict[str, object]]) -> QuoteTape:
+    source = [row | {"base": "BTC", "rank": 0, "offset": offset} for offset, row in enumerate(rows)]
+    with TickSetBuilder(folder / "set", ("BTC",)) as builder:
         builder.add(pa.Table.from_pylist(source, SOURCE_SCHEMA))
         builder.finish(Manifest("set", "set", "session", "USD", MARKETS, (), (), 2))
-    return tape_of(open_tick_set(tmp_path / "set"))
+    return tape_of(open_tick_set(folder / "set"))
+
+
+@pytest.fixture
+def tape(tmp_path: Path) -> QuoteTape:
+    return _tape(tmp_path, [_row(FIRST, START - 1), *steady_quotes([START]), _row(RAISED, CHANGE)])
 
 
 @pytest.mark.parametrize(
@@ -51,6 +64,18 @@ def test_a_raised_threshold_refuses_from_then_on(tape: QuoteTape, *, follow: boo
     outcome = trade(opportunities, tape, MARKETS, parameters_of(FIRST, follow_logged_settings=follow))
     assert counts(outcome) == refused
     assert outcome.arbitrages[0].arbitrage_id == "before"
+
+
+def test_a_change_leaves_the_fees_of_tiers_alone(tmp_path: Path) -> None:
+    other = FIRST.model_copy(update={"version": 2, "opportunity_lifetime_ms": 400})
+    rows = [_row(FIRST, START - 1), *steady_quotes([START]), _row(other, CHANGE)]
+    later = refilled([offered(CHANGE + 1)])
+    tiers = {"alpha": (FeeTier(Decimal(0), Decimal("0.0005")),)}
+    opportunities = [offered(START + SECOND, "before"), offered(CHANGE + 1, "after")]
+    parameters = parameters_of(FIRST, follow_logged_settings=True, fee_tiers=tiers)
+    outcome = trade(opportunities, _tape(tmp_path, [*rows, *later]), MARKETS, parameters)
+    rates = [fill.fee / fill.cost for fill in outcome.fills if fill.exchange == "alpha"]
+    assert rates == [Decimal("0.0005"), Decimal("0.0005")]
 
 
 def test_a_cut_tape_does_not_know_of_a_later_change(tape: QuoteTape) -> None:
