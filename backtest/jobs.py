@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from backtest.own_recordings import WORTH
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.profiles import FEE_RATE, PROFILES, ReplayProfile
-from backtest.trading_settings import logged_settings
+from backtest.trading_settings import SettingsChange, logged_settings
 from exchanges.markets import taker_fees
 from market.markets import Market
 from market.money import BPS
@@ -47,6 +47,8 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
     logged = logged_settings(tick_set)[:1] if manifest.origin == "session" else ()
     if not logged and wish.follow_logged_settings:
         raise ImportRefusedError(f"{manifest.name}: holds no settings that could be followed, ticks alone")
+    if wish.follow_logged_settings:
+        _check_followed(logged[0], wish)
     for first in logged:
         settings = first.applied(settings)
     if wish.fee_bps is not None:
@@ -59,6 +61,14 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
         seed=wish.seed,
         follow_logged_settings=wish.follow_logged_settings,
     )
+
+
+def _check_followed(first: SettingsChange, wish: Wish) -> None:
+    """What the log says of the settings holds from its first row on, so nothing else could: better said than lost."""
+    named = [name for name in wish.values if name in first.changed]
+    named += ["the fees"] if wish.fee_bps is not None else []
+    if named:
+        raise ImportRefusedError(f"{named[0]} cannot be given where the settings of the log are followed, which say it")
 
 
 def profile_of(manifest: Manifest) -> ReplayProfile | None:

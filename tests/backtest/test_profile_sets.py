@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,19 @@ def test_a_recorded_session_begins_with_the_settings_of_its_log(tmp_path: Path) 
     tick_set = session_set(tmp_path / "logged", (logged, usual))
     assert parameters_for(tick_set, Wish(follow_logged_settings=True)).settings == logged
     assert parameters_for(tick_set, Wish(values={"min_net_bps": "3"})).settings.min_net_bps == 3
+
+
+@pytest.mark.parametrize(
+    ("wish", "named"),
+    [({"values": {"min_net_bps": "3"}}, "min_net_bps"), ({"fee_bps": Decimal(1)}, "the fees")],
+    ids=["a threshold", "fees"],
+)
+def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, wish: dict[str, Any], named: str) -> None:
+    logged = parameters_for(session_set(tmp_path / "usual", ()), Wish()).settings
+    tick_set = session_set(tmp_path / "logged", (logged,))
+    assert parameters_for(tick_set, Wish(values={"max_notional": "7"}, follow_logged_settings=True))
+    with pytest.raises(ImportRefusedError, match=f"{named} cannot be given where the settings of the log"):
+        parameters_for(tick_set, Wish(**wish, follow_logged_settings=True))
 
 
 def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path) -> None:
