@@ -13,6 +13,7 @@ import orjson
 
 from pricefeeds.books import BookTop
 from pricefeeds.importers.csvcolumns import UNREADABLE
+from pricefeeds.importers.damagedlines import DamagedLines
 from pricefeeds.importers.fileblocks import blocks
 from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, chunks_of
 from pricefeeds.importers.mapped_books import (
@@ -83,9 +84,13 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
     """`sequence` stays 0: the exchange counts anew with some snapshots."""
     book, ticker = BybitBook(), OneTicker(path, symbol)
     for line, message, text in _messages(path):
+        place = Place(line, (exchange, symbol), None, text)
+        if message is None:
+            book.lose()
+            yield faulty_row(place, UNREADABLE)
+            continue
         data = message["data"]
         ticker.check(data.get("s"), line)
-        place = Place(line, (exchange, symbol), None, text)
         try:
             milliseconds = int(message["ts"])
             fault = book.apply(message["type"] == "snapshot", data)
@@ -99,17 +104,26 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
         yield faulty_row(place, fault) if fault else book_row(place, book.top(), place.received_time)
 
 
-def _messages(path: Path) -> Iterator[tuple[int, Mapping[str, Any], str]]:
-    """(line, message, its beginning). Raises ImportRefusedError."""
+def _messages(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None, str]]:
+    """(line, message or None where it is damaged, its beginning). Raises ImportRefusedError where half or more are."""
+    damage = DamagedLines(path)
     for block in blocks(path):
         for number, line in enumerate(block.data.splitlines(), start=block.line):
-            try:
-                message = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                refuse(path, number, "is not JSON")
-            if not is_book_message(message):
-                refuse(path, number, "is no message of Bybit's order book (topic, type, ts, data with s, b and a)")
-            yield number, message, shown(line)
+            damage.lines += 1
+            yield number, _message(number, line, damage), shown(line)
+    damage.check()
+
+
+def _message(number: int, line: bytes, damage: DamagedLines) -> Mapping[str, Any] | None:
+    try:
+        message = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        damage.note(number, "is not JSON")
+        return None
+    if is_book_message(message):
+        return message  # type: ignore[no-any-return]  # looked at just now
+    damage.note(number, "is no message of Bybit's order book (topic, type, ts, data with s, b and a)")
+    return None
 
 
 def is_book_message(message: object) -> bool:

@@ -23,6 +23,10 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
     ticker = OneTicker(path, symbol.partition("/")[0])
     is_empty = True
     for raw in raw_messages(path):
+        place = Place(raw.line, (exchange, symbol), raw.received_time, raw.text)
+        if raw.is_damaged:
+            yield faulty_row(place, UNREADABLE)
+            continue
         if raw.message.get("channel") != "l2Book":
             continue
         is_empty = False
@@ -30,7 +34,6 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
         if not isinstance(data, dict) or "coin" not in data:
             refuse(path, raw.line, "its message lacks data with the coin")
         ticker.check(data["coin"], raw.line)
-        place = Place(raw.line, (exchange, symbol), raw.received_time, raw.text)
         try:
             exchange_time = int(data["time"]) * 1_000
             bids, asks = ([level_of(one["px"], one["sz"]) for one in side] for side in data["levels"])

@@ -42,9 +42,15 @@ class _RawFile:
     """In quote currency where amounts are contracts."""
 
     def messages(self, stream: str) -> Iterator[RawMessage]:
-        """Those whose stream's name has `stream` behind its @, and where it is `depth` REST snapshots. Refuses none."""
+        """Those whose stream's name has `stream` behind its @, where it is `depth` REST snapshots, and damaged lines.
+
+        Raises ImportRefusedError where there is none."""
         is_empty = True
         for raw in raw_messages(self.path):
+            if raw.is_damaged:
+                # of whichever stream it was
+                yield raw
+                continue
             is_snapshot = stream == "depth" and "lastUpdateId" in raw.message
             if not is_snapshot and str(raw.message.get("stream", "")).split("@")[1:2] != [stream]:
                 continue
@@ -113,6 +119,8 @@ def _depth_rows(file: _RawFile) -> Iterator[ReadRow]:
 
 
 def _row_or_fault(file: _RawFile, raw: RawMessage, read: Callable[[_RawFile, RawMessage], ReadRow]) -> ReadRow:
+    if raw.is_damaged:
+        return faulty_row(file.place(raw), UNREADABLE)
     try:
         return read(file, raw)
     except _FAULTS:

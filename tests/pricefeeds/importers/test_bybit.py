@@ -61,6 +61,8 @@ FAULTS: dict[str, tuple[list[str], int, dict[str, int]]] = {
         2,
         {"unreadable": 1, "before_snapshot": 1},
     ),
+    "not JSON, and the next": ([SNAPSHOT, "{", DELTA, LATER_SNAPSHOT], 2, {"unreadable": 1, "before_snapshot": 1}),
+    "another message": ([SNAPSHOT, '{"success": true}', LATER_SNAPSHOT], 2, {"unreadable": 1}),
     "no number": ([SNAPSHOT, message("delta", 6, [["?", "1"]])], 1, {"unreadable": 1}),
     "one of a pair": ([SNAPSHOT, message("delta", 6, [["1"]])], 1, {"unreadable": 1}),
     "no time": ([SNAPSHOT, message("delta", 6, ts="noon")], 1, {"unreadable": 1}),

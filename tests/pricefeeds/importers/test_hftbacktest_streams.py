@@ -16,6 +16,7 @@ from tests.pricefeeds.importers.read_files import cut, gzipped, read_as, refusal
 SPOT = FileOptions("binance", "BTC/USDT", Decimal(1))
 USD_M = replace(SPOT, exchange="binanceusdm", symbol="BTC/USDT:USDT")
 COIN_M = replace(SPOT, exchange="binancecoinm", symbol="BTC/USD:BTC")
+HYPERLIQUID = FileOptions("hyperliquid", "BTC/USDC:USDC")
 START = 1_723_161_254_087_891_268
 
 
@@ -37,6 +38,12 @@ def difference(number: int, first: int, last: int, **changes: Any) -> str:
 def snapshot(number: int, last: int) -> str:
     book = {"lastUpdateId": last, "bids": [["100.10", "1"], ["100", "2"]], "asks": [["100.2", "3"]]}
     return f"{START + number * 1_000} {json.dumps(book)}\n"
+
+
+def hyperliquid(number: int) -> str:
+    levels = [[{"px": "100", "sz": "2", "n": 1}], [{"px": "101", "sz": "0.5", "n": 3}]]
+    data = {"coin": "BTC", "time": 1_723_161_254_087 + number, "levels": levels}
+    return f"{START + number * 1_000} {json.dumps({'channel': 'l2Book', 'data': data})}\n"
 
 
 def written(folder: Path, *lines: str) -> Path:
@@ -169,6 +176,35 @@ def test_what_cannot_be_read_is_refused(
     tmp_path: Path, name: str, lines: list[str], options: FileOptions, why: str
 ) -> None:
     assert why in refusal(name, written(tmp_path, *lines), options)
+
+
+DAMAGED = {
+    "not JSON": f"{START + 2_000} {{broken\n",
+    "no object": f"{START + 2_000} [1]\n",
+    "no time": "@@@@\n",
+    "no number": "9" * 5_000 + " {}\n",
+}
+
+
+@pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED.keys())
+@pytest.mark.parametrize(
+    ("name", "lines", "options"),
+    [
+        ("hftbacktest", [ticker(1), ticker(4)], SPOT),
+        ("hftbacktest-depth", [snapshot(1, 8), difference(4, 9, 10)], SPOT),
+        ("hftbacktest-hyperliquid", [hyperliquid(1), hyperliquid(4)], HYPERLIQUID),
+    ],
+)
+def test_a_damaged_line_is_counted_and_the_others_stay(
+    tmp_path: Path, name: str, lines: list[str], options: FileOptions, line: str
+) -> None:
+    found = read_as(name, written(tmp_path, lines[0], line, lines[1]), options)
+    assert (len(found.usable), found.rejected) == (2, {"unreadable": 1})
+
+
+def test_a_large_file_of_another_form_is_not_read_to_its_end(tmp_path: Path) -> None:
+    told = refusal("hftbacktest", written(tmp_path, ticker(1), "x,y\n" * 5_000), SPOT)
+    assert "line 2: does not begin with the time in nanoseconds; 1000 of 1001 lines cannot be read" in told
 
 
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
