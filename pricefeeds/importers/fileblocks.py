@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from pricefeeds.importers.rows import refuse
 
 BLOCK_BYTES = 8_000_000
 HEAD_BYTES = 65_536
+LONGEST_LINE = 64_000_000
+"""Bytes. A packed file of a few megabytes may hold one line of many gigabytes, which no memory would hold."""
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 
 
@@ -42,6 +45,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         kind = "gzip" if start == _GZIP else "zip"
         raise ImportRefusedError(f"{path}: is no sound {kind} file; it is damaged or was cut off ({error})") from error
+    except (RuntimeError, lzma.LZMAError) as error:
+        # zipfile's words for a password that it lacks, and for a way of packing that it does not know
+        raise ImportRefusedError(f"{path}: is a zip file that cannot be unpacked ({error})") from error
     except OSError as error:
         raise ImportRefusedError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -59,6 +65,8 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
     with opened(path) as file:
         while data := file.read(size):
             whole, newline, behind = data.rpartition(b"\n")
+            if not newline and len(rest) + len(data) > LONGEST_LINE:
+                refuse(path, line, f"is longer than {LONGEST_LINE:,} bytes")
             if not newline:
                 rest += data
                 continue
