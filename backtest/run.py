@@ -7,6 +7,8 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from backtest.detection import DetectionSummary, detected, detection_summary
@@ -18,10 +20,12 @@ from backtest.quality import markets_without_depth, quality_of
 from backtest.result import BacktestResult, LatencyCost
 from backtest.spark_progress import watched_jobs
 from backtest.tape import tape_of
-from backtest.trading import trade
+from backtest.trading import BacktestError, trade
 from backtest.versions import versions_of
 from market.clock import MICROSECONDS, wall_now
 from market.opportunities import Opportunity
+from pricefeeds.errors import ImportRefusedError
+from pricefeeds.ticksets.manifest import read_manifest
 from pricefeeds.ticksets.reading import TickSet
 
 Watch = Callable[[str, float], None]
@@ -31,6 +35,8 @@ ADDED_MS = (25.0, 50.0, 100.0, 250.0, 500.0)
 """What latency costs is shown at these."""
 TOLD_EVERY = 200
 """Opportunities."""
+REFUSED = f"{ImportRefusedError.__module__}.{ImportRefusedError.__qualname__}: "
+"""So begins the line of a worker's error that names a file which cannot be read."""
 
 
 def _unwatched(_: str, __: float) -> None:
@@ -65,7 +71,7 @@ def run_backtest(
     meanwhile (the system's temporary folder). Memory does not grow with the rows, but with the arbitrages.
 
     Raises ImportRefusedError where the tick set cannot be read, LookupError where a currency of it cannot be converted,
-    BacktestError where it cannot be traded.
+    BacktestError where it cannot be traded, Spark stops, or the set is built anew meanwhile.
     """
     course = _Course(watch)
     scratch = Path(mkdtemp(prefix="backtest-", dir=work))
@@ -78,6 +84,9 @@ def run_backtest(
     finally:
         rmtree(scratch, ignore_errors=True)
     with course.stage("quality"):
+        quality = quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000)
+        depthless = markets_without_depth(tick_set)
+        check_unchanged(tick_set)
         return BacktestResult(
             manifest=tick_set.manifest,
             parameters=parameters,
@@ -86,10 +95,19 @@ def run_backtest(
             # the same one that this stage ends in
             seconds=course.seconds,
             versions=versions_of(tick_set),
-            quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
+            quality=quality,
             latency_costs=costs,
-            without_depth=markets_without_depth(tick_set),
+            without_depth=depthless,
         )
+
+
+def check_unchanged(tick_set: TickSet) -> None:
+    """Raises BacktestError where its folder holds another set by now: one part may have been read from each.
+
+    The log of a session only grows, so what was read of it stays.
+    """
+    if tick_set.manifest.origin == "import" and read_manifest(tick_set.folder) != tick_set.manifest:
+        raise BacktestError(f"{tick_set.manifest.name}: was built anew while it was read; run the backtest again")
 
 
 def _found(
@@ -97,9 +115,18 @@ def _found(
 ) -> DetectionSummary:
     """What was found is put aside in `folder`."""
     settings = None if parameters.follow_logged_settings else parameters.settings
-    with course.stage("detection"), watched_jobs(spark, lambda share: course.watch("detection", share)):
-        put_aside(detected(spark, tick_set, settings), folder)
-        return detection_summary(spark, tick_set, settings)
+    try:
+        with course.stage("detection"), watched_jobs(spark, lambda share: course.watch("detection", share)):
+            put_aside(detected(spark, tick_set, settings), folder)
+            return detection_summary(spark, tick_set, settings)
+    except (Py4JError, PySparkException) as error:
+        raise BacktestError(f"Spark stopped ({spark_words(str(error))})") from error
+
+
+def spark_words(text: str) -> str:
+    """What a worker of ours refused, or the first line of what Spark itself says."""
+    own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REFUSED)]
+    return own[-1] if own else next(iter(text.splitlines()), "without a word")
 
 
 def _latency_costs(
