@@ -60,7 +60,7 @@ class JobFiles:
 
 
 async def run_jobs(session: Session) -> None:
-    """Until cancelled; a store that does not answer is asked again."""
+    """Until cancelled; where the store does not answer, or the machine lacks room, it is tried again."""
     delays = backoff()
     while True:
         try:
@@ -68,8 +68,9 @@ async def run_jobs(session: Session) -> None:
                 runner = JobRunner(data_home(session), store.backtests, session.session_id)
                 delays = backoff()
                 await runner.run()
-        except StoreError as error:
-            log.warning("backtests wait for the store", extra={"error": str(error)})
+        except (StoreError, OSError) as error:
+            # a full disk or a lack of processes passes, too
+            log.warning("backtests wait", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))
 
 
@@ -196,7 +197,7 @@ def job_words(request: BacktestRequest, files: JobFiles) -> list[str]:
     if request.fee_bps is not None:
         words += ["--fee-bps", text_of(request.fee_bps)]
     if request.latency_ms is not None:
-        words += ["--latency-ms", f"{request.latency_ms:g}"]
+        words += ["--latency-ms", repr(request.latency_ms).removesuffix(".0")]
     return [
         *words,
         *("--report", str(files.report)),

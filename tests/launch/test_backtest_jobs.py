@@ -57,6 +57,8 @@ async def until(condition: Callable[[], Coroutine[object, object, bool]]) -> Non
 
 def test_a_request_becomes_the_words_of_the_command(tmp_path: Path) -> None:
     request = BacktestRequest("made-up", {"min_net_bps": "7.5"}, Decimal("2.5"), 80.0, seed=3, cores=2)
+    exact = replace(request, latency_ms=12_345.678)
+    assert "12345.678" in job_words(exact, JobFiles(tmp_path))
     assert job_words(request, JobFiles(tmp_path))[:13] == [
         *("backtest", "made-up", "--master", "local[2]", "--seed", "3"),
         *("--set-value", "min_net_bps=7.5", "--fee-bps", "2.5", "--latency-ms", "80", "--report"),
