@@ -99,7 +99,7 @@ def _alike(text: str) -> Assumption:
 
 
 def _set_name(name: str) -> str:
-    if not name or name.startswith(".") or set(name) & set("/\\\0"):
+    if not name or name[0] in ".-" or set(name) & set("/\\\0"):
         raise CannotStartError(f"--set {name!r} is no name of a folder.")
     return name
 

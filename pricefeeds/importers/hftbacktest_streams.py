@@ -182,9 +182,6 @@ def _fits(inside: bytes) -> Callable[[Path, bytes], bool]:
 
 
 _OWN_CLOCK = "received times are the recorder's own, floored to microseconds"
-_CONTRACTS = (
-    "COIN-M amounts, contracts of 100 USD of BTC or 10 USD of other coins, count as base amounts at their price"
-)
 
 HFTBACKTEST_FORMATS = (
     Format(
@@ -193,7 +190,7 @@ HFTBACKTEST_FORMATS = (
         read=read_tickers,
         fits=_fits(b'"stream":'),
         needs=("exchange", "symbol"),
-        assumptions=(_OWN_CLOCK, _CONTRACTS),
+        assumptions=(_OWN_CLOCK,),
     ),
     Format(
         name="hftbacktest-depth",
@@ -201,7 +198,7 @@ HFTBACKTEST_FORMATS = (
         read=read_depth,
         fits=_fits(b'"stream":'),
         needs=("exchange", "symbol"),
-        assumptions=(_OWN_CLOCK, _CONTRACTS),
+        assumptions=(_OWN_CLOCK,),
     ),
     Format(
         name="hftbacktest-trades",
@@ -209,7 +206,7 @@ HFTBACKTEST_FORMATS = (
         read=read_trades,
         fits=_fits(b'"stream":'),
         needs=("exchange", "symbol", "half_spread_bps"),
-        assumptions=(_OWN_CLOCK, _CONTRACTS),
+        assumptions=(_OWN_CLOCK,),
     ),
     Format(
         name="hftbacktest-hyperliquid",

@@ -17,6 +17,8 @@ from pricefeeds.importers.judging import MarketKey
 from pricefeeds.importers.symbols import is_currency_pair
 
 UNKNOWN_REGION = "unknown"
+LONGEST_WORD = 100
+"""Bytes of a name."""
 _EIGHT_DIGITS = Decimal("0.00000001")
 
 
@@ -65,6 +67,8 @@ class ImportedMarkets:
                 f"{exchange} {symbol}: is no market; name the exchange as in --exchange kraken, "
                 f"the symbol as in --symbol BTC/USD"
             )
+        for word in (exchange, base, quote, *self._counts_as.values()):
+            _check_word(word)
         known = {(one.exchange, one.symbol): one for one in simulated_markets()}
         market = known.get((exchange, symbol)) or _plain_market(exchange, symbol, base, quote)
         if self._words.region is not None:
@@ -122,6 +126,12 @@ class ImportedMarkets:
 
     def _assume(self, said: str) -> None:
         self.assumptions[said] = None
+
+
+def _check_word(word: str) -> None:
+    """Folders are named after assets. Raises ImportRefusedError."""
+    if not word.isprintable() or set(word) & set("/\\") or len(word.encode()) > LONGEST_WORD:
+        raise ImportRefusedError(f"{word[:LONGEST_WORD]!r}: is no name of an exchange or an asset")
 
 
 def _plain_market(exchange: str, symbol: str, base: str, quote: str) -> Market:
