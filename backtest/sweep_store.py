@@ -9,6 +9,7 @@ Files appear by renaming, so whatever is there after a crash is whole, and what 
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,10 @@ class SweepStore:
         if path.exists():
             self._compare(self.definition(), definition)
             return
-        (self.folder / RESULTS).mkdir(parents=True, exist_ok=True)
+        # without its definition nobody knows what they are results of
+        shutil.rmtree(self.folder / RESULTS, ignore_errors=True)
+        shutil.rmtree(self.candidates, ignore_errors=True)
+        (self.folder / RESULTS).mkdir(parents=True)
         _put(path, _DEFINITION.dump_json(definition, indent=2))
 
     def definition(self) -> SweepDefinition:
@@ -121,7 +125,7 @@ class SweepStore:
         for path in sorted((self.folder / RESULTS).glob("part-*.parquet")):
             try:
                 found += results_of(pq.read_table(path, use_threads=False))
-            except (OSError, pa.ArrowInvalid) as error:
+            except (OSError, pa.ArrowInvalid, LookupError, ValueError) as error:
                 _refuse(f"{path}: is damaged ({error}); remove it and run the sweep again")
         return sorted(found, key=lambda result: (result.number, result.span))
 

@@ -64,6 +64,7 @@ def run_sweep_command(home: Path, options: SweepOptions, say: Say) -> int:
     if options.json is not None:
         check_writable(options.json)
     try:
+        _check_known(options)
         if options.show is not None:
             return _report(sweep_store(home, options.show), options.json, say)
         tick_set, definition = _asked(home, options)
@@ -78,11 +79,24 @@ def run_sweep_command(home: Path, options: SweepOptions, say: Say) -> int:
         raise LaunchError(f"{error}.") from error
 
 
+def _check_known(options: SweepOptions) -> None:
+    """What a sweep was begun with cannot be told it again: it would be taken for heard."""
+    known = {"--show": options.show, "--resume": options.resume}
+    given = [option for option, name in known.items() if name is not None]
+    if len(given) > 1:
+        raise SweepRefusedError("--show and --resume are two commands: give one of them")
+    nothing = SweepOptions()
+    if given and replace(options, show=None, resume=None, json=None, master=nothing.master) != nothing:
+        raise SweepRefusedError(f"{given[0]} takes the tick set and the parameters from the sweep itself")
+    varied = {text.partition("=")[0].strip() for text in (*options.grid, *options.ranges)}
+    twice = [name for name in (text.partition("=")[0].strip() for text in options.values) if name in varied]
+    if twice:
+        raise SweepRefusedError(f"{twice[0]} is varied, and so cannot be given with --set-value too")
+
+
 def _asked(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]:
     """Raises SweepRefusedError, ImportRefusedError, CannotStartError."""
     if options.resume is not None:
-        if options.names or options.grid or options.ranges:
-            raise SweepRefusedError("--resume takes the tick set and the parameters from the sweep itself")
         begun = sweep_store(home, options.resume).definition()
         tick_set = open_tick_set(begun.tick_set)
         found = versions_of(tick_set)

@@ -5,6 +5,8 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from backtest.grids import Grid, axis_of, range_of
@@ -118,6 +120,22 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-7])
     with pytest.raises(SweepRefusedError, match=r"part-00000.parquet: is damaged .* remove it"):
         store.results()
+
+
+def test_a_part_that_is_none_is_named(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    pq.write_table(pa.table({"set": [1]}), store.folder / "results" / "part-00000.parquet")
+    with pytest.raises(SweepRefusedError, match=r"part-00000.parquet: is damaged .* remove it"):
+        store.results()
+
+
+def test_results_whose_definition_is_gone_are_no_ones(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    store.put_part(0, results_of(0))
+    store.candidates.mkdir()
+    (store.folder / "sweep.json").unlink()
+    store.begin(replace(DEFINITION, fingerprint="other"))
+    assert (store.results(), store.candidates.exists()) == ([], False)
 
 
 def test_money_is_read_back_to_the_last_digit(tmp_path: Path) -> None:

@@ -48,6 +48,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("sweep --show mine", "there is no sweep 'mine'"),
         ("sweep --resume mine", "there is no sweep 'mine'"),
         ("sweep set --resume mine", "--resume takes the tick set and the parameters from the sweep itself"),
+        ("sweep --resume mine --walk-forward 3", "--resume takes the tick set and the parameters from the sweep"),
+        ("sweep --resume mine --fee-bps 1", "--resume takes the tick set and the parameters from the sweep itself"),
+        ("sweep --show mine --grid min_net_bps=1", "--show takes the tick set and the parameters from the sweep"),
+        ("sweep --show mine --resume mine", "--show and --resume are two commands"),
+        ("sweep set --grid min_net_bps=1 --set-value min_net_bps=2", "min_net_bps is varied, and so cannot be given"),
     ],
 )
 def test_what_cannot_be_swept_is_one_sentence(
