@@ -34,6 +34,8 @@ SETTINGS = {
     # forked workers keep what they imported from one task to the next
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": "backtest.worker_daemon",
+    # else tables and plain collections get workers of their own, which load everything once more
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     # a plan runs once: what adapts it to the sizes of its parts costs more than it saves
     "spark.sql.adaptive.enabled": "false",
