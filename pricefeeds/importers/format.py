@@ -35,6 +35,7 @@ where a side has none; levels as text of the log (`streams.wire.levels_text`), n
 itself finds one. Whoever takes the rows judges them by `market.quotes.rejection_of`, so a format need not."""
 
 CHUNK_ROWS = 65_536
+_MOST = 2**63 - 1
 
 
 class RejectedRow(NamedTuple):
@@ -105,9 +106,26 @@ class Format:
 
 def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk]:
     """Rows that were read one by one, as chunks."""
-    remaining = iter(rows)
+    remaining = map(_held, rows)
     while taken := list(islice(remaining, size)):
         columns = dict(zip(ReadRow._fields, zip(*taken, strict=True), strict=True))
         texts = pa.table({"text": pa.array(columns.pop("text"), pa.string())})
         arrays = [pa.array(columns[field.name], field.type) for field in READ_SCHEMA]
         yield Chunk(pa.Table.from_arrays(arrays, schema=READ_SCHEMA), texts)
+
+
+def chunks_with(misfits: list[RejectedRow], rows: Iterable[ReadRow], size: int) -> Iterator[Chunk]:
+    """The same; reading `rows` fills `misfits`, which are taken out, those behind the last row too."""
+    for chunk in chunks_of(rows, size):
+        yield Chunk(chunk.rows, chunk.originals, tuple(misfits))
+        misfits.clear()
+    if misfits:
+        yield Chunk(READ_SCHEMA.empty_table(), pa.table({"text": pa.array([], pa.string())}), tuple(misfits))
+
+
+def _held(row: ReadRow) -> ReadRow:
+    """A number that no column holds makes its row unreadable."""
+    numbers = row.received_time, row.exchange_time, row.sequence
+    if all(number is None or -_MOST <= number <= _MOST for number in numbers):
+        return row
+    return row._replace(received_time=None, exchange_time=None, sequence=0, fault="unreadable")

@@ -20,7 +20,7 @@ from pricefeeds.importers.arrowcolumns import words_of
 from pricefeeds.importers.binance import Epochs
 from pricefeeds.importers.csvcolumns import UNREADABLE, csv_parts, demand_columns, header_names
 from pricefeeds.importers.fileblocks import head_of
-from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_of
+from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
 from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION, BarEnds, told_length
 from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
 from pricefeeds.importers.mapped_columns import chunk_of_columns
@@ -50,7 +50,7 @@ class Moments:
 
     def microseconds(self, text: str, line: int) -> int | None:
         """None for no number. Raises ImportRefusedError."""
-        if not text.isdigit():
+        if not (text.isascii() and text.isdigit()):
             return None
         self.digits = self.digits or len(text)
         if len(text) not in (13, 16, 19):
@@ -103,9 +103,7 @@ def _by_row(
     path: Path, columns: tuple[str, ...], delimiter: str, read: Callable[[Iterator[Cells]], Iterator[ReadRow]]
 ) -> Iterator[Chunk]:
     misfits: list[RejectedRow] = []
-    for chunk in chunks_of(read(_cells(path, columns, delimiter, misfits)), CHUNK_ROWS):
-        yield Chunk(chunk.rows, chunk.originals, tuple(misfits))
-        misfits.clear()
+    return chunks_with(misfits, read(_cells(path, columns, delimiter, misfits)), CHUNK_ROWS)
 
 
 def _cells(path: Path, columns: tuple[str, ...], delimiter: str, misfits: list[RejectedRow]) -> Iterator[Cells]:

@@ -20,7 +20,7 @@ from pricefeeds.importers.mapped_file import ColumnName, Mapping, PriceColumns, 
 from pricefeeds.importers.mapped_levels import level_columns, names_of_levels
 from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_times import Cells, epoch_times, text_times
-from pricefeeds.importers.rows import refuse
+from pricefeeds.importers.rows import refuse, whole_number
 from pricefeeds.importers.symbols import our_exchange, our_symbol
 
 OTHER_MARKET = "other_market"
@@ -69,7 +69,7 @@ def _parts(file: _MappedFile) -> Iterator[CsvPart]:
             demand_columns(file.path, part.cells.column_names, names)
             yield part
         return
-    numbers = [int(name) if name.isdigit() else 0 for name in names]
+    numbers = [whole_number(name) or 0 for name in names]
     if min(numbers) < 1:
         refuse(file.path, None, "has no header by its mapping; so call its columns by number, 1 the first")
     count = _columns_of(file.path, delimiter)

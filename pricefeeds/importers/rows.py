@@ -11,6 +11,7 @@ from market.money import Amount, Price, decimal_of, floor_to_step
 from market.quotes import Level, Quote, rejection_of
 from pricefeeds.errors import ImportRefusedError
 
+MOST_DIGITS = 18
 Rejections = Counter[str]
 """Reason → number of rows left out: those of `market.quotes.rejection_of`, `unreadable` and `repeated`."""
 
@@ -59,6 +60,11 @@ class QuoteRows:
 
     def count_unreadable(self) -> None:
         self._rejections["unreadable"] += 1
+
+
+def whole_number(text: str) -> int | None:
+    """None for what is no plain number of up to 18 digits, which is all that a column of the log holds."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
 
 
 def level_of(price: str, amount: str) -> Level:

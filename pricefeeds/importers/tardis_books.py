@@ -15,9 +15,9 @@ from market.quotes import Level
 from pricefeeds.importers.arrowcolumns import words_of
 from pricefeeds.importers.contracts import COIN_M
 from pricefeeds.importers.csvcolumns import UNREADABLE, csv_parts, demand_columns
-from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_of
+from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
 from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
-from pricefeeds.importers.rows import level_of, refuse
+from pricefeeds.importers.rows import level_of, refuse, whole_number
 from pricefeeds.importers.tardis import COMMON, WHY_NO_BOOK, has_columns, market_columns
 from pricefeeds.wire.orderbook import OrderBook
 
@@ -75,9 +75,7 @@ class _Book:
 def read_updates(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The book after each message. Raises ImportRefusedError."""
     misfits: list[RejectedRow] = []
-    for chunk in chunks_of(_rows(path, options, misfits), CHUNK_ROWS):
-        yield Chunk(chunk.rows, chunk.originals, tuple(misfits))
-        misfits.clear()
+    return chunks_with(misfits, _rows(path, options, misfits), CHUNK_ROWS)
 
 
 def _rows(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> Iterator[ReadRow]:
@@ -86,7 +84,7 @@ def _rows(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> Itera
         changes = list(grouped)
         first = changes[0]
         fault = books.setdefault((exchange, symbol), _Book()).apply(changes)
-        times = [int(text) if text.isdigit() else None for text in (local_timestamp, first.timestamp)]
+        times = [whole_number(text) for text in (local_timestamp, first.timestamp)]
         place = Place(first.line, (exchange, symbol), times[0], first.text)
         if fault is not None:
             yield faulty_row(place, fault)
