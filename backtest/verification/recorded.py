@@ -81,14 +81,12 @@ class RecordedSession:
     def tick_set(self) -> TickSet:
         try:
             found = open_tick_set(self.folder / TICK_SET)
-            rows = {one.folder: pq.read_metadata(found.path(one)).num_rows for one in found.manifest.partitions}
-        except (ImportRefusedError, OSError, pa.ArrowInvalid) as error:
+        except ImportRefusedError as error:
             raise CannotVerifyError(str(error)) from error
         for one in found.manifest.partitions:
-            if one.rows != rows[one.folder]:
-                raise CannotVerifyError(
-                    f"{found.path(one)}: has {rows[one.folder]:,} rows, and was written with {one.rows:,}"
-                )
+            rows = _rows_in(found.path(one))
+            if rows != one.rows:
+                raise CannotVerifyError(f"{found.path(one)}: has {rows:,} rows, and was written with {one.rows:,}")
         if {one.base for one in found.manifest.partitions} != set(self.head.span.bases):
             raise CannotVerifyError(f"{found.folder}: does not hold the log of {', '.join(self.head.span.bases)}")
         return found
@@ -136,6 +134,13 @@ class RecordedSession:
                 yield file
         except OSError as error:
             raise CannotVerifyError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _rows_in(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise CannotVerifyError(f"{path}: cannot be read ({error})") from error
 
 
 def open_session(folder: Path) -> RecordedSession:

@@ -45,10 +45,10 @@ class Verified:
 def verified(session: RecordedSession, derive: Derive) -> Verified:
     """Raises CannotVerifyError."""
     outcome = Verified()
-    for found in _differences(session, derive, outcome):
-        if found is not None:
-            outcome.difference = found
-            break
+    try:
+        outcome.difference = next(filter(None, _differences(session, derive, outcome)), None)
+    except (WireError, KeyError) as error:
+        raise CannotVerifyError(f"{session.folder}: holds a row that cannot be read ({error})") from error
     return outcome
 
 
@@ -118,10 +118,7 @@ def _is_joined(refusal: Refusal) -> bool:
 def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
     recorded, last = Recorded(), session.head.span.last
     for message in session.messages():
-        try:
-            row = row_of(message.value)
-        except WireError as error:
-            raise CannotVerifyError(f"{session.folder}: holds a message that cannot be read ({error})") from error
+        row = row_of(message.value)
         if is_opportunity(row) and row["offset"] <= last.get(row["base"], -1):
             recorded.see(row, message.time, wanted)
     return recorded

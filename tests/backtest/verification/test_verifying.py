@@ -345,6 +345,10 @@ def without_tick(folder: Path) -> None:
     pq.write_table(table.slice(0, len(table) - 1), path)
 
 
+def damaged_ticks(folder: Path) -> None:
+    next((folder / "log" / "ticks").rglob("ticks.parquet")).write_bytes(b"PAR1" * 5)
+
+
 def without_partitions(folder: Path) -> None:
     path = folder / "log" / "ticks" / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"partitions": []}))
@@ -363,8 +367,11 @@ CANNOT: tuple[tuple[str, Alter, str], ...] = (
     (
         "a message that is none",
         lambda folder: write_messages(folder / "log" / OPPORTUNITIES, [(1, b"{")]),
-        "holds a message that cannot be read",
+        "holds a row that cannot be read",
     ),
+    ("a message of nothing", messages(lambda rows: rows[0].pop("offset")), "holds a row that cannot be read"),
+    ("a settings row that is none", tick(6, document="{"), "holds a row that cannot be read"),
+    ("a damaged log", damaged_ticks, "ticks.parquet: cannot be read"),
     ("ticks gone", lambda folder: shutil.rmtree(folder / "log" / "ticks"), "is no tick set"),
 )
 
