@@ -76,7 +76,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
         tape=tape_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
     )
-    # candidates live as long as the worker: a fifth of each run went into looking for garbage among them
+    # candidates live as long as the worker: nothing is gained by looking for garbage among them in each run
     gc.collect()
     gc.freeze()
     return bench
