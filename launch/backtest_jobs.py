@@ -125,12 +125,12 @@ class JobRunner:
         if job is None:
             return False
         files = JobFiles(self._home / "backtests" / job.job_id)
-        shutil.rmtree(files.folder, ignore_errors=True)
-        files.folder.mkdir(parents=True)
-        log.info("backtest begins", extra={"job_id": job.job_id, "attempt": job.attempts})
-        environment = {"ARBITRAGE_HOME": str(self._home), "PYSPARK_PYTHON": sys.executable}
-        part = Part(f"backtest-{job.job_id}", self.command(job, files), environment=environment, niceness=NICENESS)
-        child = spawn(part, files.log)
+        try:
+            child = self._begin(job, files)
+        except OSError as error:
+            reason = f"its process could not begin ({error.strerror or error})"
+            await self._backtests.give_up(job.job_id, self._name, "failed", reason)
+            return True
         try:
             code = await self._until_end(job, child, files)
             await self._settle(job, files, code)
@@ -142,6 +142,15 @@ class JobRunner:
             await _ended(child)
             shutil.rmtree(files.folder, ignore_errors=True)
         return True
+
+    def _begin(self, job: BacktestJob, files: JobFiles) -> "subprocess.Popen[bytes]":
+        """Raises OSError."""
+        shutil.rmtree(files.folder, ignore_errors=True)
+        files.folder.mkdir(parents=True)
+        log.info("backtest begins", extra={"job_id": job.job_id, "attempt": job.attempts})
+        environment = {"ARBITRAGE_HOME": str(self._home), "PYSPARK_PYTHON": sys.executable}
+        part = Part(f"backtest-{job.job_id}", self.command(job, files), environment=environment, niceness=NICENESS)
+        return spawn(part, files.log)
 
     async def _until_end(self, job: BacktestJob, child: "subprocess.Popen[bytes]", files: JobFiles) -> int | None:
         """Its exit code; None where it is to be cancelled, or is another runner's by now."""

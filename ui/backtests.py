@@ -18,6 +18,8 @@ from ui.field_problems import FieldProblem, field_problems
 log = logging.getLogger("ui")
 
 MOST_WAITING = 20
+LONGEST_VALUE = 100
+"""Of a setting, as text: it is kept with the job and becomes a word of a command."""
 NOT_CHANGED = frozenset({"version", "taker_fees", "enabled_exchanges"})
 """What the tick set decides; one fee for all exchanges is a field of its own."""
 SAMPLE = Settings(enabled_exchanges=("one", "other"), taker_fees={"one": Decimal(0), "other": Decimal(0)})
@@ -122,6 +124,10 @@ def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
     """Raises BacktestInvalidError."""
     try:
         ask = BacktestAsk.model_validate(asked)
+        endless = sorted(name for name, value in ask.settings.items() if len(str(value)) > LONGEST_VALUE)
+        if endless:
+            why = f"is longer than {LONGEST_VALUE} characters"
+            raise BacktestInvalidError([FieldProblem(field=f"settings.{endless[0]}"[:LONGEST_VALUE], why=why)])
         strange = sorted(set(ask.settings) & NOT_CHANGED)
         if strange:
             why = "belongs to the tick set and cannot be changed here"

@@ -121,6 +121,18 @@ async def test_progress_is_told_and_a_cancelled_one_is_ended(tmp_path: Path, sto
     assert not psutil.pid_exists(pid)
 
 
+async def test_one_that_cannot_begin_has_failed_and_the_next_is_run(tmp_path: Path, store: MemoryTradeStore) -> None:
+    await queued(store)
+    await queued(store, "2")
+    (tmp_path / "backtests").write_text("no folder")
+    assert await RecordingRunner(tmp_path, store, "exit 3").run_next()
+    job = await job_of(store)
+    assert (job.state, job.reason) == ("failed", "its process could not begin (Not a directory)")
+    (tmp_path / "backtests").unlink()
+    assert await RecordingRunner(tmp_path, store, "exit 3").run_next()
+    assert (await job_of(store, "2")).reason == "it ended with exit code 3"
+
+
 async def test_a_killed_one_runs_once_more_and_then_has_failed(tmp_path: Path, store: MemoryTradeStore) -> None:
     await queued(store)
     runner = RecordingRunner(tmp_path, store, "kill -9 $$")

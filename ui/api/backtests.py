@@ -71,7 +71,7 @@ async def ask(request: Request, x_api_key: Annotated[str | None, Header()] = Non
     check_key(dashboard, x_api_key)
     try:
         asked = json.loads(await request.body())
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ProblemError(422, "The body is not JSON.") from None
     if not isinstance(asked, dict):
         raise ProblemError(422, "The body must be a JSON object with `tick_set`.")

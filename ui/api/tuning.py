@@ -112,7 +112,7 @@ def _object(body: bytes) -> dict[str, object]:
     """Raises ProblemError where it is no JSON object."""
     try:
         changes = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ProblemError(422, "The body is not JSON.") from None
     if not isinstance(changes, dict):
         raise ProblemError(422, "The body must be a JSON object with the settings to change.")

@@ -76,6 +76,7 @@ async def test_one_is_queued_with_what_was_asked(api: httpx.AsyncClient, key: st
         ({"tick_set": "alpha-beta", "latency_ms": 1e9}, "latency_ms"),
         ({"tick_set": "alpha-beta", "settings": {"min_net_bps": "high"}}, "min_net_bps"),
         ({"tick_set": "alpha-beta", "settings": {"nothing": 1}}, "nothing"),
+        ({"tick_set": "alpha-beta", "settings": {"min_net_bps": "0" * 200 + "5"}}, "settings.min_net_bps"),
         ({"tick_set": "alpha-beta", "settings": {"taker_fees": 1}}, "settings.taker_fees"),
     ],
 )
@@ -91,8 +92,9 @@ async def test_what_cannot_be_run_is_told_by_field(
 
 async def test_a_body_that_is_no_object_is_refused(api: httpx.AsyncClient, key: str) -> None:
     assert (await asked(api, key, [1])).status_code == 422
-    broken = await api.post("/api/backtests", content=b"{", headers={"X-API-Key": key})
-    assert broken.json()["detail"] == "The body is not JSON."
+    for content in (b"{", b"[" * 100_000):
+        broken = await api.post("/api/backtests", content=content, headers={"X-API-Key": key})
+        assert (broken.status_code, broken.json()["detail"]) == (422, "The body is not JSON.")
 
 
 @pytest.mark.usefixtures("tick_set")
