@@ -52,6 +52,8 @@ class Imported:
 
 def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Imported:
     """Build the set at `folder`, or add to it. Raises ImportRefusedError in one sentence; then all is as it was."""
+    # a set may lie elsewhere behind a link: it is built and renamed there
+    name, folder = folder.name, folder.resolve()
     recover(folder)
     before = open_tick_set(folder) if (folder / MANIFEST).is_file() else None
     checksums = _checked_files(request, before)
@@ -62,7 +64,7 @@ def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Im
         for path, checksum in checksums.items():
             work.read(path, checksum)
         _check_overlaps(work.sources)
-        manifest = work.manifest(folder.name)
+        manifest = work.manifest(name)
         if not manifest.bases:
             raise ImportRefusedError(
                 "these files hold exchange rates alone, and they stand in the logs of what is traded; "

@@ -290,6 +290,19 @@ def test_a_file_comes_into_a_set_once(tmp_path: Path, folder: Path) -> None:
     assert "at the same time" in refusal(folder, written(tmp_path, "b.csv", quote(0), quote(2)))
 
 
+def test_a_set_may_lie_elsewhere_behind_a_link(tmp_path: Path, folder: Path) -> None:
+    """On a larger disk: it stays there, however often it grows."""
+    elsewhere = tmp_path / "large" / "set"
+    elsewhere.mkdir(parents=True)
+    folder.parent.mkdir()
+    folder.symlink_to(elsewhere)
+    for number, name in enumerate(("a.csv", "b.csv", "c.csv")):
+        assert imported(folder, written(tmp_path, name, quote(number))).manifest.name == "made-up"
+    assert folder.is_symlink()
+    assert len(log_of(elsewhere, "BTC")) == 3
+    assert [path.name for path in folder.parent.iterdir()] == ["made-up"]
+
+
 def test_nothing_is_added_to_a_recorded_session(tmp_path: Path, folder: Path) -> None:
     imported(folder, written(tmp_path, "a.csv", quote(1)))
     path = folder / "manifest.json"
