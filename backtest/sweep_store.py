@@ -10,7 +10,6 @@ Files appear by renaming, so whatever is there after a crash is whole, and what 
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from backtest.grids import Grid, Point
+from backtest.grids import Grid
 from backtest.parameters import Parameters
 from backtest.sweep_errors import SweepRefusedError
 from backtest.sweep_results import SetResult, results_of, table_of
@@ -55,11 +54,9 @@ class SweepDefinition:
     def chunks(self) -> int:
         return -(-self.grid.size // self.chunk_sets)
 
-    def points_of(self, chunks: frozenset[int]) -> Iterator[tuple[int, int, Point]]:
-        """(chunk, set, point) of the chunks asked for, in order."""
-        for number, point in enumerate(self.grid.points()):
-            if number // self.chunk_sets in chunks:
-                yield number // self.chunk_sets, number, point
+    def sets_of(self, chunk: int) -> range:
+        """Their numbers."""
+        return range(chunk * self.chunk_sets, min((chunk + 1) * self.chunk_sets, self.grid.size))
 
 
 _DEFINITION = TypeAdapter(SweepDefinition)

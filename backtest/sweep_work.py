@@ -27,6 +27,8 @@ class Bench:
     """What all sets of a sweep have in common, read once by each worker."""
 
     definition: SweepDefinition
+    points: tuple[Point, ...]
+    """Of all sets: drawn ones are drawn one after the other, and a chunk would draw all before its own again."""
     variables: dict[str, Variable]
     markets: tuple[Market, ...]
     candidates: Candidates
@@ -53,8 +55,8 @@ def run_chunk(folder: Path, chunk: int) -> int:
     store = SweepStore(folder)
     bench = _bench_of(folder, store.definition().fingerprint, store.candidates.stat().st_mtime_ns)
     results: list[SetResult] = []
-    for _, number, point in bench.definition.points_of(frozenset({chunk})):
-        results += bench.results_of(number, point)
+    for number in bench.definition.sets_of(chunk):
+        results += bench.results_of(number, bench.points[number])
     store.put_part(chunk, results)
     return chunk
 
@@ -70,6 +72,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
     folds = definition.folds
     bench = Bench(
         definition=definition,
+        points=tuple(definition.grid.points()),
         variables=variables_of(definition.parameters),
         markets=manifest.markets,
         candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),

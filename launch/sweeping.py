@@ -163,8 +163,7 @@ def _table(store: SweepStore) -> SweepTable:
     spans: tuple[Span, ...] = ()
     if definition.folds is not None:
         spans = spans_of(manifest.start_time, manifest.end_time, definition.folds)
-    chunks = frozenset(store.missing(definition))
-    missing = sum(1 for _ in definition.points_of(chunks)) if chunks else 0
+    missing = sum(len(definition.sets_of(chunk)) for chunk in store.missing(definition))
     return table_of_sweep(definition, manifest.settlement_currency, store.results(), missing, spans)
 
 

@@ -85,8 +85,7 @@ def test_what_is_not_there_or_damaged_is_said(tmp_path: Path) -> None:
 
 
 def results_of(chunk: int) -> list[SetResult]:
-    sets = [number for of, number, _ in DEFINITION.points_of(frozenset({chunk})) if of == chunk]
-    return [result(number, span, f"{number}.5") for number in sets for span in (-1, 0, 1)]
+    return [result(number, span, f"{number}.5") for number in DEFINITION.sets_of(chunk) for span in (-1, 0, 1)]
 
 
 def test_parts_are_missing_until_they_are_put(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ def test_parts_are_missing_until_they_are_put(tmp_path: Path) -> None:
 
 
 def test_every_set_is_in_one_chunk() -> None:
-    found = [number for _, number, _ in DEFINITION.points_of(frozenset(range(DEFINITION.chunks)))]
+    found = [number for chunk in range(DEFINITION.chunks) for number in DEFINITION.sets_of(chunk)]
     assert found == list(range(130))
     assert [len(results_of(chunk)) // 3 for chunk in range(DEFINITION.chunks)] == [3] * 43 + [1]
 
