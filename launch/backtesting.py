@@ -64,9 +64,7 @@ class BacktestOptions:
 
 def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
     """Exit code 0 where the books of the backtest balance. Raises LaunchError in one sentence."""
-    for path in (options.json, options.report, options.progress, options.figures):
-        if path is not None:
-            check_writable(path)
+    _check_outputs(options)
     checked_java()
     signal.signal(signal.SIGTERM, _end)
     result = _result(home, options)
@@ -81,6 +79,19 @@ def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
         say(line)
     say("the books balance" if result.trading.is_balanced else "THE BOOKS DO NOT BALANCE")
     return 0 if result.trading.is_balanced else 1
+
+
+def _check_outputs(options: BacktestOptions) -> None:
+    """Raises CannotStartError where one could not be written, or would take the place of another."""
+    named_files: dict[Path, str] = {}
+    for option in ("json", "report", "progress", "figures"):
+        path: Path | None = getattr(options, option)
+        if path is None:
+            continue
+        check_writable(path, f"--{option}")
+        other = named_files.setdefault(path.resolve(), option)
+        if other != option:
+            raise CannotStartError(f"{path}: is named by --{other} and --{option}; each needs a file of its own.")
 
 
 def _result(home: Path, options: BacktestOptions) -> BacktestResult:

@@ -83,13 +83,13 @@ def write_atomically(path: Path, content: bytes) -> None:
     scratch.replace(path)
 
 
-def check_writable(path: Path) -> None:
-    """Raises CannotStartError where a result could not be written to `path` at the end."""
+def check_writable(path: Path, option: str = "--json") -> None:
+    """Raises CannotStartError where a result could not be written to `path`, which `option` named, at the end."""
     if path.is_dir() or not path.name:
-        raise CannotStartError(f"{path}: is a folder; name a file for --json.")
+        raise CannotStartError(f"{path}: is a folder; name a file for {option}.")
     folder = path.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise CannotStartError(f"{path}: {folder} is no folder that can be written to; choose another for --json.")
+        raise CannotStartError(f"{path}: {folder} is no folder that can be written to; choose another for {option}.")
 
 
 def ready_file(home: Path, name: str) -> Path:
