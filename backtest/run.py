@@ -73,8 +73,7 @@ def run_backtest(
     Raises ImportRefusedError where the tick set cannot be read, LookupError where a currency of it cannot be converted,
     BacktestError where it cannot be traded, Spark stops, or the set is built anew meanwhile.
     """
-    course = _Course(watch)
-    scratch = Path(mkdtemp(prefix="backtest-", dir=work))
+    course, scratch = _Course(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:
         detection = _found(spark, tick_set, parameters, scratch / "found", course)
         with course.stage("trading"):
@@ -84,10 +83,7 @@ def run_backtest(
     finally:
         rmtree(scratch, ignore_errors=True)
     with course.stage("quality"):
-        quality = quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000)
-        depthless = markets_without_depth(tick_set)
-        check_unchanged(tick_set)
-        return BacktestResult(
+        result = BacktestResult(
             manifest=tick_set.manifest,
             parameters=parameters,
             detection=detection,
@@ -95,10 +91,12 @@ def run_backtest(
             # the same one that this stage ends in
             seconds=course.seconds,
             versions=versions_of(tick_set),
-            quality=quality,
+            quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
             latency_costs=costs,
-            without_depth=depthless,
+            without_depth=markets_without_depth(tick_set),
         )
+    check_unchanged(tick_set)
+    return result
 
 
 def check_unchanged(tick_set: TickSet) -> None:
