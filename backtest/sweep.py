@@ -17,6 +17,7 @@ from backtest.sweep_errors import SweepRefusedError, SweepStoppedError
 from backtest.sweep_parameters import variables_of, with_values
 from backtest.sweep_store import SweepDefinition, SweepStore
 from backtest.sweep_work import run_chunk
+from pricefeeds.ticksets.manifest import read_manifest
 from pricefeeds.ticksets.reading import TickSet
 
 MOST_CANDIDATES = 1_000_000
@@ -31,8 +32,8 @@ def run_sweep(
 ) -> None:
     """Do what is missing of a sweep that `store` has begun.
 
-    Raises SweepRefusedError where no set is left or there is too much to trade, SweepStoppedError where Spark gave up,
-    ImportRefusedError where the tick set cannot be read.
+    Raises SweepRefusedError where no set is left, there is too much to trade or the ticks are others by now,
+    SweepStoppedError where Spark gave up, ImportRefusedError where the tick set cannot be read.
     """
     missing = store.missing(definition)
     if not missing:
@@ -45,8 +46,23 @@ def run_sweep(
         with watched_jobs(spark, lambda share: watch("trading", share)):
             _work_off(spark, store.folder, missing)
     except (Py4JError, PySparkException) as error:
+        check_unchanged(tick_set, store, missing)
         told = str(error).splitlines()[0]
         raise SweepStoppedError(f"Spark stopped ({told}); the same command does what is missing") from error
+    check_unchanged(tick_set, store, missing)
+
+
+def check_unchanged(tick_set: TickSet, store: SweepStore, chunks: list[int]) -> None:
+    """Take back what was done meanwhile of a set that was built anew: some of it may have been read from either.
+
+    Raises SweepRefusedError.
+    """
+    if read_manifest(tick_set.folder) != tick_set.manifest:
+        store.remove(chunks)
+        raise SweepRefusedError(
+            f"{tick_set.manifest.name}: was built anew while it was read, so nothing of this is kept; "
+            "sweep it under another --name"
+        )
 
 
 def sets_of(definition: SweepDefinition) -> list[Parameters]:

@@ -108,6 +108,12 @@ class SweepStore:
         pq.write_table(table_of(results), sink, compression="zstd")
         _put(self._part(chunk), sink.getvalue().to_pybytes())
 
+    def remove(self, chunks: list[int]) -> None:
+        """The parts of these, and what detection found."""
+        shutil.rmtree(self.candidates, ignore_errors=True)
+        for chunk in chunks:
+            self._part(chunk).unlink(missing_ok=True)
+
     def put_rate_ages(self, folder: Path, ages: list[int]) -> None:
         """Per candidate, in the order of `folder`, which is not in its place yet."""
         pq.write_table(pa.table({"age": pa.array(ages, pa.int64())}), folder / RATE_AGES, compression="zstd")

@@ -1,5 +1,6 @@
 """What a sweep keeps on disk: another definition is refused under its name, a part is whole or not there."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -10,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from backtest.grids import Grid, axis_of, range_of
+from backtest.sweep import check_unchanged
 from backtest.sweep_errors import SweepRefusedError
 from backtest.sweep_results import SetResult
 from backtest.sweep_store import SweepDefinition, SweepStore, sweep_store
-from tests.backtest.sweep_samples import parameters_of
+from tests.backtest.sweep_samples import log_of, parameters_of, tick_set_of
 from tests.backtest.test_walk_forward import result
 
 DEFINITION = SweepDefinition(
@@ -135,6 +137,20 @@ def test_results_whose_definition_is_gone_are_no_ones(tmp_path: Path) -> None:
     (store.folder / "sweep.json").unlink()
     store.begin(replace(DEFINITION, fingerprint="other"))
     assert (store.results(), store.candidates.exists()) == ([], False)
+
+
+def test_nothing_is_kept_of_a_set_that_was_built_anew_meanwhile(tmp_path: Path) -> None:
+    tick_set = tick_set_of(log_of(seed=11, rows=40), tmp_path / "set")
+    store = begun(tmp_path)
+    for chunk in (0, 1):
+        store.put_part(chunk, results_of(chunk))
+    check_unchanged(tick_set, store, [1])
+    assert store.results() == [*results_of(0), *results_of(1)]
+    shutil.rmtree(tmp_path / "set")
+    tick_set_of(log_of(seed=11, rows=50), tmp_path / "set")
+    with pytest.raises(SweepRefusedError, match="was built anew while it was read"):
+        check_unchanged(tick_set, store, [1])
+    assert store.results() == results_of(0)
 
 
 def test_money_is_read_back_to_the_last_digit(tmp_path: Path) -> None:
