@@ -7,7 +7,7 @@ from decimal import ROUND_DOWN, Decimal
 from pydantic import ValidationError
 
 from backtest.own_recordings import WORTH
-from backtest.parameters import Balances, Latency, Parameters
+from backtest.parameters import Balances, FeeTier, Latency, Parameters
 from backtest.profiles import FEE_RATE, PROFILES, ReplayProfile
 from backtest.trading_settings import SettingsChange, logged_settings
 from exchanges.markets import taker_fees
@@ -34,6 +34,10 @@ class Wish:
     """Exchange → milliseconds; `*` for all others."""
     latency_samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Exchange → recorded milliseconds to draw from; `*` for all others. A constant goes before them."""
+    fee_tiers: Mapping[str, tuple[FeeTier, ...]] = field(default_factory=dict)
+    """Exchange → its fees by volume, in place of its taker fee."""
+    failed_share: float = 0.0
+    """Of orders that the exchange refuses."""
     seed: int = 1
     follow_logged_settings: bool = False
 
@@ -58,6 +62,8 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
         settings=changed_settings(settings, wish.values),
         balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
         latency=latencies(exchanges, wish),
+        fee_tiers=fee_tiers(exchanges, wish),
+        failed_share=failed_share(wish),
         seed=wish.seed,
         follow_logged_settings=wish.follow_logged_settings,
     )
@@ -110,6 +116,21 @@ def latencies(exchanges: tuple[str, ...], wish: Wish) -> dict[str, Latency]:
     if outside:
         raise ImportRefusedError(f"a latency of {outside[0]:g} ms is outside 0 to {LONGEST_LATENCY_MS:,.0f}")
     return {exchange: _latency_of(exchange, wish) for exchange in exchanges}
+
+
+def fee_tiers(exchanges: tuple[str, ...], wish: Wish) -> dict[str, tuple[FeeTier, ...]]:
+    """Raises ImportRefusedError for an exchange that the set does not have."""
+    unknown = sorted(set(wish.fee_tiers) - set(exchanges))
+    if unknown:
+        raise ImportRefusedError(f"fees by volume of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
+    return dict(wish.fee_tiers)
+
+
+def failed_share(wish: Wish) -> float:
+    """Raises ImportRefusedError."""
+    if not 0 <= wish.failed_share <= 1:
+        raise ImportRefusedError(f"{wish.failed_share * 100:g} percent of orders is outside 0 to 100")
+    return wish.failed_share
 
 
 def added_latency(parameters: Parameters, added_ms: float) -> Parameters:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from backtest.outcome import EquityPoint, TradingOutcome
-from backtest.parameters import Latency, Parameters
+from backtest.parameters import FeeTier, Latency, Parameters
 from backtest.quality import MarketQuality
 from market.backtests import BacktestFigures
 from market.money import BPS, ZERO, text_of
@@ -110,7 +110,15 @@ def _depth_words(without_depth: tuple[str, ...]) -> str:
 
 def _fee_words(parameters: Parameters) -> str:
     fees = (f"{exchange} {text_of(rate * BPS)}" for exchange, rate in parameters.settings.taker_fees.items())
-    return f"taker fees in bps a side: {', '.join(fees)}"
+    words = f"taker fees in bps a side: {', '.join(fees)}"
+    if parameters.fee_tiers:
+        words += f"; by the volume of 30 days: {', '.join(map(_tier_words, sorted(parameters.fee_tiers.items())))}"
+    return words
+
+
+def _tier_words(tiers: tuple[str, tuple[FeeTier, ...]]) -> str:
+    exchange, steps = tiers
+    return f"{exchange} {', '.join(f'{text_of(step.rate * BPS)} from {text_of(step.volume)} on' for step in steps)}"
 
 
 def _latency_words(parameters: Parameters) -> list[str]:

@@ -8,7 +8,7 @@ from backtest.outcome import Lifetime, TradingOutcome
 from backtest.parameters import Balances, Parameters
 from backtest.result import BacktestResult, drawdown_of
 from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
-from market.money import text_of
+from market.money import BPS, text_of
 
 
 def result_document(result: BacktestResult) -> dict[str, object]:
@@ -77,6 +77,10 @@ def _parameter_rows(parameters: Parameters) -> dict[str, object]:
     return {
         "settings": parameters.settings.model_dump(mode="json"),
         "latency": {exchange: asdict(latency) for exchange, latency in sorted(parameters.latency.items())},
+        "fee_tiers": {
+            exchange: [{"volume": text_of(tier.volume), "bps": text_of(tier.rate * BPS)} for tier in tiers]
+            for exchange, tiers in sorted(parameters.fee_tiers.items())
+        },
         "decision_ms": parameters.decision_ms,
         "failed_share": parameters.failed_share,
         "follow_logged_settings": parameters.follow_logged_settings,

@@ -51,6 +51,14 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latency-ms", action="append", default=[], metavar="N|EXCHANGE=N", help="until an order is matched"
     )
+    parser.add_argument(
+        "--fee-tiers",
+        action="append",
+        default=[],
+        metavar="EXCHANGE=VOLUME:BPS,…",
+        help="fees by the volume of 30 days; may be repeated",
+    )
+    parser.add_argument("--failed-percent", type=float, default=0.0, metavar="N", help="of orders that are refused")
     parser.add_argument("--latency-from", type=Path, metavar="FILE", help="JSON: recorded ones by exchange, to draw")
     parser.add_argument("--seed", type=seed, default=1, help="of what is drawn (default 1)")
     parser.add_argument("--follow-settings", action="store_true", help="those of the log, as they changed then")

@@ -26,6 +26,7 @@ from cep.errors import CepCannotStartError
 from launch.backtest_progress import Progress
 from launch.backtest_sets import named_set
 from launch.errors import CannotStartError, LaunchError
+from launch.fee_tiers import fee_tiers_of
 from launch.home import check_writable, write_atomically
 from launch.prerequisites import checked_java
 from market.backtests import BacktestFigures
@@ -54,6 +55,10 @@ class BacktestOptions:
     latency_ms: tuple[str, ...] = ()
     """Milliseconds, or `exchange=milliseconds`."""
     latency_from: Path | None = None
+    fee_tiers: tuple[str, ...] = ()
+    """`exchange=volume:bps,volume:bps` each."""
+    failed_percent: float = 0.0
+    """Of orders."""
     seed: int = 1
     follow_settings: bool = False
     json: Path | None = None
@@ -137,6 +142,8 @@ def wish_of(options: BacktestOptions) -> Wish:
         fee_bps=options.fee_bps,
         latency_ms=dict(_latency(text) for text in options.latency_ms),
         latency_samples={} if options.latency_from is None else recorded_latencies(options.latency_from),
+        fee_tiers=fee_tiers_of(options.fee_tiers),
+        failed_share=options.failed_percent / 100,
         seed=options.seed,
         follow_logged_settings=options.follow_settings,
     )
@@ -169,20 +176,20 @@ def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
 
 def repeating(options: BacktestOptions) -> str:
     """The command that gives this result again, on whatever master."""
+    said: list[tuple[str, str | None]] = [
+        *(("--set-value", value) for value in options.values),
+        ("--fee-bps", None if options.fee_bps is None else text_of(options.fee_bps)),
+        *(("--latency-ms", latency) for latency in options.latency_ms),
+        ("--latency-from", None if options.latency_from is None else str(options.latency_from)),
+        *(("--fee-tiers", tiers) for tiers in options.fee_tiers),
+        ("--failed-percent", f"{options.failed_percent:g}" if options.failed_percent else None),
+    ]
     words = ["arbitrage", "backtest", *options.names]
-    for value in options.values:
-        words += ["--set-value", value]
-    if options.fee_bps is not None:
-        words += ["--fee-bps", text_of(options.fee_bps)]
-    for latency in options.latency_ms:
-        words += ["--latency-ms", latency]
-    if options.latency_from is not None:
-        words += ["--latency-from", str(options.latency_from)]
-    if options.follow_settings:
-        words.append("--follow-settings")
+    for option, value in said:
+        words += [] if value is None else [option, value]
+    words += ["--follow-settings"] if options.follow_settings else []
     words += ["--seed", str(options.seed)]
-    if options.report is not None:
-        words += ["--report", options.report.name]
+    words += [] if options.report is None else ["--report", options.report.name]
     return shlex.join(words)
 
 

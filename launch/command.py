@@ -131,6 +131,8 @@ def _backtest(arguments: argparse.Namespace) -> int:
         fee_bps=arguments.fee_bps,
         latency_ms=tuple(arguments.latency_ms),
         latency_from=arguments.latency_from,
+        fee_tiers=tuple(arguments.fee_tiers),
+        failed_percent=arguments.failed_percent,
         seed=arguments.seed,
         follow_settings=arguments.follow_settings,
         json=arguments.json,

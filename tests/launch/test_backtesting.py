@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from backtest.parameters import FeeTier
 from launch.backtest_progress import Progress
 from launch.backtest_sets import known_sets, named_set
 from launch.backtesting import BacktestOptions, recorded_latencies, repeating, said_to, wish_of
@@ -37,6 +38,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("backtest {files} --latency-ms fast", "'fast' is no number of milliseconds"),
         ("backtest {files} --latency-ms kraken=3", "latency of 'kraken'"),
         ("backtest {files} --latency-ms -3", "-3 ms is outside 0 to 60,000"),
+        ("backtest {files} --fee-tiers kraken", "is not of the form kraken=0:26,50000:24"),
+        ("backtest {files} --fee-tiers binance=0:x", "'0:x' is not of the form volume:bps"),
+        ("backtest {files} --fee-tiers binance=0:10,0:9", "names one volume twice"),
+        ("backtest {files} --fee-tiers binance=0:2000", "needs a volume of 0 or more and 0 to 1000 bps"),
+        ("backtest {files} --fee-tiers kraken=0:26", "fees by volume of 'kraken'"),
+        ("backtest {files} --failed-percent 101", "101 percent of orders is outside 0 to 100"),
         ("backtest {files} --latency-from {folder}/none.json", "cannot be read"),
         ("backtest {files} --latency-from {garbage}", "is no JSON object of exchanges and their milliseconds"),
         ("backtest {garbage}", "is none of the recordings known here"),
@@ -103,16 +110,21 @@ def test_options_become_a_wish_and_a_command_that_repeats_it(tmp_path: Path) -> 
         fee_bps=Decimal("2.50"),
         latency_ms=("80", "binance=10"),
         latency_from=recorded,
+        fee_tiers=("binance=50000:8,0:10",),
+        failed_percent=2.5,
         seed=9,
         follow_settings=True,
         json=tmp_path / "out.json",
     )
     wish = wish_of(options)
     assert (dict(wish.values), dict(wish.latency_ms)) == ({"min_net_bps": "7.5"}, {"*": 80.0, "binance": 10.0})
+    tiers = (FeeTier(Decimal(0), Decimal("0.001")), FeeTier(Decimal(50_000), Decimal("0.0008")))
+    assert (dict(wish.fee_tiers), wish.failed_share) == ({"binance": tiers}, 0.025)
     assert (dict(wish.latency_samples), wish.seed, wish.follow_logged_settings) == ({"kraken": (41.5, 60.0)}, 9, True)
     assert repeating(options) == (
         "arbitrage backtest 'a set' --set-value 'min_net_bps = 7.5' --fee-bps 2.5 --latency-ms 80 "
-        f"--latency-ms binance=10 --latency-from {recorded} --follow-settings --seed 9"
+        f"--latency-ms binance=10 --latency-from {recorded} --fee-tiers binance=50000:8,0:10 "
+        "--failed-percent 2.5 --follow-settings --seed 9"
     )
 
 
