@@ -95,8 +95,12 @@ def _profile_of(path: Path) -> ReplayProfile:
     for profile in PROFILES:
         if profile.recorded_market(path) is not None:
             return profile
+    if not path.exists():
+        raise ImportRefusedError(f"{path}: there is no such file")
     known = ", ".join(f"{item.folder}/…{item.name_end}" for profile in PROFILES for item in profile.recorded)
-    raise ImportRefusedError(f"{path}: is none of the recordings known here ({known})")
+    raise ImportRefusedError(
+        f"{path}: is none of the recordings known here ({known}); `arbitrage import` makes a tick set of other files"
+    )
 
 
 def _market(exchange: str, symbol: str, region: str, quote_currency: str, sizes: tuple[str, str, str, str]) -> Market:

@@ -90,6 +90,13 @@ def check_writable(path: Path, option: str = "--json") -> None:
     folder = path.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise CannotStartError(f"{path}: {folder} is no folder that can be written to; choose another for {option}.")
+    probe = path.absolute().with_name(f".{path.name}.probe")
+    try:
+        # some folders are writable by their rights and take no file all the same
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise CannotStartError(f"{path}: cannot be made ({error.strerror}); choose another for {option}.") from error
 
 
 def ready_file(home: Path, name: str) -> Path:

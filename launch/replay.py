@@ -14,7 +14,7 @@ from backtest.recordings import Recording, load_recording
 from backtest.replay_report import ReplayOutcome, report_json, report_lines
 from launch.closing import activity_of, finish_trading, until, with_the_store_back
 from launch.configuration import Configuration
-from launch.errors import LaunchError
+from launch.errors import CannotStartError, LaunchError
 from launch.home import check_writable, write_atomically
 from launch.meter import Meter
 from launch.parts import own_parts, service_parts
@@ -71,7 +71,7 @@ async def run_replay(home: Path, options: ReplayOptions, told: Configuration, sa
 
 
 def read_recording(options: ReplayOptions) -> Recording:
-    """Raises LaunchError for files that cannot be replayed, in one sentence."""
+    """Raises CannotStartError for files that cannot be replayed, in one sentence."""
     try:
         if len(options.files) == 1 and options.files[0].is_dir():
             recording = load_own_recording(options.files[0])
@@ -81,7 +81,7 @@ def read_recording(options: ReplayOptions) -> Recording:
             return recording
         return replace(recording, profile=recording.profile.with_fee_bps(options.fee_bps))
     except ImportRefusedError as error:
-        raise LaunchError(f"{error}.") from error
+        raise CannotStartError(f"{error}.") from error
 
 
 def fresh_home(home: Path) -> Path:

@@ -30,8 +30,11 @@ def test_a_file_is_told_by_its_folder_and_name(name: str, exchange: str, profile
 @pytest.mark.parametrize(
     "name", ["spot/btcusdt.csv", "btcusd/20180404_trade.zip", "ethusd/20180404_quote.zip", "books.json", ""]
 )
-def test_an_unknown_file_is_refused_in_one_sentence(name: str) -> None:
-    path = Path("/recordings") / name
+def test_an_unknown_file_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    if name:
+        path.touch()
     with pytest.raises(ImportRefusedError, match="is none of the recordings known here") as refused:
         profile_for((path,))
     assert str(refused.value).startswith(f"{path}: ")
@@ -72,3 +75,8 @@ def test_another_fee_is_told_with_the_assumptions() -> None:
 def test_a_fee_out_of_bounds_is_refused(fee_bps: str) -> None:
     with pytest.raises(ImportRefusedError, match="outside 0 to 1000"):
         LEAN_BTC.with_fee_bps(Decimal(fee_bps))
+
+
+def test_a_file_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(ImportRefusedError, match=r"nothing\.gz: there is no such file"):
+        profile_for((tmp_path / "nothing.gz",))
