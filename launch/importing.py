@@ -108,7 +108,8 @@ def _report(folder: Path, imported: Imported, say: Say) -> None:
     rejected: dict[str, int] = {}
     for source in imported.added:
         market = f"{source.exchange} {source.symbol}"
-        say(f"{source.name}: {source.rows:,} quotes of {market}, {sum(source.rejected.values()):,} rejected")
+        others = f", {source.other_rows:,} rows of other markets passed over" if source.other_rows else ""
+        say(f"{source.name}: {source.rows:,} quotes of {market}, {sum(source.rejected.values()):,} rejected{others}")
         for reason, rows in source.rejected.items():
             rejected[reason] = rejected.get(reason, 0) + rows
     manifest = imported.manifest

@@ -8,11 +8,12 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Never
 
 from market.money import text_of
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.fileblocks import head_of
-from pricefeeds.importers.format import FileOptions, Format
+from pricefeeds.importers.format import OTHER_MARKET, FileOptions, Format
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.importers.importedmarkets import ImportedMarkets, MarketWords
 from pricefeeds.importers.judging import Judge, MarketKey, SeenMarket
@@ -84,6 +85,9 @@ class _Import:
         self._builder = builder
         self._request = request
         self._before = before.manifest if before else None
+        self._known = (
+            {(one.sha256, one.exchange, one.symbol): one.name for one in before.manifest.sources} if before else {}
+        )
         self._progress = progress
         self._markets = ImportedMarkets(before.manifest.markets if before else (), request.words)
         self.ranks = Ranks()
@@ -113,11 +117,18 @@ class _Import:
             self._builder.add_rejected(path.name, chunk.rejected)
             misfits += len(chunk.rejected)
             for judged in judge.judged(chunk):
+                if (checksum, *judged.market) in self._known:
+                    _refuse_known(path, self._known[checksum, *judged.market])
                 self._builder.add_rejected(path.name, judged.rejected)
                 market = self._markets.market_of(judged.market)
                 for rows in source_rows(judged, market, self.ranks, request.format):
                     self._builder.add(rows)
             self._progress(path.name, len(chunk.rows))
+        others = sum(market.other_rows for market in judge.seen.values())
+        for (known, _, _), name in self._known.items():
+            # of one market alone it has nothing to add, whatever that is called now
+            if known == checksum and not others:
+                _refuse_known(path, name)
         self.added += _sources(path, checksum, request.format, judge.seen, misfits)
 
     def manifest(self, name: str) -> Manifest:
@@ -156,10 +167,15 @@ def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path,
         for other, content in checksums.items():
             if content == checksum:
                 refuse(path, None, f"holds the same as {other}")
-        if checksum in known:
-            refuse(path, None, f"is in the set already, as {known[checksum]}")
+        # by its mapping a file may have other markets than those that were taken of it
+        if checksum in known and "mapping" not in request.format.needs:
+            _refuse_known(path, known[checksum])
         checksums[path] = checksum
     return checksums
+
+
+def _refuse_known(path: Path, name: str) -> Never:
+    refuse(path, None, f"is in the set already, as {name}")
 
 
 def _check_set(before: TickSet, request: ImportRequest) -> None:
@@ -198,6 +214,7 @@ def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMa
     for market in seen.values():
         for reason, rows in market.rejected.items():
             rejected[reason] += rows
+    rejected[OTHER_MARKET] = sum(market.other_rows for market in seen.values())
     told = ", ".join(f"{rows} {reason}" for reason, rows in rejected.items() if rows)
     if not any(market.rows for market in seen.values()):
         refuse(path, None, f"holds no usable row ({told or 'none at all'})")
@@ -213,6 +230,7 @@ def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMa
             sha256=checksum,
             rows=market.rows,
             rejected=market.rejected,
+            other_rows=market.other_rows,
             exchange=exchange,
             symbol=symbol,
             first_time=market.first_time,

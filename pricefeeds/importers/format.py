@@ -35,6 +35,8 @@ where a side has none; levels as text of the log (`streams.wire.levels_text`), n
 itself finds one. Whoever takes the rows judges them by `market.quotes.rejection_of`, so a format need not."""
 
 CHUNK_ROWS = 65_536
+OTHER_MARKET = "other_market"
+"""The fault of a row of another market than the one that the user named, in a file that has several."""
 _MOST = 2**63 - 1
 
 

@@ -26,7 +26,7 @@ from pricefeeds.importers.arrowcolumns import (
     words_of,
 )
 from pricefeeds.importers.csvcolumns import UNREADABLE
-from pricefeeds.importers.format import Chunk, RejectedRow
+from pricefeeds.importers.format import OTHER_MARKET, Chunk, RejectedRow
 
 Reasons: TypeAlias = npt.NDArray[np.object_]
 MarketKey: TypeAlias = tuple[str, str]
@@ -36,7 +36,7 @@ NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 SIDES = ("bid", "bid_amount", "ask", "ask_amount")
 EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
 """2009 and 2100: a time outside is a number in another unit, or damaged."""
-HARMLESS = ("", "backwards", "repeated", "outdated", "other_market")
+HARMLESS = ("", "backwards", "repeated", "outdated", OTHER_MARKET)
 """Reasons that say nothing against the quote before."""
 MOST_TEXT = 4_000
 """Characters of a rejected row that are kept."""
@@ -54,6 +54,8 @@ class SeenMarket:
     first_sequence: int = 0
     last_sequence: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    other_rows: int = 0
+    """Rows of markets that were not asked for: nothing is wrong with them."""
     stands: bool = False
     """Is the last usable row still to be believed?"""
 
@@ -103,7 +105,9 @@ class Judge:
             lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
             seen.stands = _stands(usable, lost, stood)
             texts = originals if places is None else taken(originals, places)
-            rejected = list(_rejected(mine, reasons, texts))
+            is_other = reasons == OTHER_MARKET
+            seen.other_rows += int(is_other.sum())
+            rejected = list(_rejected(mine, np.where(is_other, "", reasons), texts))
             for row in rejected:
                 seen.rejected[row.reason] = seen.rejected.get(row.reason, 0) + 1
             for side in ("bid", "ask"):

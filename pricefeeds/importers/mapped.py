@@ -13,7 +13,7 @@ from market.clock import MICROSECONDS
 from market.money import text_of
 from pricefeeds.importers.csvcolumns import CsvPart, csv_parts, demand_columns, header_names, whole_numbers
 from pricefeeds.importers.fileblocks import blocks
-from pricefeeds.importers.format import Chunk, FileOptions, Format
+from pricefeeds.importers.format import OTHER_MARKET, Chunk, FileOptions, Format
 from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION
 from pricefeeds.importers.mapped_columns import Column, chunk_of_columns, headerless_parts
 from pricefeeds.importers.mapped_file import ColumnName, Mapping, PriceColumns, TimeMapping, read_mapping
@@ -22,9 +22,6 @@ from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_times import Cells, epoch_times, text_times
 from pricefeeds.importers.rows import refuse, whole_number
 from pricefeeds.importers.symbols import our_exchange, our_symbol
-
-OTHER_MARKET = "other_market"
-"""Rows of other markets than the one that the user named, in a file that has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +138,8 @@ def _amounts(cells: pa.Table, prices: PriceColumns) -> Column:
 
 def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
     """Exchange and symbol as they are called here, and a fault for rows of another market than the named one."""
-    exchanges = _words(file, part, "exchange", lambda name, _: our_exchange(name))
-    exchange = _one_exchange(file, exchanges)
-    symbols = _words(file, part, "symbol", lambda name, path: our_symbol(path, exchange, name))
-    given: dict[str, Column] = {"exchange": exchanges, "symbol": symbols}
+    exchanges = _words(file, part, "exchange", our_exchange)
+    given: dict[str, Column] = {"exchange": exchanges, "symbol": _symbols(file, part, exchanges)}
     faults = np.zeros(part.cells.num_rows, dtype=bool)
     for name, wanted in (("exchange", file.options.exchange), ("symbol", file.options.symbol)):
         if wanted is not None and not isinstance(given[name], str):
@@ -157,25 +152,29 @@ def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
     return given
 
 
-def _one_exchange(file: _MappedFile, exchanges: Column) -> str:
-    """What symbols are called depends on it."""
-    if isinstance(exchanges, str):
-        return exchanges
-    if file.options.exchange is not None:
-        return file.options.exchange
-    names = exchanges.unique().to_pylist()
-    if len(names) > 1:
-        refuse(file.path, None, f"holds rows of {', '.join(names[:3])}; say which, as in --exchange {names[0]}")
-    return str(names[0])
+def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
+    """What symbols are called depends on the exchange, so each exchange's rows are renamed apart."""
+
+    def of(exchange: str) -> Column:
+        return _words(file, part, "symbol", lambda name: our_symbol(file.path, exchange, name))
+
+    told = exchanges if isinstance(exchanges, str) else file.options.exchange
+    if told is not None:
+        return of(told)
+    symbols: Any = pa.scalar(None, pa.string())
+    for exchange in exchanges.unique().to_pylist():
+        symbols = pc.if_else(pc.equal(exchanges, exchange), of(exchange), symbols)
+    found: Column = symbols
+    return found
 
 
-def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str, Path], str]) -> Column:
+def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str], str]) -> Column:
     """One word, or a column of them. Raises ImportRefusedError where nobody says it."""
     told: str | None = getattr(file.options, name)
     mapped: str | ColumnName | None = getattr(file.mapping, name)
     if isinstance(mapped, ColumnName):
         coded: Any = part.cells[mapped.column].combine_chunks().dictionary_encode()
-        names = pa.array([rename(str(word), file.path) for word in coded.dictionary.to_pylist()], pa.string())
+        names = pa.array([rename(str(word)) for word in coded.dictionary.to_pylist()], pa.string())
         return names.take(coded.indices)
     word = told or mapped
     if word is None:

@@ -28,6 +28,8 @@ class Source:
     """Usable ones."""
     rejected: dict[str, int] = field(default_factory=dict)
     """Reason → rows left out; each of them stands in `rejected.jsonl`."""
+    other_rows: int = 0
+    """Those of markets that were not asked for: they are neither usable nor rejected."""
     exchange: str | None = None
     symbol: str | None = None
     first_time: int = 0

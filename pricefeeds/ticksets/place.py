@@ -1,6 +1,7 @@
 """Where a set is built and how it takes its place: readers see the old set or the new one, never half of one."""
 
 import fcntl
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,10 +23,8 @@ def _old_folder(folder: Path) -> Path:
 def held(folder: Path) -> Iterator[None]:
     """One process at a time builds a set; what a killed one left is cleared. Raises ImportRefusedError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{folder.name}.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with _locked(folder) as is_ours:
+        if not is_ours:
             refuse(folder, None, "is being built by another process; wait for it, or name another set")
         _recover(folder)
         try:
@@ -47,12 +46,38 @@ def recover(folder: Path) -> None:
     """Take a set back that was set aside by a process that then was killed; nothing where one is at work."""
     if folder.exists() or not _old_folder(folder).exists():
         return
-    with (folder.parent / f".{folder.name}.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with _locked(folder) as is_ours:
+        if is_ours:
+            _recover(folder)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """False where another process has it. Nothing of it stays."""
+    path = folder.parent / f".{folder.name}.lock"
+    while True:
+        with path.open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            if not _is_at(path, lock.fileno()):
+                # whoever had it removed it after it was opened here: it keeps nobody out any more
+                continue
+            try:
+                yield True
+            finally:
+                # while it is held, so that it is nobody else's
+                path.unlink(missing_ok=True)
             return
-        _recover(folder)
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
 
 
 def _recover(folder: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.format import FileOptions
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.importing import ImportRequest, import_files
@@ -154,7 +155,68 @@ def test_rows_of_other_markets_than_the_named_one_are_counted(tmp_path: Path) ->
     named = options(tmp_path, LEVELS_MAPPING, FileOptions("coinbaseexchange", "ETH/USD"))
     found = read_as("csv", written(tmp_path, text), named)
     assert [row["line"] for row in found.usable] == [4]
-    assert found.rejected == {"other_market": 2}
+    assert found.rejected == {}
+
+
+VENUES_MAPPING = """
+exchange = { column = "venue" }
+symbol = { column = "pair" }
+time = { column = "at", unit = "ms" }
+
+[quote]
+bid = "b"
+bid_amount = "bq"
+ask = "a"
+ask_amount = "aq"
+"""
+VENUES = (
+    "venue,pair,at,b,bq,a,aq\n"
+    "kraken,XBT/USD,1672531200001,100,1,101,1\n"
+    "binance-futures,BTCUSD,1672531200002,100,1,101,1\n"
+    "kraken,ETH/USD,1672531200003,10,1,11,1\n"
+    "bitstamp,btcusd,1672531200004,102,1,103,1\n"
+    "bitstamp,btcusd,1672531200005,104,1,103,1\n"
+)
+
+
+def test_one_file_brings_the_rows_of_several_exchanges(tmp_path: Path) -> None:
+    found = read_as("csv", written(tmp_path, VENUES), options(tmp_path, VENUES_MAPPING))
+    assert {(row["line"], row["exchange"], row["symbol"]) for row in found.usable} == {
+        (2, "kraken", "BTC/USD"),
+        (3, "binanceusdm", "BTC/USD:USD"),
+        (4, "kraken", "ETH/USD"),
+        (5, "bitstamp", "BTC/USD"),
+    }
+    assert found.rejected == {"crossed": 1}
+
+
+def test_exchanges_of_one_file_come_into_a_set_one_after_the_other(tmp_path: Path) -> None:
+    path, folder = written(tmp_path, VENUES), tmp_path / "set"
+
+    def take(exchange: str | None, symbol: str | None = None) -> list[tuple[str | None, int, dict[str, int], int]]:
+        told = options(tmp_path, VENUES_MAPPING, FileOptions(exchange, symbol))
+        added = import_files(folder, ImportRequest(FORMATS["csv"], (path,), told), lambda *_: None).added
+        return [(one.exchange, one.rows, one.rejected, one.other_rows) for one in added]
+
+    assert take("kraken", "BTC/USD") == [("kraken", 1, {}, 4)]
+    assert take("bitstamp", "BTC/USD") == [("bitstamp", 1, {"crossed": 1}, 3)]
+    manifest = open_tick_set(folder).manifest
+    assert [one.exchange for one in manifest.markets] == ["bitstamp", "kraken"]
+    assert (manifest.quotes, manifest.rejected) == (2, {"crossed": 1})
+    for exchange in ("kraken", None):
+        with pytest.raises(ImportRefusedError, match=r"is in the set already, as some\.csv"):
+            take(exchange, "BTC/USD")
+    assert open_tick_set(folder).manifest == manifest
+
+
+def test_a_file_of_one_market_comes_in_under_one_name_alone(tmp_path: Path) -> None:
+    """Else one mistyped word makes a market that trades at the very prices of another."""
+    path = written(tmp_path, PRINTS)
+    told = options(tmp_path, PRINTS_MAPPING, TOLD)
+    import_files(tmp_path / "set", ImportRequest(FORMATS["csv"], (path,), told), lambda *_: None)
+    mistyped = ImportRequest(FORMATS["csv"], (path,), replace(told, exchange="bitflier"))
+    with pytest.raises(ImportRefusedError, match="is in the set already"):
+        import_files(tmp_path / "set", mistyped, lambda *_: None)
 
 
 def test_rows_of_other_markets_say_nothing_against_the_named_one(tmp_path: Path) -> None:
@@ -200,7 +262,6 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "too high a number": (PRINTS_MAPPING.replace('"2"', '"3"'), PRINTS, "has 2 columns, while its mapping names num"),
     "prints without a half-spread": (PRINTS_MAPPING, PRINTS, "--half-spread-bps"),
     "bars": (BARS_MAPPING, BARS, "holds bars by its mapping; import it as csv-bars"),
-    "two exchanges": (LEVELS_MAPPING, LEVELS.replace("COINBASE", "kraken", 1), "holds rows of kraken, coinbaseexch"),
 }
 
 
@@ -322,7 +383,7 @@ def test_the_quotes_of_many_symbols_are_read_whole(tmp_path: Path) -> None:
     assert {row["symbol"]: [Decimal(row[name]) for name in names] for row in found.usable} == told
     assert (len(told), found.rejected) == (45, {})
     one = read_as("csv", path, options(tmp_path, MO_BOOK, FileOptions(symbol="BTC/USD")))
-    assert (len(one.usable), one.rejected) == (1, {"other_market": 44})
+    assert (len(one.usable), one.rejected) == (1, {})
 
 
 def test_a_mapped_file_may_look_like_another_format(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from pricefeeds.importers.format import RejectedRow
 from pricefeeds.ticksets import place
 from pricefeeds.ticksets.building import TickSetBuilder
 from pricefeeds.ticksets.manifest import REJECTED
+from pricefeeds.ticksets.place import held
 from pricefeeds.ticksets.reading import open_tick_set
 from tests.pricefeeds.ticksets.samples import DAY, LoggedRow, TickRow, log_of, manifest, source_table
 
@@ -127,6 +129,32 @@ def test_two_cannot_build_one_set(tmp_path: Path) -> None:
         TickSetBuilder(tmp_path / "set", BASES),
     ):
         pass
+
+
+def test_nothing_is_left_of_a_set_that_did_not_come_to_be(tmp_path: Path) -> None:
+    with TickSetBuilder(tmp_path / "set", BASES):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_locks_that_come_and_go_keep_all_but_one_out(tmp_path: Path) -> None:
+    inside, most, taken = 0, 0, 0
+
+    def build_often(_: int) -> None:
+        nonlocal inside, most, taken
+        for _ in range(300):
+            try:
+                with held(tmp_path / "set"):
+                    inside += 1
+                    most, taken = max(most, inside), taken + 1
+                    inside -= 1
+            except ImportRefusedError:
+                pass
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(build_often, range(4)))
+    assert (most, taken > 0) == (1, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def killed(run: Callable[[], None]) -> None:
