@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from backtest.outcome import EquityPoint, Lifetime, RefusedSum
 from backtest.result import LatencyCost
@@ -86,6 +87,7 @@ def profit_chart(profit: ProfitAndLoss) -> str:
         axes.barh(names, amounts, color=[GOOD if amount >= 0 else BAD for amount in amounts], height=0.65)
         axes.invert_yaxis()
         axes.axvline(0, color=FAINT, linewidth=0.8)
+        _show_amounts(axes)
         axes.set_xlabel(profit.currency)
 
     return _picture("profit", draw)
@@ -153,6 +155,7 @@ def refusal_chart(refusals: Mapping[str, RefusedSum], currency: str) -> str | No
         names = [reason.replace("_", " ") for reason, _ in ordered]
         axes.barh(names, [float(refused.forgone) for _, refused in ordered], color=LINE, height=0.65)
         axes.invert_yaxis()
+        _show_amounts(axes)
         axes.set_xlabel(f"expected profit forgone, {currency}")
 
     return _picture("refusals", draw)
@@ -171,6 +174,20 @@ def _over_time(name: str, points: Sequence[EquityPoint], currency: str, color: s
         axes.set_ylabel(currency)
 
     return _picture(name, draw)
+
+
+def _show_amounts(axes: Axes) -> None:
+    """Along the bars, beside long names: so few and so short that none touches the next."""
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes.xaxis.set_major_formatter(lambda amount, _: short_amount(amount))
+
+
+def short_amount(amount: float) -> str:
+    """80000 as 80k."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(amount) >= size:
+            return f"{amount / size:g}{letter}"
+    return f"{amount:g}"
 
 
 def _place(stretch: Sequence[EquityPoint], *, lowest: bool) -> int:

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from backtest.charts import falls, net_bps_chart, thinned
-from backtest.outcome import EquityPoint
+from backtest.charts import falls, net_bps_chart, refusal_chart, short_amount, thinned
+from backtest.outcome import EquityPoint, RefusedSum
 from backtest.report import report_page
 from backtest.report_tables import (
     MOST_TRADES,
@@ -178,3 +178,19 @@ def test_bars_of_a_wide_range_are_few() -> None:
     assert wide is not None
     assert wide.count("<path") < 120
     assert net_bps_chart({}) is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [(0.0, "0"), (0.25, "0.25"), (950.0, "950"), (80_000.0, "80k"), (-1_500.0, "-1.5k"), (2.5e6, "2.5M"), (3e9, "3G")],
+)
+def test_amounts_along_an_axis_are_short(amount: float, words: str) -> None:
+    assert short_amount(amount) == words
+
+
+def test_amounts_beside_long_reasons_do_not_touch() -> None:
+    refusals = {"too_much_open_in_all_of_them_together": RefusedSum(3, Decimal(123_456))}
+    chart = refusal_chart(refusals, "USD")
+    assert chart is not None
+    words = re.findall(r">\s*(-?[0-9.]+[kMG]?)</text>", chart)
+    assert words == ["0", "40k", "80k", "120k"]
