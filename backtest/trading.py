@@ -4,6 +4,7 @@ reserve, send, book and unwind live, on the store in memory, against the quotes 
 Nothing is looked up that lies ahead: an event sees what came before it, so whatever follows changes no earlier trade.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import partial
@@ -30,6 +31,8 @@ from store.memory import MemoryTradeStore
 
 WINDOW_DELAY = 6 * MICROSECONDS
 """From the end of a spread window to when live bots have it at the latest: a row a second past it, then a trigger."""
+UNHEARD = logging.NullHandler()
+"""What the bots warn of happened to nobody here, and the outcome tells it all: no terminal is to show it."""
 
 
 class BacktestError(ValueError):
@@ -51,6 +54,8 @@ def trade(
 ) -> TradingOutcome:
     """`opportunities` by `trading_order`; of several with one id the first counts. `windows` by their ends, as history
     for the rules that ask for it; None: those rules know none. Raises BacktestError."""
+    # here, since a sweep trades in Spark's workers; a handler that is there already is not added again
+    logging.getLogger("bots").addHandler(UNHEARD)
     floor = _Floor(tape, tuple(market for market in markets if not market.is_fx), parameters)
     spreads = Spreads()
     history = iter(windows or ())

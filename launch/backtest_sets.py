@@ -3,32 +3,32 @@
 from pathlib import Path
 
 from backtest.profile_sets import set_of_files, set_of_recording
+from backtest.verification.recorded import TICK_SET
 from launch.errors import CannotStartError
 from launch.home import locked_part
+from launch.recorded_sessions import LOG_TICKS, recorded_logs, recorded_session
 from market.backtests import TickSetSummary
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.manifest import MANIFEST, read_manifest
 from pricefeeds.ticksets.reading import TickSet, open_tick_set
 
 SETS = "ticks"
-RECORDINGS = "recordings"
-LOG = "log"
-"""Below a recorded session: its log as a tick set."""
 
 
 def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
-    """A tick set by name or folder, a recorded session by its folder, or files of one replay profile.
+    """A tick set by name or folder, a recorded session by its id or folder, or files of one replay profile.
 
-    Raises ImportRefusedError, CannotStartError.
+    Of a session its own log where it has one, else its raw feeds. Raises ImportRefusedError, CannotStartError.
     """
     if len(names) == 1:
-        for folder in _folders(home, names[0]):
+        session = recorded_session(home, names[0])
+        for folder in _folders(home, names[0], session):
             if (folder / MANIFEST).is_file():
                 return open_tick_set(folder)
-        for folder in (Path(names[0]), home / RECORDINGS / names[0]):
-            if folder.is_dir():
+        for recorded in (Path(names[0]), session):
+            if recorded is not None and recorded.is_dir():
                 with locked_part(home, "backtest-import"):
-                    return set_of_recording(home, folder)
+                    return set_of_recording(home, recorded)
     missing = [name for name in names if not Path(name).is_file()]
     if missing:
         raise CannotStartError(f"{missing[0]} is no tick set, no folder and no file; {_known(home)}")
@@ -37,26 +37,26 @@ def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
 
 
 def manifests(home: Path) -> tuple[tuple[str, int], ...]:
-    """Name of each set of the data folder, and when its manifest was written."""
-    found = sorted((home / SETS).glob(f"*/{MANIFEST}"))
-    return tuple((path.parent.name, path.stat().st_mtime_ns) for path in found if path.exists())
+    """Name of each set that there is, and when its manifest was written."""
+    found = ((name, folder / MANIFEST) for name, folder in _by_name(home).items())
+    return tuple((name, path.stat().st_mtime_ns) for name, path in found if path.exists())
 
 
 def known_sets(home: Path) -> list[TickSetSummary]:
-    """Those of the data folder, by name; one that cannot be read, or is not whole, is none."""
+    """Those of the data folder by name, recorded sessions by id; one that cannot be read, or is not whole, is none."""
     found = []
-    for path in sorted((home / SETS).glob(f"*/{MANIFEST}")):
-        if path.parent.name.startswith("."):
+    for name, folder in _by_name(home).items():
+        if name.startswith("."):
             continue
         try:
-            manifest = read_manifest(path.parent)
+            manifest = read_manifest(folder)
         except ImportRefusedError:
             continue
         if not manifest.partitions:
             continue
         found.append(
             TickSetSummary(
-                name=path.parent.name,
+                name=name,
                 title=manifest.title,
                 exchanges=tuple(dict.fromkeys(one.exchange for one in manifest.markets if not one.is_fx)),
                 bases=manifest.bases,
@@ -68,10 +68,17 @@ def known_sets(home: Path) -> list[TickSetSummary]:
     return found
 
 
-def _folders(home: Path, name: str) -> tuple[Path, ...]:
+def _by_name(home: Path) -> dict[str, Path]:
+    """The folder that `named_set` opens for each name."""
+    imported = {path.parent.name: path.parent for path in (home / SETS).glob(f"*/{MANIFEST}")}
+    return dict(sorted((dict(recorded_logs(home)) | imported).items()))
+
+
+def _folders(home: Path, name: str, session: Path | None) -> tuple[Path, ...]:
     """Where a tick set of that name may lie; a session's own log goes before its raw feeds."""
     path = Path(name)
-    return home / SETS / name, path, path / LOG, home / RECORDINGS / name / LOG
+    found = home / SETS / name, path, path / LOG_TICKS, path / TICK_SET
+    return found if session is None else (*found, session / LOG_TICKS)
 
 
 def _known(home: Path) -> str:

@@ -1,5 +1,8 @@
 """Trading in a backtest: small scenarios whose fills are computed by hand."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 
@@ -123,6 +126,30 @@ def test_single_legs(
     assert fills(outcome) == expected
     assert ends(outcome) == [end]
     assert outcome.is_balanced
+
+
+@contextmanager
+def unconfigured() -> Iterator[None]:
+    """Logging as a command has it, and each worker of Spark: the root has no handlers, so warnings go to stderr."""
+    root = logging.getLogger()
+    handlers = root.handlers[:]
+    for handler in handlers:
+        root.removeHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            root.addHandler(handler)
+
+
+def test_what_the_bots_warn_of_stays_off_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    poor = [beta(START + 1, (("5618", "0.1"),))]
+    with unconfigured():
+        logging.getLogger("other").warning("heard")
+        outcome = traded([offered(START)], poor, settings_of(**EASY, single_leg_policy="hold"))
+    assert ends(outcome) == [("held", "single_leg_left")]
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "heard\n")
 
 
 def test_a_quote_too_old_fills_nothing() -> None:

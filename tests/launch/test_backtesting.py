@@ -2,18 +2,24 @@
 
 import json
 import os
+import shutil
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from backtest.jobs import Wish, parameters_for
 from backtest.parameters import FeeTier
 from launch.backtest_progress import Progress
-from launch.backtest_sets import known_sets, named_set
-from launch.backtesting import BacktestOptions, recorded_latencies, repeating, said_to, wish_of
+from launch.backtest_sets import known_sets, manifests, named_set
+from launch.backtesting import BacktestOptions, recorded_latencies, repeating, wish_of
 from launch.command import run
 from launch.errors import CannotStartError
+from launch.stopping import said_to
+from market.quotes import Quote
+from pricefeeds.errors import ImportRefusedError
 from tests.backtest.made_up_set import made_up_files
+from tests.backtest.verification.made_up import SESSION_ID, VERSIONS, made_up_session, rows, write_feed
 
 
 @pytest.fixture
@@ -83,15 +89,50 @@ def test_a_set_goes_by_its_name_or_its_folder(home: Path, tmp_path: Path) -> Non
     name = made.folder.name
     assert named_set(home, (name,)).manifest == made.manifest
     assert named_set(home, (str(made.folder),)).manifest == made.manifest
-    recorded = home / "recordings" / "session-1"
-    recorded.mkdir(parents=True)
-    (recorded / "log").symlink_to(made.folder)
-    assert named_set(home, (str(recorded),)).folder == recorded / "log"
-    assert named_set(home, ("session-1",)).manifest == made.manifest
     (summary,) = known_sets(home)
     assert (summary.name, summary.exchanges, summary.bases) == (name, ("binance", "binanceusdm"), ("BTC",))
     with pytest.raises(CannotStartError, match=f"the data folder has {name}"):
         named_set(home, ("nowhere",))
+
+
+@pytest.mark.parametrize("below", ["", "public"])
+async def test_a_recorded_session_is_its_log(home: Path, tmp_path: Path, below: str) -> None:
+    recorded = home / below / "recordings" / SESSION_ID
+    recorded.mkdir(parents=True)
+    await made_up_session(recorded)
+    before = manifests(home)
+    for name in (SESSION_ID, str(recorded), str(recorded / "log"), str(recorded / "log" / "ticks")):
+        opened = named_set(home, (name,))
+        assert opened.folder == recorded / "log" / "ticks"
+        assert opened.manifest.session_id == SESSION_ID
+        # what the log begins with, though not what a new session would
+        settings = parameters_for(opened, Wish(follow_logged_settings=True)).settings
+        assert (settings.enabled_exchanges, settings.taker_fees) == (
+            VERSIONS[0].enabled_exchanges,
+            VERSIONS[0].taker_fees,
+        )
+        assert settings.max_quote_age_ms == VERSIONS[0].max_quote_age_ms
+    copied = shutil.copytree(recorded, tmp_path / "elsewhere")
+    assert named_set(home, (str(copied),)).folder == copied / "log" / "ticks"
+    assert not (home / "ticks").exists()
+    (summary,) = known_sets(home)
+    assert (summary.name, summary.title) == (SESSION_ID, f"Recorded session {SESSION_ID}")
+    assert manifests(home) == before
+    assert [name for name, _ in before] == [SESSION_ID]
+
+
+async def test_a_recorded_session_without_a_log_is_its_feeds(home: Path) -> None:
+    recorded = home / "recordings" / SESSION_ID
+    recorded.mkdir(parents=True)
+    await made_up_session(recorded)
+    write_feed(recorded / "desk", [row for row in rows() if isinstance(row, Quote)])
+    shutil.rmtree(recorded / "log")
+    fed = named_set(home, (SESSION_ID,))
+    assert fed.manifest.title == f"the feeds of session {SESSION_ID}"
+    assert named_set(home, (str(recorded),)).folder == fed.folder
+    with pytest.raises(ImportRefusedError, match="holds no settings that could be followed"):
+        parameters_for(fed, Wish(follow_logged_settings=True))
+    assert [one.name for one in known_sets(home)] == [fed.folder.name]
 
 
 def test_a_set_that_is_not_whole_is_none(home: Path) -> None:

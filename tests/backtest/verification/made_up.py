@@ -153,11 +153,11 @@ def _write_log(folder: Path, log: Sequence[Quote | FeedMark | Settings]) -> LogS
     span = LogSpan(SESSION_ID, MARKETS, "USD", 1, {0: 0}, None, {"BTC": len(values) - 1}, START)
     build_tick_set(parts, span, folder / "log" / TICK_SET)
     for exchange in ("alpha", "beta"):
-        _write_feed(folder / exchange, [row for row in log if not isinstance(row, Settings)])
+        write_feed(folder / exchange, [row for row in log if not isinstance(row, Settings)])
     return span
 
 
-def _write_feed(folder: Path, log: Sequence[Quote | FeedMark]) -> None:
+def write_feed(folder: Path, log: Sequence[Quote | FeedMark]) -> None:
     folder.mkdir()
     header = RecordingHeader(SESSION_ID, folder.name, MARKETS)
     own = [row for row in log if row.exchange == folder.name]
