@@ -74,6 +74,23 @@ async def run_jobs(session: Session) -> None:
             await SystemClock().sleep(next(delays))
 
 
+async def told_tick_sets(session: Session) -> None:
+    """What can be tested is known before the first test may run. To be called once the store is there."""
+    delays = backoff()
+    while True:
+        try:
+            async with await open_store(session) as store:
+                await JobRunner(data_home(session), store.backtests, session.session_id).tell_tick_sets()
+        except StoreUnavailableError:
+            await SystemClock().sleep(next(delays))
+        except (StoreError, OSError) as error:
+            # they are told again later; nothing else has to wait for them
+            log.warning("tick sets are not told yet", extra={"error": str(error)})
+            return
+        else:
+            return
+
+
 async def beside_backtests(session: Session, work: Awaitable[None]) -> None:
     """Until `work` is done, backtests that are asked for are run."""
     running = asyncio.create_task(run_jobs(session))

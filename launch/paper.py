@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exchanges.markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
-from launch.backtest_jobs import beside_backtests
+from launch.backtest_jobs import beside_backtests, told_tick_sets
 from launch.closing import activity_of, finish_trading, report, with_the_store_back
 from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
@@ -77,7 +77,7 @@ async def run_session(
     meter, stopped = Meter(session), stop_event()
     await supervisor.start()
     try:
-        await unless_stopped(_all_ready(supervisor, meter), stopped)
+        await unless_stopped(_all_ready(session, supervisor, meter), stopped)
         say(
             f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
             f"(key for changes: {key_file}; Ctrl-C stops everything)"
@@ -97,9 +97,14 @@ async def run_session(
     return report(activity, options.json, say)
 
 
-async def _all_ready(supervisor: Supervisor, meter: Meter) -> None:
+async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter) -> None:
+    async def tell_tick_sets() -> None:
+        # before it is ready, the database is being laid out by its own part
+        await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
+        await told_tick_sets(session)
+
     # not a TaskGroup: what was not ready in time is one sentence, not a group of one
-    await together(meter.start(), supervisor.all_ready(READY_SECONDS))
+    await together(meter.start(), supervisor.all_ready(READY_SECONDS), tell_tick_sets())
     meter.start_counting_afresh()
 
 

@@ -83,7 +83,7 @@ class Supervisor:
     async def _keep(self, part: Part) -> None:
         delays = backoff()
         while True:
-            await self._ready_of(part.after)
+            await self.ready_of(part.after)
             started = wall_now()
             why = await self._run_once(part)
             if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
@@ -127,7 +127,8 @@ class Supervisor:
             await part.probe()
             write_atomically(ready_file(self._home, part.name), b"probed")
 
-    async def _ready_of(self, names: tuple[str, ...]) -> None:
+    async def ready_of(self, names: tuple[str, ...]) -> None:
+        """Wait until these parts have reported ready."""
         while not all(self._is_ready(name) for name in names):
             await self._clock.sleep(POLL_SECONDS)
 

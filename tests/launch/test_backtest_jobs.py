@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import uuid
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
@@ -12,10 +13,11 @@ import psutil
 import pytest
 
 from backtest.profile_sets import set_of_files
-from launch.backtest_jobs import JobFiles, JobRunner, data_home, job_words
+from launch.backtest_jobs import JobFiles, JobRunner, data_home, job_words, told_tick_sets
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from store.memory import MemoryTradeStore
+from store.trades import open_store
 from tests.backtest.made_up_set import made_up_files
 from tests.ui.samples import session_of
 
@@ -82,6 +84,17 @@ async def test_tick_sets_are_told(tmp_path: Path, store: MemoryTradeStore) -> No
     made = set_of_files(tmp_path, made_up_files(tmp_path / "raw"))
     await runner.tell_tick_sets()
     assert [one.name for one in await store.backtests.tick_sets()] == [made.folder.name]
+
+
+async def test_tick_sets_are_told_before_any_job_is_taken(tmp_path: Path, mongodb_uri: str) -> None:
+    """While the parts of a session still start, the page of backtests has something to choose from."""
+    made = set_of_files(tmp_path, made_up_files(tmp_path / "raw"))
+    session = replace(session_of(tmp_path), mongodb=mongodb_uri, database=f"told-{uuid.uuid4().hex}")
+    async with await open_store(session) as mongo:
+        await mongo.backtests.ask("1", BacktestRequest("made-up"), "rest")
+        await told_tick_sets(session)
+        assert [one.name for one in await mongo.backtests.tick_sets()] == [made.folder.name]
+        assert [job.state for job in await mongo.backtests.jobs()] == ["queued"]
 
 
 async def test_a_command_that_refuses_has_failed_with_its_sentence(tmp_path: Path, store: MemoryTradeStore) -> None:
