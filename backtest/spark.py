@@ -1,9 +1,10 @@
 """The Spark session of a backtest: all cores of this machine, or any master by configuration."""
 
+import fcntl
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -17,6 +18,7 @@ from cep.session import (
     connector_jars,
     joined_options,
     started_session,
+    stop_at_once,
     stop_in_order,
 )
 
@@ -53,17 +55,55 @@ def backtest_session(
     the workers of a cluster need this project installed and see tick sets under the same paths. `address`: where they
     reach this process. `extra`: settings of Spark that go before ours. Raises CepCannotStartError.
     """
-    folder = home / "spark-backtest"
-    folder.mkdir(parents=True, exist_ok=True)
-    scratch = Path(mkdtemp(dir=folder))
-    try:
+    with scratch_folder(home / "spark-backtest") as scratch:
         spark = started_session(master, "backtest", scratch, _settings(home, scratch, address) | dict(extra or {}))
         try:
             yield spark
-        finally:
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            # nobody wants the rest any more, and a job at work would not hear of it soon
+            stop_at_once(spark)
+            raise
+        except BaseException:
             stop_in_order(spark)
+            raise
+        stop_in_order(spark)
+
+
+@contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """A folder of this process, gone at the end; those of killed ones go at the beginning of the next."""
+    parent.mkdir(parents=True, exist_ok=True)
+    with _held(parent, fcntl.LOCK_EX):
+        for leftover in parent.glob("tmp*"):
+            _remove_unused(leftover)
+        scratch = Path(mkdtemp(dir=parent))
+        mine = os.open(scratch, os.O_RDONLY)
+        fcntl.flock(mine, fcntl.LOCK_EX)
+    try:
+        yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        os.close(mine)
+
+
+def _remove_unused(scratch: Path) -> None:
+    """The kernel frees a lock even after kill -9."""
+    with (
+        suppress(BlockingIOError, FileNotFoundError, NotADirectoryError),
+        _held(scratch, fcntl.LOCK_EX | fcntl.LOCK_NB),
+    ):
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def _held(folder: Path, how: int) -> Iterator[None]:
+    """Its lock. Raises BlockingIOError where another process has it and `how` says not to wait."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, how)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _settings(home: Path, scratch: Path, address: str) -> dict[str, str]:

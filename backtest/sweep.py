@@ -20,6 +20,8 @@ from backtest.sweep_work import run_chunk
 from pricefeeds.ticksets.manifest import read_manifest
 from pricefeeds.ticksets.reading import TickSet
 
+TRADING = "trading"
+"""The stage whose parts are stored one by one."""
 MOST_CANDIDATES = 1_000_000
 """About 3 GB in each worker."""
 
@@ -43,7 +45,7 @@ def run_sweep(
         if not store.candidates.exists():
             with watched_jobs(spark, lambda share: watch("detection", share)):
                 _detect(spark, tick_set, sets, store)
-        with watched_jobs(spark, lambda share: watch("trading", share)):
+        with watched_jobs(spark, lambda share: watch(TRADING, share)):
             _work_off(spark, store.folder, missing)
     except (Py4JError, PySparkException) as error:
         check_unchanged(tick_set, store, missing)

@@ -128,6 +128,8 @@ def stop_at_once(spark: SparkSession) -> None:
     if process is not None:
         process.kill()
         process.wait()
+    # so that the next session of this process starts a JVM of its own
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def stop_in_order(spark: SparkSession) -> None:

@@ -3,14 +3,11 @@
 import json
 import os
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from types import FrameType
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,15 +17,16 @@ from backtest.result import BacktestResult, figures_of
 from backtest.result_document import result_document
 from backtest.result_lines import result_lines
 from backtest.run import ADDED_MS, run_backtest
-from backtest.spark import backtest_session
 from backtest.trading import BacktestError
 from cep.errors import CepCannotStartError
 from launch.backtest_progress import Progress
 from launch.backtest_sets import named_set
+from launch.backtest_spark import quiet_session, spark_log
 from launch.errors import CannotStartError, LaunchError
 from launch.fee_tiers import fee_tiers_of
 from launch.home import check_writable, write_atomically
 from launch.prerequisites import checked_java
+from launch.stopping import Stopping
 from market.backtests import BacktestFigures
 from market.money import text_of
 from pricefeeds.errors import ImportRefusedError
@@ -71,8 +69,8 @@ def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
     """Exit code 0 where the books of the backtest balance. Raises LaunchError in one sentence."""
     _check_outputs(options)
     checked_java()
-    signal.signal(signal.SIGTERM, _end)
-    result = _result(home, options)
+    with Stopping(spark_log(home)):
+        result = _result(home, options)
     result = replace(result, command=repeating(options))
     if options.json is not None:
         write_atomically(options.json, json.dumps(result_document(result), indent=2).encode())
@@ -110,29 +108,13 @@ def _result(home: Path, options: BacktestOptions) -> BacktestResult:
             parameters = parameters_for(tick_set, wish)
             progress("starting Spark", 0.0)
             added = () if options.report is None else ADDED_MS
-            with ExitStack() as stack:
-                with said_to(home / "logs" / "backtest-spark.log"):
-                    spark = stack.enter_context(backtest_session(home, options.master))
+            with quiet_session(home, options.master) as spark:
                 return run_backtest(spark, tick_set, parameters, added_ms=added, watch=progress)
     except (ImportRefusedError, CepCannotStartError, LookupError) as error:
         # of a LookupError the words alone: it quotes itself otherwise
         raise CannotStartError(f"{str(error.args[0]).rstrip('.')}.") from error
     except BacktestError as error:
         raise LaunchError(f"{error}.") from error
-
-
-@contextmanager
-def said_to(path: Path) -> Iterator[None]:
-    """What a JVM started meanwhile says goes into `path`, to its end: nobody at a terminal asked for it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    terminal = os.dup(2)
-    try:
-        with path.open("ab") as file:
-            os.dup2(file.fileno(), 2)
-        yield
-    finally:
-        os.dup2(terminal, 2)
-        os.close(terminal)
 
 
 def wish_of(options: BacktestOptions) -> Wish:
@@ -199,8 +181,3 @@ def _latency(text: str) -> tuple[str, float]:
         return name, float(number)
     except ValueError:
         raise CannotStartError(f"--latency-ms {text}: {number!r} is no number of milliseconds.") from None
-
-
-def _end(_number: int, _frame: FrameType | None) -> None:
-    """So that temporary files go and Spark ends."""
-    raise SystemExit(143)

@@ -17,3 +17,9 @@ class StoppedError(LaunchError):
     """The user stopped it before it was done; exit code 130, as the shell's own."""
 
     exit_code = 130
+
+
+class TerminatedError(StoppedError):
+    """Another process asked it to end (SIGTERM); exit code 143, as the shell's own."""
+
+    exit_code = 143

@@ -16,6 +16,7 @@ from launch.home import home_folder
 from launch.jars import resolve_jars
 from launch.paper import SETTLEMENT_CURRENCY
 from launch.parts import kafka_part
+from launch.stopping import said_to
 from launch.supervisor import Supervisor
 from market.session import Session
 from store.embedded_mongod import mongod_program
@@ -38,7 +39,8 @@ def prepare(home: Path, say: Callable[[str], None]) -> None:
     say("[5/5] detection for backtests: compiled once, kept beside its source")
     load_kernel()
     if not archive_path(home).exists():
-        asyncio.run(_archive_classes(home, lambda line: say(f"[5/5] {line}")))
+        with said_to(home / "logs" / "backtest-spark.log"):
+            asyncio.run(_archive_classes(home, lambda line: say(f"[5/5] {line}")))
 
 
 async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:

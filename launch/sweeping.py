@@ -12,8 +12,7 @@ from pathlib import Path
 from backtest.grids import Grid, axis_of, checked_grid, range_of
 from backtest.jobs import parameters_for
 from backtest.parameters import Parameters
-from backtest.spark import backtest_session
-from backtest.sweep import run_sweep, sets_of
+from backtest.sweep import TRADING, run_sweep, sets_of
 from backtest.sweep_errors import SweepRefusedError, SweepStoppedError
 from backtest.sweep_parameters import checked_against
 from backtest.sweep_store import SweepDefinition, SweepStore, sweep_store
@@ -24,10 +23,12 @@ from backtest.walk_forward import Span, spans_of
 from cep.errors import CepCannotStartError
 from launch.backtest_progress import Progress
 from launch.backtest_sets import named_set
+from launch.backtest_spark import quiet_session, spark_log
 from launch.backtesting import BacktestOptions, wish_of
 from launch.errors import CannotStartError, LaunchError
 from launch.home import check_writable, locked_part, write_atomically
 from launch.prerequisites import checked_java
+from launch.stopping import Stopping
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.reading import TickSet, open_tick_set
 
@@ -142,10 +143,19 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, say: Say
     checked_java()
     # the workers run this interpreter, with what is installed beside it
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with Progress(None) as progress:
+    advice = f"What is finished is kept: go on with `arbitrage sweep --resume {definition.name}`."
+    with Stopping(spark_log(home), advice), Progress(None, in_lines=True) as progress:
+
+        def told(stage: str, share: float) -> None:
+            if stage != TRADING:
+                progress(stage, share)
+                return
+            done = definition.grid.size - _sets_missing(store, definition)
+            progress(stage, done / definition.grid.size, f"{done:,} of {definition.grid.size:,} sets")
+
         progress("starting Spark", 0.0)
-        with backtest_session(home, master) as spark:
-            run_sweep(spark, tick_set, definition, store, progress)
+        with quiet_session(home, master) as spark:
+            run_sweep(spark, tick_set, definition, store, told)
 
 
 def _report(store: SweepStore, json_file: Path | None, say: Say) -> int:
@@ -163,8 +173,12 @@ def _table(store: SweepStore) -> SweepTable:
     spans: tuple[Span, ...] = ()
     if definition.folds is not None:
         spans = spans_of(manifest.start_time, manifest.end_time, definition.folds)
-    missing = sum(len(definition.sets_of(chunk)) for chunk in store.missing(definition))
+    missing = _sets_missing(store, definition)
     return table_of_sweep(definition, manifest.settlement_currency, store.results(), missing, spans)
+
+
+def _sets_missing(store: SweepStore, definition: SweepDefinition) -> int:
+    return sum(len(definition.sets_of(chunk)) for chunk in store.missing(definition))
 
 
 def _backtest_options(options: SweepOptions) -> BacktestOptions:

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from backtest.detection import detected
-from backtest.spark import backtest_session
 from backtest.verification.errors import CannotVerifyError
 from backtest.verification.recorded import RecordedSession, open_session
 from backtest.verification.verifying import Verified, verified
 from cep.errors import CepCannotStartError
+from launch.backtest_spark import quiet_session, spark_log
 from launch.errors import CannotStartError
 from launch.recorded_sessions import recorded_session
 from launch.recording import put_together
+from launch.stopping import Stopping
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.recorder import recordings_folder
 from pricefeeds.ticksets.reading import TickSet
@@ -22,7 +23,7 @@ DeriveAt = Callable[[Path, TickSet], Iterable[tuple[str, int, bytes]]]
 
 def derived_in_spark(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, bytes]]:
     """By the detection of backtests, with the settings of the log."""
-    with backtest_session(home) as spark:
+    with quiet_session(home) as spark:
         found_df = detected(spark, tick_set, None).orderBy("base", "offset", "pair").select("base", "offset", "value")
         for row in found_df.toLocalIterator():
             yield row["base"], row["offset"], row["value"].encode()
@@ -37,7 +38,8 @@ def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, deriv
         put_together(folder / "log")
         session = open_session(folder)
         say(f"session {session.session_id}: deriving what its log leads to")
-        outcome = verified(session, lambda tick_set: derived(home, tick_set))
+        with Stopping(spark_log(home)):
+            outcome = verified(session, lambda tick_set: derived(home, tick_set))
     except (CannotVerifyError, ImportRefusedError, CepCannotStartError, LookupError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except OSError as error:

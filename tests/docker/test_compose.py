@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from launch.command import parser_of_commands
+from launch.commands import parser_of_commands
 from launch.configuration import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.command import parser_of_commands, run
+from launch.command import run
+from launch.commands import parser_of_commands
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.ticksets.reading import open_tick_set
 

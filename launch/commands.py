@@ -1,0 +1,284 @@
+"""What `arbitrage` can do. Exit codes: 0 fine, 1 failed, 2 cannot start; a mistake gets one sentence, no trace."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine
+
+from launch.arguments import (
+    add_backtest,
+    add_bot,
+    add_chaos,
+    add_exchanges,
+    add_feed,
+    add_import,
+    add_nothing,
+    add_paper,
+    add_reenact,
+    add_replay,
+    add_session,
+    add_sweep,
+)
+from launch.configuration import read_configuration
+from launch.errors import CannotStartError, LaunchError
+from launch.home import bot_name, home_folder, locked, read_session
+from launch.process import Ready, run_process
+from market.session import Session
+
+Command = tuple[str, str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
+"""Name, what its help says, what it takes, what it does."""
+SessionEntry = Callable[[Session, Ready], Coroutine[object, object, None]]
+
+
+def run_words(words: list[str]) -> int:
+    """Exit code of the command that these words are."""
+    arguments = parser_of_commands().parse_args(words)
+    run_command: Callable[[argparse.Namespace], int] = arguments.run
+    try:
+        return run_command(arguments)
+    except LaunchError as error:
+        sys.stderr.write(f"arbitrage: {error}\n")
+        return error.exit_code
+
+
+def parser_of_commands() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="arbitrage", description="Cross-exchange crypto arbitrage on paper.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text, add_arguments, entry in _commands():
+        command = commands.add_parser(name, help=text)
+        add_arguments(command)
+        command.set_defaults(run=entry)
+    return parser
+
+
+def _commands() -> tuple[Command, ...]:
+    return (
+        ("paper", "start everything and trade on paper", add_paper, _paper),
+        ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
+        ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
+        ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
+        ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
+        ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
+        ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
+        (
+            "chaos",
+            "kill, pause and confuse everything by a seed, then audit the books against the exchanges'",
+            add_chaos,
+            _chaos,
+        ),
+        ("doctor", "check every prerequisite", add_nothing, _doctor),
+        ("exchanges", "run the simulated exchanges alone", add_exchanges, _exchanges),
+        ("feed", "run one exchange's price feeder of the running session", add_feed, _feed),
+        ("bot", "run one exchange's bot of the running session, or one that stands by", add_bot, _bot),
+        ("bridge", "run the settings bridge of the running session", add_nothing, _bridge),
+        ("cep", "run the Spark job of the running session", add_nothing, _cep),
+        ("logrecorder", "run the recorder of the running session's log", add_nothing, _logrecorder),
+        ("ui", "run REST and dashboard of the running session", add_nothing, _ui),
+    )
+
+
+def _paper(arguments: argparse.Namespace) -> int:
+    from launch.paper import PaperOptions, run_paper
+    from launch.public import run_public
+
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
+    told = read_configuration(arguments.config, os.environ)
+    home, run_session = home_folder(), run_public if told.is_public else run_paper
+    with locked(home):
+        return asyncio.run(run_session(home, options, told, say))
+
+
+def _live(arguments: argparse.Namespace) -> int:
+    from launch.live import run_live
+    from launch.paper import PaperOptions
+
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
+    told = read_configuration(arguments.config, os.environ)
+    home = home_folder()
+    with locked(home):
+        return asyncio.run(run_live(home, options, told, os.environ, say))
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    if arguments.verify is not None:
+        from launch.verifying import verify_session
+
+        return verify_session(home_folder(), arguments.verify, arguments.files, say)
+    from launch.replay import ReplayOptions, run_replay
+
+    if not arguments.files:
+        raise CannotStartError("replay: name recorded files, or a recorded session with --verify.")
+    options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
+    home = home_folder()
+    with locked(home):
+        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), say))
+
+
+def _backtest(arguments: argparse.Namespace) -> int:
+    from launch.backtesting import BacktestOptions, run_backtest_command
+
+    options = BacktestOptions(
+        names=tuple(arguments.names),
+        master=arguments.master,
+        values=tuple(arguments.set_value),
+        fee_bps=arguments.fee_bps,
+        latency_ms=tuple(arguments.latency_ms),
+        latency_from=arguments.latency_from,
+        fee_tiers=tuple(arguments.fee_tiers),
+        failed_percent=arguments.failed_percent,
+        seed=arguments.seed,
+        follow_settings=arguments.follow_settings,
+        json=arguments.json,
+        report=arguments.report,
+        progress=arguments.progress,
+        figures=arguments.figures,
+    )
+    return run_backtest_command(home_folder(), options, say)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from launch.sweeping import SweepOptions, run_sweep_command
+
+    options = SweepOptions(
+        names=tuple(arguments.names),
+        grid=tuple(arguments.grid),
+        ranges=tuple(arguments.range),
+        draws=arguments.random,
+        seed=arguments.seed,
+        folds=arguments.walk_forward,
+        values=tuple(arguments.set_value),
+        fee_bps=arguments.fee_bps,
+        latency_ms=tuple(arguments.latency_ms),
+        master=arguments.master,
+        name=arguments.name,
+        resume=arguments.resume,
+        show=arguments.show,
+        json=arguments.json,
+    )
+    return run_sweep_command(home_folder(), options, say)
+
+
+class _ListFormats(argparse.Action):
+    """As --help: says it and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from launch.importing import list_formats
+
+        parser.exit(list_formats(say))
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--list", action=_ListFormats, nargs=0, help="say which formats there are")
+    add_import(parser)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from launch.importing import ImportOptions, run_import
+    from pricefeeds.importers.format import FileOptions
+
+    spread = arguments.half_spread_bps
+    options = ImportOptions(
+        format=arguments.format,
+        files=tuple(arguments.files),
+        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
+        region=arguments.region,
+        is_fx=arguments.fx,
+        alike=tuple(arguments.alike),
+        name=arguments.set,
+        settlement_currency=arguments.settlement,
+    )
+    return run_import(home_folder(), options, say)
+
+
+def _reenact(arguments: argparse.Namespace) -> int:
+    from launch.reenacting import reenact_folder
+
+    return reenact_folder(arguments.folder, say)
+
+
+def _chaos(arguments: argparse.Namespace) -> int:
+    from launch.chaos import ChaosOptions, chaos_home, run_chaos
+
+    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
+    home = chaos_home(home_folder())
+    with locked(home):
+        return asyncio.run(run_chaos(home, options, say))
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from launch.doctor import doctor
+
+    return doctor(home_folder(), say)
+
+
+def _exchanges(arguments: argparse.Namespace) -> int:
+    from launch.exchanges import AloneOptions, run_alone, run_of_session
+
+    home = home_folder()
+    if arguments.session:
+        return run_of_session(read_session(home))
+    only = tuple(arguments.only)
+    return run_alone(home, AloneOptions(arguments.port, arguments.seed, arguments.json, only, arguments.faults), say)
+
+
+def _feed(arguments: argparse.Namespace) -> int:
+    from pricefeeds.feeder import run_feeder
+
+    session = _session_with(arguments.name)
+    return _run_part(
+        session,
+        f"feed-{arguments.name}",
+        lambda part, ready: run_feeder(part, arguments.name, ready, environment=os.environ),
+    )
+
+
+def _bot(arguments: argparse.Namespace) -> int:
+    from bots.bot import run_bot
+
+    session = _session_with(arguments.name)
+    part = bot_name(arguments.name, arguments.number)
+    return _run_part(session, part, lambda of, ready: run_bot(of, arguments.name, ready, os.environ))
+
+
+def _bridge(_: argparse.Namespace) -> int:
+    from pricefeeds.bridge import run_bridge
+
+    return _run_part(read_session(home_folder()), "bridge", run_bridge)
+
+
+def _logrecorder(_: argparse.Namespace) -> int:
+    from pricefeeds.logrecorder import run_log_recorder
+
+    return _run_part(read_session(home_folder()), "logrecorder", run_log_recorder)
+
+
+def _ui(_: argparse.Namespace) -> int:
+    from ui.server import run_ui
+
+    return _run_part(read_session(home_folder()), "ui", run_ui)
+
+
+def _cep(_: argparse.Namespace) -> int:
+    from cep.job import run_cep
+    from launch.process import run_blocking_process
+
+    session = read_session(home_folder())
+    return run_blocking_process(session.home, "cep", lambda ready: run_cep(session, ready))
+
+
+def _run_part(session: Session, name: str, entry: SessionEntry) -> int:
+    return run_process(session.home, name, lambda ready: entry(session, ready))
+
+
+def _session_with(exchange: str) -> Session:
+    session = read_session(home_folder())
+    if exchange not in session.exchanges:
+        raise LaunchError(f"{exchange!r} is no exchange of the running session; it has {', '.join(session.exchanges)}.")
+    return session
+
+
+def say(line: str) -> None:
+    """One line for the user, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
