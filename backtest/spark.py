@@ -59,7 +59,7 @@ def backtest_session(
         spark = started_session(master, "backtest", scratch, _settings(home, scratch, address) | dict(extra or {}))
         try:
             yield spark
-        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        except (KeyboardInterrupt, SystemExit):
             # nobody wants the rest any more, and a job at work would not hear of it soon
             stop_at_once(spark)
             raise

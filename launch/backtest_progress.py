@@ -45,7 +45,8 @@ class Progress:
             if sys.stderr.isatty():
                 self._draw(stage, share, words)
             elif self._in_lines:
-                self._write(stage, f"{stage}: {words or f'{share:.0%}'}")
+                far = words or (f"{share:.0%}" if share else "")
+                self._write(stage, f"{stage}: {far}" if far else stage)
 
     def _write(self, stage: str, line: str) -> None:
         is_due = stage != self._stage or wall_now() - self._line_at >= LINE_EVERY_SECONDS * MICROSECONDS
