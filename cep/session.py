@@ -128,8 +128,7 @@ def stop_at_once(spark: SparkSession) -> None:
     if process is not None:
         process.kill()
         process.wait()
-    # so that the next session of this process starts a JVM of its own
-    SparkContext._gateway = SparkContext._jvm = None
+    _forget_session()
 
 
 def stop_in_order(spark: SparkSession) -> None:
@@ -148,8 +147,13 @@ def stop_in_order(spark: SparkSession) -> None:
         if process is not None:
             process.kill()
             process.wait()
-        # so that the next session of this process starts a JVM of its own
-        SparkContext._gateway = SparkContext._jvm = None
+        _forget_session()
+
+
+def _forget_session() -> None:
+    """So that the next session of this process starts a JVM of its own, whether this one was stopped or killed."""
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
 
 
 def _jvm(spark: SparkSession) -> "Popen[bytes] | None":
