@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
@@ -128,6 +129,9 @@ def stop_at_once(spark: SparkSession) -> None:
     if process is not None:
         process.kill()
         process.wait()
+        if process.stdin is not None:
+            with suppress(OSError):  # nobody holds the other end any more
+                process.stdin.close()
     _forget_session()
 
 
