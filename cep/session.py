@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 
 from cep.errors import CepCannotStartError
 
+PYSPARK_JARS = Path(pyspark.__file__).parent / "jars"
+
 log = logging.getLogger("cep")
 
 MICRO_BATCH_SLOTS = 2
@@ -116,6 +118,11 @@ def joined_options(options: tuple[str, ...]) -> str:
 def archive_path(home: Path) -> Path:
     """Where the archive of Spark's classes lies: with the jars, since it fits those and no others."""
     return (home / "jars").resolve() / f"spark-{pyspark.__version__}.jsa"
+
+
+def archive_is_current(archive: Path, jars: Path = PYSPARK_JARS) -> bool:
+    """Whether it is there and no jar of Spark was installed after it: the JVM would pass it over for any that was."""
+    return archive.exists() and all(jar.stat().st_mtime <= archive.stat().st_mtime for jar in jars.glob("*.jar"))
 
 
 def archive_options(archive: Path) -> tuple[str, ...]:

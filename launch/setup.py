@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from cep.class_archive import make_class_archive
 from cep.errors import CepError
 from cep.kernel_log import load_kernel
-from cep.session import archive_path
+from cep.session import archive_is_current, archive_path
 from exchanges.markets import paper_markets
 from launch.errors import LaunchError
 from launch.home import home_folder
@@ -38,7 +38,7 @@ def prepare(home: Path, say: Callable[[str], None]) -> None:
     resolve_jars(home, lambda line: say(f"[5/5] {line}"))
     say("[5/5] detection for backtests: compiled once, kept beside its source")
     load_kernel()
-    if not archive_path(home).exists():
+    if not archive_is_current(archive_path(home)):
         with said_to(home / "logs" / "backtest-spark.log"):
             asyncio.run(_archive_classes(home, lambda line: say(f"[5/5] {line}")))
 
