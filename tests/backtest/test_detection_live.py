@@ -26,8 +26,6 @@ from tests.cep.oracle import Row, expected_output
 from tests.cep.test_job import rows_of, running_cep, until
 from tests.services import kafka_process
 
-pytestmark = pytest.mark.whole
-
 BROKER_SECONDS = 60.0
 ROWS_AT_ONCE = 10_000
 """Far below what a writer buffers."""
@@ -46,6 +44,7 @@ async def broker(tmp_path: Path) -> AsyncIterator[str]:
         yield process.address
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("partitions", [1, 3])
 async def test_a_made_up_log(broker: str, tmp_path: Path, partitions: int) -> None:
     messages = LogMaker(51).write(2_000)
@@ -56,6 +55,7 @@ async def test_a_made_up_log(broker: str, tmp_path: Path, partitions: int) -> No
     assert without_offsets(await found_live(here, messages)) == without_offsets(batch)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("partitions", [1, 3])
 @pytest.mark.parametrize("name", RECORDINGS)
 async def test_a_recording(broker: str, tmp_path: Path, name: str, partitions: int) -> None:
