@@ -26,7 +26,7 @@ from tests.cep.windows import expected_windows, found_windows
 from tests.services import embedded_kafka
 
 T = TypeVar("T")
-START_SECONDS = 120.0
+START_SECONDS = 240.0
 PROJECT = Path(__file__).parents[2]
 
 
