@@ -23,7 +23,7 @@ from tests.backtest.detection_recordings import RECORDINGS, settings_for
 from tests.cep.logs import session
 from tests.cep.oracle import expected_output
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.soak
 
 CUTS = (Cut(1, ROW_GROUP_ROWS), Cut(1, 4_099), Cut(5, 997))
 
