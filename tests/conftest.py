@@ -12,6 +12,11 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes name no test: packed ones carry the time of packing, and processes that share a run must agree on names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session")
 def kafka_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """host:port of a real broker without topics, shared by the whole session: use topics or keys of your own."""

@@ -71,6 +71,7 @@ def test_an_unreachable_service(home: Path, tmp_path: Path, line: str, named: st
         (gzip.compress(b"1723161255000000000 {broken\n"), "line 1"),
         (gzip.compress(b'1723161255000000000 {"data": {}}\n' * 100)[:-20], ""),
     ],
+    ids=["no gzip", "no JSON", "cut off"],
 )
 def test_a_corrupt_recording(home: Path, tmp_path: Path, content: bytes, named: str) -> None:
     folder = tmp_path / "spot"
