@@ -2,33 +2,26 @@
 
 import streamlit
 
-from ui.backtest_page import show_backtests
-from ui.live_panel import show_live_panel
-from ui.settings_form import show_settings
-
-PAGE_CSS = """
-<style>
-[data-testid="stMainBlockContainer"] { padding: 3.75rem 1.5rem 3rem; max-width: 1680px; }
-[data-testid="stHeader"] { background: transparent; pointer-events: none; }
-[data-testid="stHeader"] * { pointer-events: auto; }
-@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
-</style>
-"""
+from ui.pages.backtests import show_backtests
+from ui.pages.bots import show_bots
+from ui.pages.frame import dress
+from ui.pages.health import show_health
+from ui.pages.live import show_live
+from ui.pages.opportunities import show_opportunities
+from ui.pages.trades import show_trades
 
 
 def main() -> None:
-    streamlit.set_page_config(page_title="Paper trading · cross-exchange arbitrage", page_icon="⇄", layout="wide")
-    streamlit.html(PAGE_CSS)
+    dress()
     pages = [
-        streamlit.Page(show_trading, title="Trading", default=True),
+        streamlit.Page(show_live, title="Live", url_path="live", default=True),
+        streamlit.Page(show_opportunities, title="Opportunities", url_path="opportunities"),
+        streamlit.Page(show_trades, title="Trades & P&L", url_path="trades"),
+        streamlit.Page(show_bots, title="Bots & thresholds", url_path="bots"),
         streamlit.Page(show_backtests, title="Backtests", url_path="backtests"),
+        streamlit.Page(show_health, title="Health", url_path="health"),
     ]
     streamlit.navigation(pages, position="top").run()
-
-
-def show_trading() -> None:
-    show_live_panel()
-    show_settings()
 
 
 main()

@@ -19,8 +19,8 @@ from ui.api import backtests, differences, health, inventory, live, market, risk
 from ui.api.access import SameHostOnly, names_of
 from ui.api.problems import answer_problems
 from ui.dashboard import Dashboard, announce, withdraw
-from ui.hub import Hub
 from ui.keys import ensure_api_key
+from ui.live.hub import Hub
 
 FOLDER = Path(__file__).parent
 SCRIPT = FOLDER / "app.py"

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from market.session import Session
 from store.reading import TradeReader
 from ui.errors import UiError
-from ui.hub import Hub
+from ui.live.hub import Hub
+from ui.live.snapshot import Snapshot
 
 Answer = TypeVar("Answer")
 
@@ -29,6 +30,10 @@ class Dashboard:
     def answer(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(ANSWER_SECONDS)
+
+    def snapshot(self) -> Snapshot:
+        """What the hub knows now, for a script's thread. Raises TimeoutError."""
+        return self.answer(self.hub.snapshot())
 
 
 _running: list[Dashboard] = []

@@ -12,8 +12,8 @@ from market.rebalancing import LeftOut, Plan, Transfer, rebalancing_plan
 from market.rows import BalanceRow
 from market.session import Session
 from market.transfers import terms_of
-from ui.snapshot import Snapshot
-from ui.tops import TopOfBook
+from ui.live.snapshot import Snapshot
+from ui.live.tops import TopOfBook
 
 VALUE_STEP = Decimal("0.01")
 PLAN_NOTE = "Shown, never sent: nothing here moves money between exchanges."

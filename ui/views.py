@@ -13,7 +13,9 @@ from market.orders import Fill
 from market.rows import BalanceRow
 from market.spreads import SpreadWindow
 from store.documents import SettingsVersion
-from ui.price_series import PricePoint
+from ui.live.price_series import PricePoint
+from ui.live.snapshot import Snapshot
+from ui.live.tops import TopOfBook
 from ui.profits import profit_row
 from ui.rows import (
     ArbitrageRow,
@@ -32,8 +34,6 @@ from ui.rows import (
     VersionRow,
     WindowRow,
 )
-from ui.snapshot import Snapshot
-from ui.tops import TopOfBook
 
 MEAN_PRICE_STEP = Decimal("0.00000001")
 

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from ui.api.market import dashboard_of
 from ui.api.problems import PROBLEM_RESPONSE, problem_response
-from ui.messages import sources_row
+from ui.live.messages import sources_row
 from ui.rows import SourcesRow
 
 router = APIRouter(tags=["health"])

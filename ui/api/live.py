@@ -1,12 +1,12 @@
-"""The WebSocket /ws/live. Its messages: `ui.messages`. The Origin is checked before, in `ui.api.access`."""
+"""The WebSocket /ws/live. Its messages: `ui.live.messages`. The Origin is checked before, in `ui.api.access`."""
 
 import asyncio
 from contextlib import suppress
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
-from ui.clients import LiveClient
 from ui.dashboard import Dashboard
+from ui.live.clients import LiveClient
 
 router = APIRouter()
 

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request
 
 from ui.api.paging import Cursor, Limit, PageRow, next_cursor, page_after
 from ui.dashboard import Dashboard
+from ui.live.snapshot import Snapshot
 from ui.rows import OpportunityRow, QuoteRow, SpreadRow
-from ui.snapshot import Snapshot
 from ui.views import opportunity_row, quote_rows, spread_rows
 
 router = APIRouter(tags=["market"])

@@ -20,8 +20,8 @@ from tests.store.wishes import filled, opportunity
 from tests.ui.samples import NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
-from ui.clients import QUEUED_MESSAGES, LiveClient
-from ui.hub import Hub
+from ui.live.clients import QUEUED_MESSAGES, LiveClient
+from ui.live.hub import Hub
 
 Message = dict[str, object]
 

@@ -23,7 +23,7 @@ from tests.ui.samples import (
     session_of,
     tick,
 )
-from ui.board import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, Board
+from ui.live.board import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, Board
 
 SECOND = 1_000_000
 

@@ -20,11 +20,11 @@ from streams.reader import TopicReader
 from streams.records import Newest, Record
 from streams.topics import OPPORTUNITIES, SPREADS, TICKS
 from streams.wire import WireError, opportunity_of, row_of, spread_window_of
-from ui.board import KEPT_ARBITRAGES, Board
-from ui.clients import LiveClient
-from ui.messages import ledger_message, pulse_message, settings_message, snapshot_message, trade_message
-from ui.snapshot import Ledger
-from ui.trade_source import news
+from ui.live.board import KEPT_ARBITRAGES, Board
+from ui.live.clients import LiveClient
+from ui.live.messages import ledger_message, pulse_message, settings_message, snapshot_message, trade_message
+from ui.live.snapshot import Ledger, Snapshot
+from ui.live.trade_source import news
 
 PULSE_SECONDS = 0.25
 PATIENCE = 0.1
@@ -88,6 +88,10 @@ class Hub:
 
     def snapshot_message(self) -> str:
         return snapshot_message(self._session, self.board.snapshot())
+
+    async def snapshot(self) -> Snapshot:
+        """What is known now; a coroutine, so that scripts in other threads can ask for it."""
+        return self.board.snapshot()
 
     @property
     def settings(self) -> Settings | None:

@@ -12,9 +12,9 @@ from market.rows import BalanceRow
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from store.counting import SessionTotals
-from ui.price_series import PricePoint
-from ui.spread_table import SpreadCell
-from ui.tops import TopOfBook
+from ui.live.price_series import PricePoint
+from ui.live.spread_table import SpreadCell
+from ui.live.tops import TopOfBook
 
 MarketKey = tuple[str, str]
 """Exchange and symbol."""

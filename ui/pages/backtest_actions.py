@@ -10,7 +10,7 @@ from store.errors import StoreError
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
 from ui.keys import is_api_key
-from ui.settings_changes import Outcome
+from ui.pages.settings_changes import Outcome
 
 WHO = "dashboard"
 NO_KEY = "Not done: the API key is missing or wrong."

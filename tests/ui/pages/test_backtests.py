@@ -6,14 +6,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
-from ui.backtest_actions import changes_words, comparison_rows, state_words
 from ui.dashboard import Dashboard
 from ui.keys import ensure_api_key
+from ui.pages.backtest_actions import changes_words, comparison_rows, state_words
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
 FIGURES = BacktestFigures(1_000, 20, 3, 17, Decimal("-1.256"), Decimal(0), Decimal("2.5"), "USD", is_balanced=True)
 JOB = BacktestJob("1", BacktestRequest("alpha-beta"), "rest", 1_000_000)
-SCRIPT = "from ui.backtest_page import show_backtests; show_backtests()"
+SCRIPT = "from ui.pages.backtests import show_backtests; show_backtests()"
 
 
 def page() -> AppTest:

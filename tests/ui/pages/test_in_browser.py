@@ -192,6 +192,7 @@ def test_a_new_trade_appears_by_itself_and_the_filter_keeps_working(wide: Watche
 def test_settings_change_through_the_form(wide: Watched, dashboard: Served) -> None:
     key = (dashboard.session.home / "api_key").read_text().strip()
     assert key not in wide.page.content()
+    wide.page.get_by_role("link", name="Bots & thresholds").click()
     wide.page.get_by_role("textbox", name="API key").fill(key)
     threshold = wide.page.get_by_label("Trade at or above (bps net)")
     threshold.fill("12.5")

@@ -3,7 +3,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.clients import LiveClient
+from ui.live.clients import LiveClient
 
 
 async def test_a_client_begins_with_a_snapshot_then_hears_in_order() -> None:

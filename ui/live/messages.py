@@ -18,10 +18,10 @@ from market.profit_groups import GroupedBy, profit_by
 from market.session import Session
 from market.settings import Settings
 from ui.inventory import inventory_row
-from ui.price_series import PricePoint
+from ui.live.price_series import PricePoint
+from ui.live.snapshot import MarketKey, Snapshot, Sources
 from ui.profits import pnl_line_row, pnl_row
 from ui.rows import SeriesRow, SourcesRow
-from ui.snapshot import MarketKey, Snapshot, Sources
 from ui.views import (
     arbitrage_row,
     balance_row,

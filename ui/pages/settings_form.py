@@ -8,8 +8,8 @@ from market.settings import Settings, TradingState
 from ui.dashboard import Dashboard, running
 from ui.errors import UiError
 from ui.keys import KEY_FILE
-from ui.settings_changes import Outcome, history_lines, save_form, save_switch, widget_key
-from ui.settings_fields import COLUMNS, SettingField
+from ui.pages.settings_changes import Outcome, history_lines, save_form, save_switch, widget_key
+from ui.pages.settings_fields import COLUMNS, SettingField
 
 SHOWN = "shown_settings"
 OUTCOME = "outcome"

@@ -11,10 +11,10 @@ from market.session import Session
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from streams.wire import WireError
-from ui.price_series import PricePoint, PriceSeries
-from ui.snapshot import Ledger, MarketKey, Snapshot, Sources, empty_ledger
-from ui.spread_table import SpreadCell, SpreadTable
-from ui.tops import LatestRow, TopOfBook
+from ui.live.price_series import PricePoint, PriceSeries
+from ui.live.snapshot import Ledger, MarketKey, Snapshot, Sources, empty_ledger
+from ui.live.spread_table import SpreadCell, SpreadTable
+from ui.live.tops import LatestRow, TopOfBook
 
 KEPT_OPPORTUNITIES = 500
 KEPT_ARBITRAGES = 200

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1]
 
 LOADER = """
 const panel = import(new URL("/assets/panel.js", window.location.origin).href);

@@ -7,7 +7,10 @@ import streamlit
 from market.backtests import ENDED_STATES, BacktestJob, TickSetSummary
 from market.clock import MICROSECONDS
 from store.errors import StoreError
-from ui.backtest_actions import (
+from ui.dashboard import Dashboard, running
+from ui.errors import UiError
+from ui.keys import KEY_FILE
+from ui.pages.backtest_actions import (
     changes_words,
     comparison_rows,
     end_backtest,
@@ -16,10 +19,7 @@ from ui.backtest_actions import (
     start_backtest,
     state_words,
 )
-from ui.dashboard import Dashboard, running
-from ui.errors import UiError
-from ui.keys import KEY_FILE
-from ui.settings_changes import Outcome
+from ui.pages.settings_changes import Outcome
 
 KEY = "backtest_key"
 OUTCOME = "backtest_outcome"

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.price_series import KEPT_POINTS, SAMPLE_MICROSECONDS, PriceSeries
+from ui.live.price_series import KEPT_POINTS, SAMPLE_MICROSECONDS, PriceSeries
 
 SAMPLE = SAMPLE_MICROSECONDS
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from market.markets import FxRoute, Market, fx_route
-from ui.tops import TopOfBook
+from ui.live.tops import TopOfBook
 
 BPS = 10_000.0
 

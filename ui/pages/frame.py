@@ -1,0 +1,30 @@
+"""What all pages share: their dress, and the way to the running dashboard."""
+
+import streamlit
+
+from ui.dashboard import Dashboard, running
+from ui.errors import UiError
+
+PAGE_CSS = """
+<style>
+[data-testid="stMainBlockContainer"] { padding: 3.75rem 1.5rem 3rem; max-width: 1680px; }
+[data-testid="stHeader"] { background: transparent; pointer-events: none; }
+[data-testid="stHeader"] * { pointer-events: auto; }
+@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
+</style>
+"""
+
+
+def dress() -> None:
+    """Title, icon and style of every page."""
+    streamlit.set_page_config(page_title="Paper trading · cross-exchange arbitrage", page_icon="⇄", layout="wide")
+    streamlit.html(PAGE_CSS)
+
+
+def dashboard_or_reason() -> Dashboard | None:
+    """The dashboard of this process; None where there is none, and the page then says why."""
+    try:
+        return running()
+    except UiError as reason:
+        streamlit.error(str(reason))
+        return None

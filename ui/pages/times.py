@@ -1,0 +1,27 @@
+"""Times as a page shows them: UTC, or the browser's own zone where the user chose that."""
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit
+
+from market.clock import MICROSECONDS
+
+IS_LOCAL = "times_are_local"
+"""In the session's state: whether the user chose local times."""
+
+
+def shown_zone() -> tzinfo:
+    """The zone that the user chose; UTC where the browser's is unknown."""
+    name = streamlit.context.timezone
+    if not streamlit.session_state.get(IS_LOCAL) or not name:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def moment(microseconds: int, zone: tzinfo) -> str:
+    """Date, time and zone, to the second."""
+    return f"{datetime.fromtimestamp(microseconds / MICROSECONDS, zone):%Y-%m-%d %H:%M:%S %Z}"
