@@ -5,6 +5,7 @@ import streamlit
 from ui.pages.backtests import show_backtests
 from ui.pages.bots import show_bots
 from ui.pages.frame import dress
+from ui.pages.header import show_header
 from ui.pages.health import show_health
 from ui.pages.live import show_live
 from ui.pages.opportunities import show_opportunities
@@ -13,6 +14,7 @@ from ui.pages.trades import show_trades
 
 def main() -> None:
     dress()
+    show_header()
     pages = [
         streamlit.Page(show_live, title="Live", url_path="live", default=True),
         streamlit.Page(show_opportunities, title="Opportunities", url_path="opportunities"),

@@ -2,6 +2,7 @@
 
 import { element, setClass, setText } from "./elements.js";
 import { exchangeName, price, priceDigits } from "./format.js";
+import { isLocalTime, isoText } from "./zone.js";
 
 const HEIGHT = 132;
 const SPAN_SECONDS = 180;
@@ -116,7 +117,7 @@ class Card {
         legend: { show: false },
         cursor: { show: false },
         padding: [6, 4, 0, 14],
-        tzDate: (seconds) => window.uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+        tzDate: (seconds) => (isLocalTime() ? new Date(seconds * 1000) : window.uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC")),
         scales: {
           x: { range: () => this.range },
           y: { range: (_, low, high) => padded(low, high, digits) },
@@ -154,7 +155,7 @@ class Card {
 }
 
 function clock(seconds) {
-  return new Date(seconds * 1000).toISOString().slice(11, 19);
+  return isoText(seconds * 1_000_000).slice(11, 19);
 }
 
 function padded(low, high, digits) {

@@ -1,5 +1,7 @@
 // Building DOM without HTML strings: whatever an exchange sends stays text.
 
+import { zoneWord } from "./zone.js";
+
 export function element(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -30,17 +32,23 @@ export class KeyedRows {
 
   show(items, keyOf, emptyNode) {
     const next = new Map();
+    const zone = zoneWord();
     for (const item of items) {
       const key = keyOf(item);
-      const text = JSON.stringify(item);
       const old = this.known.get(key);
-      if (old && old.text === text) {
+      const isSameZone = old?.zone === zone;
+      if (isSameZone && old.item === item) {
         next.set(key, old);
+        continue;
+      }
+      const text = JSON.stringify(item);
+      if (isSameZone && old.text === text) {
+        next.set(key, { ...old, item });
         continue;
       }
       const node = this.build(item);
       if (!old && this.known.size > 0) node.classList.add("is-new");
-      next.set(key, { text, node });
+      next.set(key, { item, text, zone, node });
     }
     const nodes = items.length ? [...next.values()].map((entry) => entry.node) : [emptyNode];
     const isSame = nodes.length === this.body.childNodes.length && nodes.every((n, i) => n === this.body.childNodes[i]);

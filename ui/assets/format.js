@@ -1,4 +1,6 @@
-// Numbers, money and times as a trader reads them. All times UTC.
+// Numbers, money and times as a trader reads them.
+
+import { isoText, zoneWord } from "./zone.js";
 
 const NAMES = {
   coinbaseexchange: "Coinbase",
@@ -55,19 +57,19 @@ export function amount(text, digits = 8, least = 0) {
 }
 
 export function clockTime(microseconds) {
-  return new Date(microseconds / 1000).toISOString().slice(11, 19);
+  return isoText(microseconds).slice(11, 19);
 }
 
 // Seconds and, apart so that narrow screens can leave them out, milliseconds.
 export function timeParts(microseconds) {
   const milliseconds = document.createElement("span");
   milliseconds.className = "milliseconds";
-  milliseconds.textContent = new Date(microseconds / 1000).toISOString().slice(19, 23);
+  milliseconds.textContent = isoText(microseconds).slice(19);
   return [clockTime(microseconds), milliseconds];
 }
 
 export function fullTime(microseconds) {
-  return `${new Date(microseconds / 1000).toISOString().replace("T", " ").replace("Z", "")} UTC`;
+  return `${isoText(microseconds).replace("T", " ")} ${zoneWord()}`;
 }
 
 export function duration(microseconds) {

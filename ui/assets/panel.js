@@ -1,32 +1,22 @@
-// Mounts the live panel into Streamlit's component and keeps it up to date from its own WebSocket.
+// Mounts the live panel into Streamlit's component and draws what the tab's one feed tells.
 
 import { Charts, loadPlot } from "./charts.js";
-import { Connection } from "./connection.js";
-import { setClass, setText } from "./elements.js";
-import { clockTime } from "./format.js";
+import { setText } from "./elements.js";
 import { InventoryView, ProfitLinesView } from "./inventory_view.js";
 import { BalancesView, FeedsView, FiguresView, ProfitView, RefusalsView } from "./ledger_view.js";
+import { liveFeed } from "./live_feed.js";
 import { OpportunityView, SpreadView } from "./market_view.js";
-import { Model } from "./model.js";
 import { SignalsView } from "./signals_view.js";
 import { TradesView } from "./trades_view.js";
+import { zoneWord } from "./zone.js";
 
-const STATE_WORDS = { connecting: "connecting…", live: "live", stale: "stale", reconnecting: "reconnecting…" };
-const TRADING_WORDS = { running: "trading on", reducing: "nothing new begun", halted: "trading halted" };
-const MODE_WORDS = {
-  paper: "Paper trading",
-  public: "Paper on live prices",
-  replay: "Paper trading · replay",
-  sandbox: "Sandbox trading",
-  live: "Live trading",
-};
 const panels = new WeakMap();
 
 // Streamlit calls this again after each script run and theme change: the second call only takes up the new colours.
-export function mount(parent) {
-  const known = panels.get(parent);
+export function mount({ parentElement }) {
+  const known = panels.get(parentElement);
   if (known) known.recolour();
-  else panels.set(parent, new Panel(parent));
+  else panels.set(parentElement, new Panel(parentElement));
 }
 
 export function unmount(parent) {
@@ -38,13 +28,7 @@ class Panel {
   constructor(parent) {
     const find = (name) => parent.querySelector(`[data-part="${name}"]`);
     this.root = find("panel");
-    this.model = new Model();
-    this.connection = null;
-    this.state = find("state");
-    this.trading = find("trading");
-    this.clock = find("clock");
-    this.paper = find("paper");
-    this.notice = find("notice");
+    this.zoneWords = [...parent.querySelectorAll("[data-zone-word]")];
     this.charts = new Charts(find("charts"));
     this.trades = new TradesView(find("filter"), find("trades"), find("trade-count"));
     this.signals = new SignalsView(find("signals"), find("signal-count"));
@@ -65,66 +49,36 @@ class Panel {
 
   async start() {
     await loadPlot();
-    if (this.isClosed) return;
-    this.connection = new Connection(
-      (message) => this.take(message),
-      (state) => this.showState(state),
-    );
+    if (!this.isClosed) this.leave = liveFeed.join(this);
   }
 
-  take(message) {
-    this.model.apply(message);
-    if (!this.model.isKnown || this.frame) return;
-    // one drawing per frame, however many messages came; a hidden tab draws nothing
-    this.frame = requestAnimationFrame(() => {
-      this.frame = null;
-      this.show();
-    });
-  }
-
-  show() {
-    const model = this.model;
-    setText(this.clock, clockTime(model.now));
-    this.showTrading(model.settings);
-    this.showNotice(model.sources);
-    this.charts.show(model);
-    this.spreads.show(model);
-    this.opportunities.show(model);
-    this.trades.show(model);
-    this.slow.forEach((view) => view.show(model));
-    setText(this.paper, MODE_WORDS[model.mode] ?? MODE_WORDS.paper);
-    this.paper.nextElementSibling.hidden = model.mode === "live";
-    this.root.dataset.known = "yes";
-  }
-
-  showState(state) {
-    setText(this.state.lastElementChild, STATE_WORDS[state]);
-    setClass(this.state, `pill ${state}`);
+  // Trades first and alone where nothing else came: they are what somebody waits for.
+  show(model, news, state) {
     this.root.dataset.state = state;
-  }
-
-  showTrading(settings) {
-    const isOn = settings?.trading_state === "running";
-    setText(this.trading.lastElementChild, TRADING_WORDS[settings?.trading_state] ?? "no settings yet");
-    setClass(this.trading, `pill ${settings ? (isOn ? "on" : "off") : "unknown"}`);
-  }
-
-  showNotice(sources) {
-    const missing = Object.entries({ kafka: "Kafka", mongodb: "MongoDB" }).filter(([name]) => !sources[name]);
-    const names = missing.map(([, name]) => name).join(" and ");
-    setText(this.notice, names ? `${names} cannot be reached; what depends on it stands still until it is back.` : "");
-    this.notice.hidden = !names;
+    if (!model.isKnown) return;
+    const has = (...kinds) => news.has("all") || news.has("zone") || kinds.some((kind) => news.has(kind));
+    if (has("trade", "settings")) this.trades.show(model);
+    if (has("pulse")) {
+      this.charts.show(model);
+      this.spreads.show(model);
+      this.opportunities.show(model);
+    }
+    if (has("pulse", "ledger")) this.slow.forEach((view) => view.show(model));
+    if (has()) {
+      this.zoneWords.forEach((head) => setText(head, zoneWord()));
+      this.signals.redraw();
+    }
+    this.root.dataset.known = "yes";
   }
 
   recolour() {
     this.charts.recolour();
-    if (this.model.isKnown) this.show();
+    if (liveFeed.model.isKnown) this.charts.show(liveFeed.model);
   }
 
   close() {
     this.isClosed = true;
-    cancelAnimationFrame(this.frame);
-    this.connection?.close();
+    this.leave?.();
     this.signals.close();
     this.charts.disconnect();
   }

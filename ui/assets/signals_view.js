@@ -26,7 +26,12 @@ export class SignalsView {
     }
   }
 
+  redraw() {
+    if (this.signals) this.show(this.signals);
+  }
+
   show(signals) {
+    this.signals = signals;
     setText(this.counter, signals.length ? `newest ${signals.length}` : "");
     this.rows.show(signals, (signal) => signal.trade_id, this.empty);
   }

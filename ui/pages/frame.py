@@ -10,6 +10,7 @@ PAGE_CSS = """
 [data-testid="stMainBlockContainer"] { padding: 3.75rem 1.5rem 3rem; max-width: 1680px; }
 [data-testid="stHeader"] { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] * { pointer-events: auto; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: 0; z-index: 50; }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>
 """
