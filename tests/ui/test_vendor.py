@@ -2,19 +2,29 @@ import hashlib
 import re
 from pathlib import Path
 
+import pytest
+
 import ui
 
 FOLDER = Path(ui.__file__).parent
-VENDOR = FOLDER / "vendor"
+FOR_TESTS = Path(__file__).parents[1] / "vendor"
 
 
-def test_what_is_vendored_is_what_was_published() -> None:
-    lines = [line.split() for line in (VENDOR / "SHA256SUMS").read_text().splitlines()]
-    listed = {name: digest for digest, name in lines}
-    found = {str(path.relative_to(VENDOR)): path for path in VENDOR.rglob("*") if path.parent != VENDOR}
-    present = {name: path for name, path in found.items() if path.is_file()}
-    assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in present.items()} == listed
-    assert listed["uplot/uPlot.iife.min.js"].startswith("19c8d4c6ad88929a")
+@pytest.mark.parametrize(
+    ("vendor", "name", "begins"),
+    [
+        (FOLDER / "vendor", "uplot/uPlot.iife.min.js", "19c8d4c6ad88929a"),
+        (FOR_TESTS, "axe-core/axe.min.js", "29348999450cdf28"),
+    ],
+    ids=["pages", "tests"],
+)
+def test_what_is_vendored_is_what_was_published(vendor: Path, name: str, begins: str) -> None:
+    lines = [line.split() for line in (vendor / "SHA256SUMS").read_text().splitlines()]
+    listed = {file: digest for digest, file in lines}
+    found = {str(path.relative_to(vendor)): path for path in vendor.rglob("*") if path.parent != vendor}
+    present = {file: path for file, path in found.items() if path.is_file()}
+    assert {file: hashlib.sha256(path.read_bytes()).hexdigest() for file, path in present.items()} == listed
+    assert listed[name].startswith(begins)
 
 
 def test_our_own_scripts_name_no_other_host() -> None:
