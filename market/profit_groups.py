@@ -1,14 +1,14 @@
-"""Profit by exchange, asset or day: sums of the exchanges' shares, which are the whole to the last digit."""
+"""Profit by exchange, asset, pair, day or strategy: sums of the exchanges' shares, the whole to the last digit."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.arbitrages import PROFIT_PARTS, ProfitAndLoss
+from market.arbitrages import PROFIT_PARTS, ProfitAndLoss, Strategy
 from market.money import ZERO
 
-GroupedBy = Literal["exchange", "asset", "day"]
+GroupedBy = Literal["exchange", "asset", "pair", "day", "strategy"]
 
 NOT_SPLIT = "not split"
 """Instead of an exchange: what earlier versions stored, without shares."""
@@ -16,7 +16,8 @@ NOT_SPLIT = "not split"
 
 @dataclass(frozen=True, slots=True)
 class ProfitGroup:
-    """The shares that one exchange had in one asset's arbitrages that ended on one day (UTC, YYYY-MM-DD).
+    """The shares that one exchange had in one asset's arbitrages of one pair and strategy that ended on one day (UTC,
+    YYYY-MM-DD).
 
     An arbitrage with a share here counts in `involved`; it counts in `arbitrages` at one of its exchanges alone.
     """
@@ -27,11 +28,14 @@ class ProfitGroup:
     involved: int
     arbitrages: int
     profit: ProfitAndLoss
+    pair: str = ""
+    """As `pair_name` gives it."""
+    strategy: Strategy = "arbitrage"
 
 
 @dataclass(frozen=True, slots=True)
 class ProfitLine:
-    """All of one exchange, asset or day; an arbitrage counts at each of its exchanges, but once for asset and day."""
+    """All of one exchange, asset, pair, day or strategy; an arbitrage counts at each of its exchanges, else once."""
 
     name: str
     arbitrages: int
@@ -51,6 +55,11 @@ def profit_by(groups: Iterable[ProfitGroup], by: GroupedBy) -> list[ProfitLine]:
             else ProfitLine(name, known.arbitrages + count, added(known.profit, group.profit))
         )
     return [lines[name] for name in sorted(lines)]
+
+
+def pair_name(buy_exchange: str, sell_exchange: str) -> str:
+    """Where bought and where sold; one exchange alone where both are the same, as of a moving average's order."""
+    return buy_exchange if buy_exchange == sell_exchange else f"{buy_exchange} → {sell_exchange}"
 
 
 def added(one: ProfitAndLoss, other: ProfitAndLoss) -> ProfitAndLoss:

@@ -36,6 +36,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
         IndexModel([("legs.exchange", ASCENDING), ("times.ended", DESCENDING)]),
+        IndexModel([_SESSION, ("times.ended", ASCENDING), ("_id", ASCENDING)]),
     ],
     REFUSALS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),

@@ -1,7 +1,7 @@
 """Reading a collection page by page, newest first."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -32,13 +32,20 @@ async def read_page(
     wanted: Mapping[str, object],
     cursor: str | None,
     limit: int,
+    stages: Sequence[Document] = (),
 ) -> Page[Item]:
-    """At most `limit` (1 to 500) of those `wanted`, by (time, id). Raises CursorError where `cursor` is not ours."""
+    """At most `limit` (1 to 500) of those `wanted`, by (time, id), after the server's `stages`, which may add fields
+    and leave some out. Raises CursorError where `cursor` is not ours.
+    """
     limit = max(1, min(limit, MOST_ROWS))
     query = dict(wanted) if cursor is None else {"$and": [dict(wanted), _older_than(cursor)]}
     with translated_errors():
-        found = database[collection].find(query).sort(NEWEST_FIRST).limit(limit + 1)
-        documents = [document async for document in found]
+        if stages:
+            steps: list[Document] = [{"$match": query}, {"$sort": dict(NEWEST_FIRST)}, *stages, {"$limit": limit + 1}]
+            documents = [document async for document in database[collection].aggregate(steps)]
+        else:
+            found = database[collection].find(query).sort(NEWEST_FIRST).limit(limit + 1)
+            documents = [document async for document in found]
     items = tuple(item_of(document) for document in documents[:limit])
     return Page(items, _cursor(documents[limit - 1]) if len(documents) > limit else None)
 

@@ -1,7 +1,7 @@
-"""The shares of all arbitrages' profits, summed by exchange, asset and day while they grow."""
+"""The shares of all arbitrages' profits, summed by exchange, asset, pair, day and strategy while they grow."""
 
 from market.arbitrages import PROFIT_PARTS
-from market.profit_groups import NOT_SPLIT, ProfitGroup, profit_from
+from market.profit_groups import NOT_SPLIT, ProfitGroup, pair_name, profit_from
 from store.client import Database, Document
 from store.counting import RunningSums
 from store.documents import ARBITRAGES
@@ -19,6 +19,8 @@ _SHARES: tuple[Document, ...] = (
     {"$unwind": {"path": "$profit.shares", "includeArrayIndex": "share", "preserveNullAndEmptyArrays": True}},
 )
 _EXCHANGE: Document = {"$ifNull": ["$profit.shares.exchange", NOT_SPLIT]}
+_PAIR = ("$opportunity.buy.exchange", "$opportunity.sell.exchange")
+_STRATEGY: Document = {"$ifNull": ["$strategy", "arbitrage"]}
 _IS_FIRST: Document = {"$cond": [{"$gt": ["$share", 0]}, 0, 1]}
 
 
@@ -31,16 +33,27 @@ class RunningProfits:
             database,
             ARBITRAGES,
             wanted,
-            ("$profit.currency", _EXCHANGE, "$base", DAY_ENDED),
+            ("$profit.currency", _EXCHANGE, "$base", DAY_ENDED, *_PAIR, _STRATEGY),
             [1, _IS_FIRST, *parts],
             _SHARES,
         )
 
     async def read(self, currency: str) -> tuple[ProfitGroup, ...]:
-        """By day, exchange and asset. Raises StoreUnavailableError."""
+        """By day, exchange, asset, pair and strategy. Raises StoreUnavailableError."""
         groups = []
-        for (its_currency, exchange, asset, day), (involved, arbitrages, *parts) in (await self._sums.read()).items():
+        for key, (involved, arbitrages, *parts) in (await self._sums.read()).items():
+            its_currency, exchange, asset, day, buy, sell, strategy = key
             if its_currency == currency:
-                profit = profit_from(currency, dict(zip(PROFIT_PARTS, parts, strict=True)))
-                groups.append(ProfitGroup(exchange, asset, day, int(involved), int(arbitrages), profit))
-        return tuple(sorted(groups, key=lambda group: (group.day, group.exchange, group.asset)))
+                groups.append(
+                    ProfitGroup(
+                        exchange,
+                        asset,
+                        day,
+                        int(involved),
+                        int(arbitrages),
+                        profit_from(currency, dict(zip(PROFIT_PARTS, parts, strict=True))),
+                        pair_name(buy, sell),
+                        "ma" if strategy == "ma" else "arbitrage",
+                    )
+                )
+        return tuple(sorted(groups, key=lambda one: (one.day, one.exchange, one.asset, one.pair, one.strategy)))

@@ -49,6 +49,7 @@ from store.port import Balances
 from store.profits import DAY_ENDED, RunningProfits
 from store.settings import SettingsHistory
 from store.standing import Counters, read_counters
+from store.trade_history import TradeHistory
 from store.watching import ChangeFollower
 
 ALL = "all"
@@ -95,6 +96,7 @@ class TradeReader:
         self._balances = BalanceBook(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
         self.backtests = MongoBacktests(self._database)
+        self.history = TradeHistory(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)
 
@@ -220,7 +222,7 @@ class TradeReader:
         return replace(await self._totals.read(currency), groups=await self.profit_groups(currency))
 
     async def profit_groups(self, currency: str) -> tuple[ProfitGroup, ...]:
-        """The profit in the settlement currency by exchange, asset and day; read like `totals`."""
+        """The profit in the settlement currency by exchange, asset, pair, day and strategy; read like `totals`."""
         return await self._profits.read(currency)
 
     async def watch(self, collections: Iterable[str]) -> AsyncGenerator[Change | None]:

@@ -61,6 +61,8 @@ async def close_one(store: MongoTradeStore, identity: str, brought: ProfitAndLos
     [
         ("exchange", {"alpha": (2, "3.3"), "beta": (2, "2.8"), NOT_SPLIT: (1, "0.5")}),
         ("asset", {"BTC": (3, "6.6")}),
+        ("pair", {"alpha → beta": (3, "6.6")}),
+        ("strategy", {"arbitrage": (3, "6.6")}),
         ("day", {"2023-11-14": (1, "0.5"), "2023-11-15": (2, "6.1")}),
     ],
 )

@@ -94,7 +94,7 @@ async def test_pnl_sums_the_parts_and_counts_the_states(api: httpx.AsyncClient, 
     assert row["arbitrages"] == {"closed": 3}
 
 
-@pytest.mark.parametrize("by", ["exchange", "asset", "day"])
+@pytest.mark.parametrize("by", ["exchange", "asset", "pair", "day", "strategy"])
 async def test_pnl_by_lines_sums_to_the_whole(api: httpx.AsyncClient, store: MongoTradeStore, by: str) -> None:
     await trade_three(store)
     lines = (await api.get("/api/pnl", params={"by": by})).raise_for_status().json()
@@ -102,7 +102,7 @@ async def test_pnl_by_lines_sums_to_the_whole(api: httpx.AsyncClient, store: Mon
     for part in ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net"):
         assert sum(Decimal(line[part]) for line in lines) == Decimal(whole[part])
     assert [line["arbitrages"] for line in lines] == [3]
-    assert (await api.get("/api/pnl", params={"by": "pair"})).status_code == 422
+    assert (await api.get("/api/pnl", params={"by": "moon"})).status_code == 422
 
 
 async def test_one_arbitrage_tells_its_way_from_the_exchange_to_the_end(
