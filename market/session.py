@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from market.access import AccessTerms
 from market.clock import Clock, ReplayClock, SystemClock
 from market.markets import Market
 from market.transfers import KNOWN_TERMS, TransferTerms
@@ -58,6 +59,8 @@ class Session:
     """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
     transfers: tuple[TransferTerms, ...] = KNOWN_TERMS
     """What sending a currency from one exchange to another costs."""
+    access: AccessTerms = AccessTerms()
+    """Who may read and change over REST and the pages."""
 
     def clock(self) -> Clock:
         if self.replay is None:

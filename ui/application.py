@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -15,8 +15,10 @@ from starlette.exceptions import HTTPException
 
 from market.session import Session
 from store.reading import open_reader
+from ui.access import Access
 from ui.api import backtests, differences, health, inventory, live, market, risk, strategies, trades, tuning
 from ui.api.access import SameHostOnly, names_of
+from ui.api.access_roles import REFUSED, viewer
 from ui.api.problems import answer_problems
 from ui.dashboard import Dashboard, announce, withdraw
 from ui.keys import ensure_api_key
@@ -45,8 +47,10 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
     answer_problems(app)
-    for module in (backtests, differences, health, inventory, market, risk, strategies, trades, tuning):
-        app.include_router(module.router, prefix="/api")
+    for module in (backtests, differences, inventory, market, risk, strategies, trades, tuning):
+        # whatever a route says itself, nobody reads from it who may not
+        app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer)], responses=REFUSED)
+    app.include_router(health.router, prefix="/api")
     app.include_router(live.router)
     app.include_router(_nothing_else)
     app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
@@ -92,7 +96,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     reader = await open_reader(session)
     hub = Hub(session, reader)
     following = asyncio.create_task(hub.run())
-    app.state.dashboard = Dashboard(session, hub, reader, asyncio.get_running_loop(), following)
+    app.state.dashboard = Dashboard(session, hub, reader, asyncio.get_running_loop(), following, Access(session))
     announce(app.state.dashboard)
     try:
         yield

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from market.session import Session
 from store.reading import TradeReader
+from ui.access import Access
 from ui.errors import UiError
 from ui.live.hub import Hub
 from ui.live.snapshot import Snapshot
@@ -26,6 +27,8 @@ class Dashboard:
     loop: asyncio.AbstractEventLoop
     following: "asyncio.Task[None]"
     """The hub at work; it ends by a fault alone, and without it nothing is true any more."""
+    access: Access
+    """Who may read and change."""
 
     def answer(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError."""

@@ -6,9 +6,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from ui.access import LOOPBACK_NAMES, is_loopback
 from ui.api.problems import problem_response
 
-LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -47,8 +47,7 @@ class SameHostOnly:
 
 def names_of(web_host: str) -> frozenset[str] | None:
     """The names that a server bound to `web_host` answers to; None for all."""
-    is_loopback = web_host in LOOPBACK_NAMES or web_host.startswith("127.")
-    return LOOPBACK_NAMES | {web_host} if is_loopback else None
+    return LOOPBACK_NAMES | {web_host} if is_loopback(web_host) else None
 
 
 def _place_of(origin: str) -> str | None:

@@ -1,14 +1,14 @@
 """Backtests: ask for one, follow it, compare them, read their reports. Asking and ending need the key."""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
+from ui.api.access_roles import Operator
 from ui.api.market import dashboard_of
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
-from ui.api.tuning import check_key
 from ui.backtests import (
     MOST_WAITING,
     BacktestAsk,
@@ -65,10 +65,9 @@ async def backtests(request: Request) -> list[BacktestRow]:
     responses=dict.fromkeys((401, 409, 422), PROBLEM_RESPONSE),
     openapi_extra=POST_BODY,
 )
-async def ask(request: Request, x_api_key: Annotated[str | None, Header()] = None) -> JSONResponse:
+async def ask(request: Request, caller: Operator) -> JSONResponse:
     """Queue one; the supervisor runs them one at a time, behind live trading. 409: too many wait."""
     dashboard = dashboard_of(request)
-    check_key(dashboard, x_api_key)
     try:
         asked = json.loads(await request.body())
     except (ValueError, RecursionError):
@@ -103,10 +102,9 @@ async def report(request: Request, backtest_id: str) -> HTMLResponse:
 
 
 @router.delete("/backtests/{backtest_id}", responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
-async def end(request: Request, backtest_id: str, x_api_key: Annotated[str | None, Header()] = None) -> Response:
+async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
     """One that waits or runs is cancelled (202, as it stands); one that has ended is removed with its report (204)."""
     dashboard = dashboard_of(request)
-    check_key(dashboard, x_api_key)
     try:
         job = await cancel_or_remove(dashboard.reader.backtests, backtest_id)
     except KeyError:

@@ -1,15 +1,14 @@
 """The kill switch, the limits with what is used of them, and what the refusals would have brought."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
 
 from market.inventory import inventory_of
 from market.settings import TradingState
+from ui.api.access_roles import Operator
 from ui.api.market import dashboard_of
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
-from ui.api.tuning import NO_SETTINGS, ChangedBy, check_key
+from ui.api.tuning import NO_SETTINGS, ChangedBy
 from ui.inventory import current_values
 from ui.risk_rows import ForgoneRow, Risk, RiskRow, TradingStateRow, forgone_row, risk_row
 from ui.tuning import SettingsMissingError, switch_trading
@@ -29,13 +28,12 @@ class WantedState(BaseModel):
 async def put_trading_state(
     request: Request,
     wanted: WantedState,
-    x_api_key: Annotated[str | None, Header()] = None,
+    caller: Operator,
     x_changed_by: ChangedBy = "rest",
 ) -> TradingStateRow:
     """The kill switch. Takes no version: it holds whatever else is being changed at the same time. A state that is in
     force already is no new version of the settings."""
     dashboard = dashboard_of(request)
-    check_key(dashboard, x_api_key)
     try:
         saved = await switch_trading(dashboard, wanted.state, x_changed_by)
     except SettingsMissingError:

@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 
 from market.settings import Settings
 from store.errors import VersionConflictError
+from ui.api.access_roles import Operator
 from ui.api.market import dashboard_of
 from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
@@ -61,13 +62,12 @@ async def versions(request: Request, cursor: Cursor = None, limit: Limit = 50) -
 )
 async def patch_settings(
     request: Request,
-    x_api_key: Annotated[str | None, Header()] = None,
+    caller: Operator,
     if_match: Annotated[str | None, Header()] = None,
     x_changed_by: ChangedBy = "rest",
 ) -> JSONResponse:
     """Change some settings. 401: no key; 428: no version; 409, 412: an old one (body, If-Match); 422: what is wrong."""
     dashboard = dashboard_of(request)
-    check_key(dashboard, x_api_key)
     changes = _object(await request.body())
     body_version = _version_in(changes)
     match_version = _version_of_etag(if_match)

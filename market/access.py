@@ -1,0 +1,61 @@
+"""Who may do what: roles, who asks, and the terms that a session's owner sets for it."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Role = Literal["viewer", "operator"]
+"""A viewer reads; an operator changes too."""
+Means = Literal["open", "key", "sign-in", "token"]
+"""By what a caller is known: by nothing (reading is open), an API key, a signed-in browser, an OIDC token."""
+
+ANYBODY = "anybody"
+OWNER = "owner"
+"""Whom the first key of a data folder belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `name` is a key's name, or a token's subject; `address` where the request came from."""
+
+    name: str
+    role: Role
+    means: Means = "open"
+    address: str = ""
+
+    @property
+    def may_change(self) -> bool:
+        return self.role == "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class RateTerms:
+    """Requests of one caller: `per_second` in the long run, `burst` at once."""
+
+    per_second: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True)
+class OidcTerms:
+    """Whose tokens are taken, and what makes their bearers viewers or operators. Holds no secret."""
+
+    issuer: str
+    audience: str
+    role_claim: str = "roles"
+    """Name of the claim; a path with dots where it lies deeper."""
+    operators: tuple[str, ...] = ("operator",)
+    """Values of the claim."""
+    viewers: tuple[str, ...] = ("viewer",)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTerms:
+    """What the session's owner wants of those who ask."""
+
+    require_key: bool = False
+    """Whether reading needs a key too; beyond loopback it does in any case."""
+    requests: RateTerms = field(default=RateTerms(250, 500))
+    changes: RateTerms = field(default=RateTerms(10, 40))
+    guesses: RateTerms = field(default=RateTerms(0.2, 10))
+    """Wrong keys, tickets and tokens from one address."""
+    oidc: OidcTerms | None = None

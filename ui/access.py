@@ -1,0 +1,48 @@
+"""Who asks, and whether they may: one service for REST, WebSocket and pages."""
+
+from market.access import ANYBODY, AccessTerms, Caller
+from market.session import Session
+from ui.keys import key_named, known_key
+from ui.rates import Rates
+from ui.sign_ins import SignIns
+from ui.tickets import Tickets
+
+LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Access:
+    """Of one process: tickets, sign-ins and rates; keys are those of the data folder as they stand at each use."""
+
+    def __init__(self, session: Session) -> None:
+        terms: AccessTerms = session.access
+        self._home = session.home
+        self.oidc = terms.oidc
+        self.is_reading_open = is_loopback(session.web_host) and not terms.require_key
+        """Whether reading needs no key."""
+        self.tickets = Tickets()
+        self.sign_ins = SignIns(session.home)
+        self.requests = Rates(terms.requests)
+        self.changes = Rates(terms.changes)
+        self.guesses = Rates(terms.guesses)
+
+    def by_key(self, given: str | None, address: str = "") -> Caller | None:
+        """Whose key it is; None where it is nobody's."""
+        key = known_key(self._home, given)
+        return None if key is None else Caller(key.name, key.role, "key", address)
+
+    def anybody(self, address: str = "") -> Caller | None:
+        """The viewer that everybody is where reading is open; else None."""
+        return Caller(ANYBODY, "viewer", "open", address) if self.is_reading_open else None
+
+    def still_holds(self, caller: Caller) -> bool:
+        """Whether a long connection may go on: its key has not been revoked, nor its role been taken."""
+        if caller.means == "open":
+            return self.is_reading_open
+        if caller.means == "token":
+            return True
+        key = key_named(self._home, caller.name)
+        return key is not None and key.role == caller.role
+
+
+def is_loopback(web_host: str) -> bool:
+    return web_host in LOOPBACK_NAMES or web_host.startswith("127.")
