@@ -44,6 +44,7 @@ COMPARISONS = "comparisons"
 BACKTESTS = "backtests"
 BACKTEST_REPORTS = "backtest_reports"
 TICK_SETS = "tick_sets"
+PROCESSES = "processes"
 COLLECTIONS = (
     OPPORTUNITIES,
     ARBITRAGES,
@@ -64,6 +65,7 @@ COLLECTIONS = (
     BACKTESTS,
     BACKTEST_REPORTS,
     TICK_SETS,
+    PROCESSES,
 )
 
 SESSION_CLAIM = "session"

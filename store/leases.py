@@ -1,5 +1,6 @@
 """Leases of the bots, one per exchange, and who is fenced out by them."""
 
+from pymongo import ASCENDING
 from pymongo.errors import DuplicateKeyError
 
 from market.leases import Actor, Lease, acquired, is_fenced_out, released, renewed
@@ -42,6 +43,11 @@ class LeaseBook:
             wanted = released(current, lease, await server_now(self._database))
             if current is not None and wanted is not None:
                 await self._replaced(current, wanted)
+
+    async def all(self) -> list[Lease]:
+        """By exchange, those that ran out among them. Raises StoreUnavailableError."""
+        with translated_errors():
+            return [lease_of(document) async for document in self._database[LEASES].find().sort("_id", ASCENDING)]
 
     async def _current(self, exchange: str) -> Lease | None:
         document = await self._database[LEASES].find_one({"_id": exchange})

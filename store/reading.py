@@ -44,8 +44,10 @@ from store.documents import (
 )
 from store.errors import HistoryLostError
 from store.health import HealthBook
+from store.leases import LeaseBook
 from store.pages import Page, read_page
 from store.port import Balances
+from store.processes import MongoProcesses
 from store.profits import DAY_ENDED, RunningProfits
 from store.settings import SettingsHistory
 from store.standing import Counters, read_counters
@@ -96,6 +98,8 @@ class TradeReader:
         self._balances = BalanceBook(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
         self.backtests = MongoBacktests(self._database)
+        self.leases = LeaseBook(self._database)
+        self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
         self.history = TradeHistory(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)
