@@ -13,6 +13,7 @@ from bots.paper_account import PaperAccount
 from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
 from bots.persistence import wait_for
+from bots.progress import ReachTeller
 from bots.quotes import NewestQuotes
 from bots.reading import follow_quotes, signals
 from bots.reconciliation import Reconciliation
@@ -29,7 +30,7 @@ from market.settings import Settings
 from market.together import together
 from store.errors import FencedOutError, StoreUnavailableError
 from store.port import TradeStore
-from store.trades import open_store
+from store.trades import MongoTradeStore, open_store
 from streams.glance import TopicGlance
 from streams.reader import TopicReader
 from streams.records import Newest
@@ -71,7 +72,7 @@ async def run_bot(
             reconciliation = _reconciliation(session, store, account, knowledge, by)
             errands = (strategy.run, reconciliation.run)
             desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
-            await together(tenure.keep(), _work(session, desk, account, stack, ready))
+            await together(tenure.keep(), _work(session, store, desk, account, stack, ready))
     except FencedOutError as error:
         log.warning("%s", error, extra={"exchange": exchange})
     except ExceptionGroup as failures:
@@ -82,10 +83,18 @@ async def run_bot(
 
 
 async def _work(
-    session: Session, desk: Desk, account: TradingAccount, stack: AsyncExitStack, ready: Callable[[], None]
+    session: Session,
+    store: MongoTradeStore,
+    desk: Desk,
+    account: TradingAccount,
+    stack: AsyncExitStack,
+    ready: Callable[[], None],
 ) -> None:
     reader = await _opened(session, (OPPORTUNITIES, SPREADS), stack)
+    standings = (store.arbitrages_standing, store.settings_standing)
+    teller = ReachTeller(desk.exchange, store.reach, reader, standings, lambda: desk.knowledge.server_ahead)
     async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(teller.run())
         if isinstance(account, PaperAccount):
             quotes = await _opened(session, (TICKS,), stack, Newest(RECENT_ROWS))
             tasks.create_task(follow_quotes(quotes, account))

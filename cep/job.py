@@ -15,9 +15,10 @@ from cep.layout import Layout, layout_of
 from cep.messages import log_messages, with_partition
 from cep.opening import Checkpoint, checkpoint_of, opening_of
 from cep.opportunities import opportunity_messages
+from cep.progress import TELL_SECONDS, SignsOfLife, WatchedQuery
 from cep.session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
 from cep.spread_query import LOOK_BACK, start_spreads
-from market.clock import SystemClock
+from market.clock import SystemClock, wall_now
 from market.session import Session
 from streams.errors import StreamError
 from streams.log import LogWriter
@@ -35,8 +36,9 @@ DATA_LOSS = "KAFKA_DATA_LOSS"
 log = logging.getLogger("cep")
 
 
-def run_cep(session: Session, ready: Callable[[], None]) -> None:
-    """Runs until a query or the JVM dies. `ready` is called once a probe row came out of the real-time query.
+def run_cep(session: Session, ready: Callable[[], None], tell_seconds: float = TELL_SECONDS) -> None:
+    """Runs until a query or the JVM dies. `ready` is called once a probe row came out of the real-time query; from then
+    on it writes another, and how the queries stand, every `tell_seconds`.
 
     Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint.
     """
@@ -52,7 +54,7 @@ def run_cep(session: Session, ready: Callable[[], None]) -> None:
     spark = spark_session(jars, scratch, session.partitions, archive_options(archive_path(session.home)))
     try:
         query = start_opportunities(spark, session, layout, checkpoint)
-        asyncio.run(_supervised(spark, session, query, checkpoint, ready))
+        asyncio.run(_supervised(spark, session, query, checkpoint, ready, tell_seconds))
     except StreamError as error:
         raise CepStoppedError(str(error)) from error
     except (Py4JError, ConnectionError):
@@ -96,8 +98,14 @@ def _layout(session: Session) -> Layout:
 
 
 async def _supervised(
-    spark: SparkSession, session: Session, query: StreamingQuery, checkpoint: Checkpoint, ready: Callable[[], None]
+    spark: SparkSession,
+    session: Session,
+    query: StreamingQuery,
+    checkpoint: Checkpoint,
+    ready: Callable[[], None],
+    tell_seconds: float,
 ) -> None:
+    detecting = WatchedQuery(query, True, wall_now(), checkpoint.folder)
     probing = asyncio.create_task(probed(session))
     while not probing.done():
         _check(query, checkpoint)
@@ -106,9 +114,11 @@ async def _supervised(
     ready()
     # only now, so that it does not take the processor from the first opportunities
     spreads = start_spreads(spark, session, layout_of(session), await opening_of(session, LOOK_BACK))
+    watched, signs = (detecting, WatchedQuery(spreads, False, wall_now())), SignsOfLife(session, tell_seconds)
     while True:
         _check(query, checkpoint)
         _check(spreads, None)
+        signs.tell(watched)
         await SystemClock().sleep(LOOK_SECONDS)
 
 

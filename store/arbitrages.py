@@ -10,7 +10,7 @@ from market.arbitrages import OPEN_STATES, Arbitrage
 from market.decisions import Step, step_text
 from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
-from store.watching import ChangeFollower, patiently
+from store.watching import ChangeFollower, ChangeStanding, patiently
 
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
@@ -56,13 +56,13 @@ async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrag
     return [arbitrage_of(document) for document in await _documents(database, wanted)]
 
 
-async def watch_arbitrages(database: Database) -> AsyncGenerator[Arbitrage]:
+async def watch_arbitrages(database: Database, standing: ChangeStanding | None = None) -> AsyncGenerator[Arbitrage]:
     """Those open at first, then each change; where history was lost, those open now or when last told of.
 
     The states of one arbitrage never go back.
     """
     told = _Told()
-    async with ChangeFollower(database[ARBITRAGES]) as changes:
+    async with ChangeFollower(database[ARBITRAGES], standing=standing) as changes:
         while True:
             change = await changes.next()
             if change is None:

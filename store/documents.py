@@ -45,6 +45,8 @@ BACKTESTS = "backtests"
 BACKTEST_REPORTS = "backtest_reports"
 TICK_SETS = "tick_sets"
 PROCESSES = "processes"
+REACH = "reach"
+"""How far each bot has read."""
 COLLECTIONS = (
     OPPORTUNITIES,
     ARBITRAGES,
@@ -65,6 +67,7 @@ COLLECTIONS = (
     BACKTESTS,
     BACKTEST_REPORTS,
     TICK_SETS,
+    REACH,
     PROCESSES,
 )
 

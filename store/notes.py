@@ -7,7 +7,9 @@ from market.opportunities import Opportunity
 from store.client import Database, translated_errors
 from store.counting import refusal_counts, refused_profit
 from store.documents import OPPORTUNITIES, opportunity_document
+from store.reach import ReachBook
 from store.refusals import count_refusal
+from store.watching import ChangeStanding
 
 
 class MongoNotes:
@@ -16,6 +18,9 @@ class MongoNotes:
     def __init__(self, database: Database, session_id: str) -> None:
         self._database = database
         self._session_id = session_id
+        self.reach = ReachBook(database)
+        self.arbitrages_standing = ChangeStanding()
+        self.settings_standing = ChangeStanding()
 
     async def save_opportunity(self, opportunity: Opportunity) -> bool:
         document = opportunity_document(opportunity) | {"session_id": self._session_id}

@@ -17,7 +17,7 @@ from store.documents import (
 )
 from store.errors import VersionConflictError
 from store.server_time import server_now
-from store.watching import ChangeFollower, patiently
+from store.watching import ChangeFollower, ChangeStanding, patiently
 
 FIRST_AUTHOR = "start"
 
@@ -78,10 +78,10 @@ class SettingsHistory:
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def watch(self) -> AsyncGenerator[Settings]:
+    async def watch(self, standing: ChangeStanding | None = None) -> AsyncGenerator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
-        async with ChangeFollower(self._database[SETTINGS_VERSIONS]) as changes:
+        async with ChangeFollower(self._database[SETTINGS_VERSIONS], standing=standing) as changes:
             while True:
                 await changes.next()
                 for settings in await patiently(partial(self._later_than, seen)):

@@ -193,7 +193,7 @@ class MongoTradeStore(MongoNotes):
         return None if document is None else arbitrage_of(document)
 
     def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
-        return watch_arbitrages(self._database)
+        return watch_arbitrages(self._database, self.arbitrages_standing)
 
     async def settings(self) -> Settings | None:
         return await self._settings.current()
@@ -205,7 +205,7 @@ class MongoTradeStore(MongoNotes):
         return await self._settings.change(changed, expected_version, who)
 
     def watch_settings(self) -> AsyncGenerator[Settings]:
-        return self._settings.watch()
+        return self._settings.watch(self.settings_standing)
 
     async def stop_reservations(self) -> None:
         with translated_errors():

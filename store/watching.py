@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -11,8 +13,9 @@ from motor.motor_asyncio import AsyncIOMotorCollection
 from pymongo.errors import OperationFailure, PyMongoError
 
 from market.backoff import backoff
-from market.clock import SystemClock
+from market.clock import SystemClock, wall_now
 from store.client import Database, Document, Result, first_sentence, is_passing, translated_errors
+from store.documents import microseconds_of
 from store.errors import StoreUnavailableError
 
 WAIT_MS = 500
@@ -27,6 +30,40 @@ log = logging.getLogger(__name__)
 Watched = AsyncIOMotorCollection[Document] | Database
 
 
+@dataclass(slots=True)
+class ChangeStanding:
+    """How far the followers of one purpose have come, for people to look at. Microseconds."""
+
+    newest_at: int | None = None
+    """By the server's clock: when the newest change seen was made."""
+    caught_up_at: int | None = None
+    """By ours: when the server said last that there was nothing more."""
+    heard_at: int | None = None
+    """By ours: when the server answered last."""
+    is_answering: bool = False
+    """Whether the last read came back; a server that is stuck is known by `heard_at` alone."""
+    lost: int = 0
+    """How often history was gone and everything had to be read anew."""
+
+    def answered(self) -> None:
+        self.heard_at = wall_now()
+        self.is_answering = True
+
+    def note(self, change: Document | None) -> None:
+        self.answered()
+        if change is None:
+            self.caught_up_at = self.heard_at
+        elif isinstance(made := change.get("wallTime"), datetime):
+            self.newest_at = microseconds_of(made)
+
+    def lag(self, now: int, server_ahead: int) -> int | None:
+        """Microseconds between `now`, ours, and the last moment up to which everything was seen; a follower that has
+        nothing to read is asked every half second, so up to that is none. None before the first answer."""
+        newest = None if self.newest_at is None else self.newest_at - server_ahead
+        seen = [moment for moment in (newest, self.caught_up_at) if moment is not None]
+        return max(0, now - max(seen)) if seen else None
+
+
 class ChangeFollower:
     """The changes of one collection or database since the follower began, or since the token `after`; for ever."""
 
@@ -35,10 +72,12 @@ class ChangeFollower:
         watched: Watched,
         pipeline: Sequence[Mapping[str, object]] = (),
         after: Mapping[str, object] | None = None,
+        standing: ChangeStanding | None = None,
     ) -> None:
         self._watched = watched
         self._pipeline = list(pipeline)
         self._token = after
+        self._standing = ChangeStanding() if standing is None else standing
         self._stream: AgnosticChangeStream[Document] | None = None
         self._opened = AsyncExitStack()
         self._delays = backoff(first=0.1)
@@ -51,6 +90,11 @@ class ChangeFollower:
     ) -> None:
         with suppress(PyMongoError):
             await self._close()
+
+    @property
+    def token(self) -> Mapping[str, object] | None:
+        """Of what `next` returned last, or, while it waits, of all that is past. None before the first read."""
+        return self._token
 
     async def next(self) -> Document | None:
         """The next change, waited for through whatever happens to the connection.
@@ -65,7 +109,9 @@ class ChangeFollower:
                     return None
                 change = await self._advance()
             except PyMongoError as error:
+                self._standing.is_answering = False
                 self._token = _token_after(error, self._token)
+                self._standing.lost += self._token is None
                 self._stream = None
                 is_resumed = self._token is not None
                 log.warning("watching again", extra={"error": first_sentence(error), "resumed": is_resumed})
@@ -94,6 +140,7 @@ class ChangeFollower:
         change = await self._stream.try_next()
         self._delays = backoff(first=0.1)
         self._token = self._stream.resume_token
+        self._standing.note(change)
         if not self._stream.alive:  # type: ignore[truthy-function]  # a property; motor's stubs call it a method
             # the collection was dropped
             self._stream = self._token = None

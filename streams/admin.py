@@ -10,14 +10,20 @@ from confluent_kafka.cimpl import NewTopic
 
 from market.clock import MICROSECONDS, wall_now
 from streams.errors import StreamRefusedError, StreamUnavailableError
-from streams.topics import ALL_TOPICS, OPPORTUNITIES, REJECTS, SPREADS, TICKS
+from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
 
 REACH_SECONDS = 4.0
 SLICE_SECONDS = 1.0
 CREATE_SECONDS = 15.0
 DAY_MS = 86_400_000
 GIGABYTE = 1024**3
-RETAINED_BYTES = {TICKS: 2 * GIGABYTE, OPPORTUNITIES: GIGABYTE // 2, SPREADS: GIGABYTE // 4, REJECTS: GIGABYTE // 4}
+RETAINED_BYTES = {
+    TICKS: 2 * GIGABYTE,
+    OPPORTUNITIES: GIGABYTE // 2,
+    SPREADS: GIGABYTE // 4,
+    REJECTS: GIGABYTE // 4,
+    HEALTH: GIGABYTE // 8,
+}
 """Of a whole topic, all its partitions together."""
 SEGMENT_BYTES = 64 * 1024**2
 
@@ -63,8 +69,8 @@ async def ensure_topics(address: str, partitions: int) -> None:
 
 
 def partitions_of(topic: str, partitions: int) -> int:
-    """Rejected quotes need no order; one partition is enough."""
-    return 1 if topic == REJECTS else partitions
+    """Rejected quotes and signs of life need no order; one partition is enough."""
+    return 1 if topic in UNORDERED_TOPICS else partitions
 
 
 def client_settings(address: str) -> dict[str, str | int | float | bool]:

@@ -1,4 +1,4 @@
-"""Looks at the end of a topic now and then; in between nothing is fetched."""
+"""Looks at the end of topics now and then; in between nothing is fetched."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,19 +8,19 @@ from typing import TypeVar
 from streams.admin import check_reachable
 from streams.consumer import PartitionConsumer
 from streams.errors import StreamRefusedError
-from streams.records import Record
+from streams.records import Position, Record
 
 _Answer = TypeVar("_Answer")
 
 
 class TopicGlance:
-    """The newest rows of one topic, for those who need a few of them every few seconds: following all rows would cost
+    """The newest rows of topics, for those who need a few of them every few seconds: following all rows would cost
     each of them what the writers wrote.
     """
 
-    def __init__(self, address: str, topic: str) -> None:
+    def __init__(self, address: str, *topics: str) -> None:
         self._address = address
-        self._topic = topic
+        self._topics = topics
         self._consumer: PartitionConsumer | None = None
         # one thread for all calls: the library's consumer must not be closed while another thread polls it
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-glance")
@@ -41,6 +41,12 @@ class TopicGlance:
         consumer = self._consumer
         return await self._in_thread(lambda: consumer.newest(rows))
 
+    async def ends(self) -> dict[Position, int]:
+        """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
+        if self._consumer is None:
+            raise StreamRefusedError("this glance is closed.")
+        return await self._in_thread(self._consumer.ends)
+
     async def close(self) -> None:
         """Let go of the connection."""
         consumer, self._consumer = self._consumer, None
@@ -49,7 +55,7 @@ class TopicGlance:
         self._thread.shutdown(wait=False)
 
     def _resting_consumer(self) -> PartitionConsumer:
-        consumer = PartitionConsumer(self._address, (self._topic,), "latest")
+        consumer = PartitionConsumer(self._address, self._topics, "latest")
         consumer.rest()
         return consumer
 

@@ -100,6 +100,11 @@ class TopicReader:
         await self.open()
         return await self._in_thread(self._opened().ends)
 
+    @property
+    def next_offsets(self) -> dict[Position, int]:
+        """The offset of the row of each partition that will be handed out next; empty before it is opened."""
+        return dict(self._next)
+
     async def close(self) -> None:
         """Let go of the connection (0.2 s at most); reading ends."""
         consumer, self._consumer = self._consumer, None

@@ -11,7 +11,12 @@ SPREADS = "spreads"
 REJECTS = "rejects"
 """Quotes that the feeders refused, with the reason; key: exchange."""
 
-ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS)
+HEALTH = "health"
+"""What Spark's queries tell of themselves (`streams.progress`); key: query. Nothing is decided by it."""
+
+ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH)
+UNORDERED_TOPICS = (REJECTS, HEALTH)
+"""Of one partition each, whatever the log has."""
 
 
 def partition_of(base: str, partitions: int) -> int:

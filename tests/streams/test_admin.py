@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.admin import check_reachable, ensure_topics
 from streams.errors import StreamRefusedError, StreamUnavailableError
-from streams.topics import ALL_TOPICS, REJECTS
+from streams.topics import ALL_TOPICS, UNORDERED_TOPICS
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka
 
@@ -40,7 +40,7 @@ async def test_topics_are_created_once_and_found_again(empty_broker: ServiceProc
     await ensure_topics(empty_broker.address, 3)
     listed = AdminClient({"bootstrap.servers": empty_broker.address}).list_topics(timeout=10).topics
     assert {topic: len(listed[topic].partitions) for topic in ALL_TOPICS} == {
-        topic: 1 if topic == REJECTS else 3 for topic in ALL_TOPICS
+        topic: 1 if topic in UNORDERED_TOPICS else 3 for topic in ALL_TOPICS
     }
     with pytest.raises(StreamRefusedError, match="has 3 partitions and the configuration says 1"):
         await ensure_topics(empty_broker.address, 1)

@@ -1,0 +1,53 @@
+"""How far each process has come, by its own account, so that people see who is behind. It decides nothing."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProgress:
+    """One of Spark's queries, as its driver knows it at `told_at`. Wall clock, microseconds UTC.
+
+    A real-time query ends a batch every few minutes and says nothing of its rows in between: until its first batch has
+    ended, what concerns batches is None. That it works in between is shown by probe rows alone.
+    """
+
+    session_id: str
+    query: str
+    is_real_time: bool
+    is_active: bool
+    told_at: int
+    started_at: int
+    """When this run of the query began; a restart is a new one."""
+    message: str
+    """Spark's own words for what it is doing."""
+    batch: int | None = None
+    """Number of the newest batch that has ended."""
+    batch_at: int | None = None
+    """When that batch began."""
+    batch_ms: int | None = None
+    batch_rows: int | None = None
+    input_rows_per_second: float | None = None
+    processed_rows_per_second: float | None = None
+    state_rows: int | None = None
+    """None where the query keeps no state of Spark's."""
+    state_bytes: int | None = None
+    offsets: dict[str, int] = field(default_factory=dict)
+    """Partition of `ticks` → the next row to read, when that batch ended."""
+    checkpoint_at: int | None = None
+    """When the newest of its offsets was written; None where it keeps none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far one bot has read, by its own account; it tells so every few seconds."""
+
+    part: str
+    exchange: str
+    told_at: int
+    """By the server's clock, microseconds."""
+    change_lag: int | None
+    """Microseconds by which the change streams were behind the server's; None before their first answer."""
+    offsets: dict[str, int] = field(default_factory=dict)
+    """`topic/partition` → the next row to read."""
+    streams_lost: int = 0
+    """How often a change stream could not be resumed and was read anew."""
