@@ -30,8 +30,22 @@ _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 _NOTES = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=NOTES_SECONDS)
 
 INDEXES: dict[str, list[IndexModel]] = {
-    OPPORTUNITIES: [IndexModel([_SESSION, *_NEWEST_FIRST]), _NOTES],
+    # whatever a page is filtered by stands in the index, so that looking for it reads no document
+    OPPORTUNITIES: [
+        IndexModel(
+            [
+                _SESSION,
+                *_NEWEST_FIRST,
+                ("base", ASCENDING),
+                ("buy.exchange", ASCENDING),
+                ("sell.exchange", ASCENDING),
+                ("net_bps", ASCENDING),
+            ]
+        ),
+        _NOTES,
+    ],
     ARBITRAGES: [
+        IndexModel([_SESSION, ("opportunity.event_time", DESCENDING), ("_id", DESCENDING)]),
         IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
@@ -41,6 +55,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     REFUSALS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([("opportunity_id", ASCENDING), ("reason", ASCENDING), ("at", ASCENDING)]),
         _NOTES,
     ],
     FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],

@@ -38,7 +38,7 @@ async def read_page(
     and leave some out. Raises CursorError where `cursor` is not ours.
     """
     limit = max(1, min(limit, MOST_ROWS))
-    query = dict(wanted) if cursor is None else {"$and": [dict(wanted), _older_than(cursor)]}
+    query = dict(wanted) if cursor is None else {"$and": [dict(wanted), older_than(cursor)]}
     with translated_errors():
         if stages:
             steps: list[Document] = [{"$match": query}, {"$sort": dict(NEWEST_FIRST)}, *stages, {"$limit": limit + 1}]
@@ -47,18 +47,21 @@ async def read_page(
             found = database[collection].find(query).sort(NEWEST_FIRST).limit(limit + 1)
             documents = [document async for document in found]
     items = tuple(item_of(document) for document in documents[:limit])
-    return Page(items, _cursor(documents[limit - 1]) if len(documents) > limit else None)
+    last = documents[limit - 1] if len(documents) > limit else None
+    return Page(items, None if last is None else cursor_after(last["at"], last["_id"]))
 
 
-def _cursor(document: Document) -> str:
-    return urlsafe_b64encode(orjson.dumps([document["at"], document["_id"]])).decode()
+def cursor_after(at: object, key: object) -> str:
+    """Behind the document of that time and id."""
+    return urlsafe_b64encode(orjson.dumps([at, key])).decode()
 
 
-def _older_than(cursor: str) -> Document:
+def older_than(cursor: str, field: str = "at") -> Document:
+    """The condition on (`field`, id). Raises CursorError where `cursor` is not ours."""
     try:
         at, key = orjson.loads(urlsafe_b64decode(cursor))
     except ValueError:
         raise CursorError from None
     if type(at) is not int or not isinstance(key, str | int):
         raise CursorError
-    return {"$or": [{"at": {"$lt": at}}, {"at": at, "_id": {"$lt": key}}]}
+    return {"$or": [{field: {"$lt": at}}, {field: at, "_id": {"$lt": key}}]}

@@ -44,16 +44,17 @@ from store.documents import (
 )
 from store.errors import HistoryLostError
 from store.health import HealthBook
+from store.opportunity_pages import MongoOpportunities
+from store.opportunity_sums import OpportunitySums
 from store.leases import LeaseBook
 from store.pages import Page, read_page
 from store.port import Balances
 from store.processes import MongoProcesses
 from store.profits import DAY_ENDED, RunningProfits
-from store.reach import ReachBook
 from store.settings import SettingsHistory
 from store.standing import Counters, read_counters
 from store.trade_history import TradeHistory
-from store.watching import ChangeFollower, ChangeStanding
+from store.watching import ChangeFollower
 
 ALL = "all"
 """Instead of a session: everything in the database."""
@@ -99,9 +100,9 @@ class TradeReader:
         self._balances = BalanceBook(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
         self.backtests = MongoBacktests(self._database)
+        self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
+        self.opportunity_sums = OpportunitySums(self._database, self._of_session)
         self.leases = LeaseBook(self._database)
-        self.reach = ReachBook(self._database)
-        self.standing = ChangeStanding()
         self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
         self.history = TradeHistory(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
@@ -240,7 +241,7 @@ class TradeReader:
         """
         pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
         is_begun = False
-        async with ChangeFollower(self._database, pipeline, standing=self.standing) as changes:
+        async with ChangeFollower(self._database, pipeline) as changes:
             while True:
                 change = await changes.next()
                 if change is None and is_begun:

@@ -1,0 +1,105 @@
+"""How many opportunities were taken and refused, by pair, reason and net bps, summed by the server."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from market.money import ZERO
+from store.client import Database, Document, translated_errors
+from store.counting import RunningSums, decimal_of
+from store.documents import ARBITRAGES, REFUSALS
+from store.opportunity_outcomes import TAKEN_STATES
+
+BINS_PER_BPS = 2
+"""Half a basis point is the step of the thresholds; what is summed finer would tell no threshold more."""
+
+_TAKEN: Document = {"state": {"$in": list(TAKEN_STATES)}, "strategy": {"$ne": "ma"}}
+_TAKEN_BY = (
+    "$opportunity.base",
+    "$opportunity.buy.exchange",
+    "$opportunity.sell.exchange",
+    "$state",
+    {"$floor": {"$multiply": ["$opportunity.net_bps", BINS_PER_BPS]}},
+)
+_TAKEN_SUMS = (1, {"$toDecimal": "$opportunity.expected_profit"}, {"$toDecimal": {"$ifNull": ["$profit.net", "0"]}})
+_REFUSED_BY = (
+    "$base",
+    "$buy_exchange",
+    "$sell_exchange",
+    "$reason",
+    {"$floor": {"$multiply": ["$net_bps", BINS_PER_BPS]}},
+)
+_REFUSED_SUMS = ("$count", "$forgone")
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeSum:
+    """Those of one pair, outcome and bin. Refusals that were only counted stand in the bin of the first of their pair,
+    reason and second, the only one of which the spread was kept."""
+
+    base: str
+    buy_exchange: str
+    sell_exchange: str
+    outcome: Literal["taken", "refused"]
+    why: str
+    """The state of those taken, the reason of those refused."""
+    bin: int
+    """In half basis points: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
+    count: int
+    expected: Decimal
+    """At the best levels alone, in the settlement currency."""
+    net: Decimal = ZERO
+    """What those taken brought, as far as they have ended."""
+
+
+class OpportunitySums:
+    """Of one session."""
+
+    def __init__(self, database: Database, of_session: Mapping[str, object]) -> None:
+        self._database = database
+        self._of_session = dict(of_session)
+        self._taken = RunningSums(database, ARBITRAGES, self._of_session | _TAKEN, _TAKEN_BY, _TAKEN_SUMS)
+        self._refused = RunningSums(database, REFUSALS, self._of_session, _REFUSED_BY, _REFUSED_SUMS)
+
+    async def of_session(self) -> list[OutcomeSum]:
+        """Of all of it; each read after the first reads what is new. Raises StoreUnavailableError."""
+        taken, refused = await self._taken.read(), await self._refused.read()
+        return [
+            *(_sum_of("taken", key, values) for key, values in taken.items()),
+            *(_sum_of("refused", key, values) for key, values in refused.items()),
+        ]
+
+    async def between(self, since: int, until: int) -> list[OutcomeSum]:
+        """Of those reserved or refused from `since` to before `until`, microseconds of the server's and the bots'
+        clocks. Reads what lies in between, and nothing else. Raises StoreUnavailableError."""
+        span = self._of_session | {"at": {"$gte": since, "$lt": until}}
+        return [
+            *await self._sums("taken", ARBITRAGES, span | _TAKEN, _TAKEN_BY, _TAKEN_SUMS),
+            *await self._sums("refused", REFUSALS, span, _REFUSED_BY, _REFUSED_SUMS),
+        ]
+
+    async def _sums(
+        self,
+        outcome: Literal["taken", "refused"],
+        collection: str,
+        wanted: Document,
+        by: tuple[object, ...],
+        summed: tuple[object, ...],
+    ) -> list[OutcomeSum]:
+        sums: Document = {f"sum{index}": {"$sum": each} for index, each in enumerate(summed)}
+        group: Document = {"_id": list(by)}
+        group |= sums
+        with translated_errors():
+            found = self._database[collection].aggregate([{"$match": wanted}, {"$group": group}])
+            return [
+                _sum_of(outcome, tuple(map(str, document["_id"])), tuple(decimal_of(document[name]) for name in sums))
+                async for document in found
+                if isinstance(document["_id"], list)
+            ]
+
+
+def _sum_of(outcome: Literal["taken", "refused"], key: tuple[str, ...], values: tuple[Decimal, ...]) -> OutcomeSum:
+    base, buy, sell, why, number = key
+    count, expected, *net = values
+    return OutcomeSum(base, buy, sell, outcome, why, int(float(number)), int(count), expected, *net)

@@ -1,0 +1,206 @@
+"""Opportunities with what became of them: filters, cursors, and what a page costs among a hundred thousand."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.arbitrages import Refusal
+from market.opportunities import Opportunity
+from store.client import Document, connected
+from store.documents import OPPORTUNITIES, REFUSALS, opportunity_document, refusal_document
+from store.errors import CursorError
+from store.opportunity_outcomes import Outcome, outcome_of
+from store.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, KeptOpportunity, WantedOpportunities
+from store.reading import TradeReader
+from store.trades import MongoTradeStore
+from tests.market.samples import settings_of
+from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+
+START = 1_700_000_000_000_000
+SECOND = 1_000_000
+MANY = 100_000
+
+
+@pytest.fixture
+async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
+    await open_books(mongo_store, settings_of(max_open_arbitrages=100))
+    reader = TradeReader(connected(mongodb_uri), database, "session-1")
+    yield reader
+    await reader.close()
+
+
+def seen(number: int, net_bps: float = 10.0) -> Opportunity:
+    return replace(opportunity(f"seen-{number}", number), event_time=START + number * SECOND, net_bps=net_bps)
+
+
+def refusal(of: Opportunity, reason: str = "too_small", count: int = 1) -> Refusal:
+    profit = Decimal(str(of.expected_profit))
+    return Refusal(
+        refusal_id=f"{of.opportunity_id}:alpha:{reason}",
+        opportunity_id=of.opportunity_id,
+        base=of.base,
+        buy_exchange=of.buy.exchange,
+        sell_exchange=of.sell.exchange,
+        exchange="alpha",
+        reason=reason,
+        net_bps=of.net_bps,
+        expected_profit=profit,
+        refused_at=of.event_time,
+        count=count,
+        forgone=profit * count,
+    )
+
+
+async def keep(store: MongoTradeStore, of: Opportunity, *reasons: str) -> None:
+    await store.save_opportunity(of)
+    for moment, reason in enumerate(reasons):
+        await store.refuse(replace(refusal(of, reason), refused_at=of.event_time + moment))
+
+
+async def trade(store: MongoTradeStore, of: Opportunity) -> None:
+    await store.save_opportunity(of)
+    await reserve_both(store, of, ("0.01", "0.01"))
+    for leg in (await sent(store, of.opportunity_id, "buy"), await sent(store, of.opportunity_id, "sell")):
+        await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close)
+
+
+async def all_pages(reader: TradeReader, wanted: WantedOpportunities, limit: int) -> list[KeptOpportunity]:
+    kept: list[KeptOpportunity] = []
+    cursor: str | None = None
+    while True:
+        page = await reader.kept_opportunities.page(wanted, cursor, limit)
+        assert len(page.items) <= limit
+        kept += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return kept
+
+
+def ids(kept: list[KeptOpportunity]) -> list[str]:
+    return [one.opportunity.opportunity_id for one in kept]
+
+
+@pytest.mark.parametrize(
+    ("arbitrage", "reason", "expected"),
+    [
+        (None, None, Outcome("expired")),
+        (None, "stale", Outcome("refused", reason="stale")),
+        ({"state": "closed", "profit": {"net": "1.5"}}, None, Outcome("taken", "closed", None, Decimal("1.5"))),
+        ({"state": "unfilled", "reason": "halted"}, "stale", Outcome("taken", "unfilled", "halted")),
+        ({"state": "half_reserved"}, None, Outcome("waiting", "half_reserved")),
+        ({"state": "expired"}, None, Outcome("expired", "expired")),
+        ({"state": "expired"}, "too_small", Outcome("refused", "expired", "too_small")),
+    ],
+)
+def test_the_arbitrage_speaks_before_the_refusal(
+    arbitrage: dict[str, object] | None, reason: str | None, expected: Outcome
+) -> None:
+    assert outcome_of(arbitrage, reason) == expected
+
+
+async def test_each_comes_once_newest_first_with_what_became_of_it(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    await keep(mongo_store, seen(1), "too_small", "pair_busy")
+    await trade(mongo_store, seen(2))
+    await keep(mongo_store, seen(3))
+    await keep(mongo_store, seen(4))
+    await mongo_store.reserve(wish("buy", "0.01", seen(4)))
+    for limit in (1, 2, 3, 500):
+        kept = await all_pages(reader, WantedOpportunities(), limit)
+        assert ids(kept) == ["seen-4", "seen-3", "seen-2", "seen-1"]
+    outcomes = [(one.outcome.name, one.outcome.state, one.outcome.reason, one.outcome.net) for one in kept]
+    assert outcomes == [
+        ("waiting", "half_reserved", None, None),
+        ("expired", None, None, None),
+        ("taken", "closed", None, Decimal(1)),
+        ("refused", None, "too_small", None),
+    ]
+    one = await reader.kept_opportunities.one("seen-2")
+    assert one == kept[2]
+    assert await reader.kept_opportunities.one("seen-9") is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (WantedOpportunities(outcome="taken"), [4]),
+        (WantedOpportunities(outcome="refused"), [3, 2]),
+        (WantedOpportunities(outcome="refused", reason="stale"), [2]),
+        (WantedOpportunities(reason="too_small"), [3]),
+        (WantedOpportunities(outcome="expired"), [1]),
+        (WantedOpportunities(min_net_bps=12.0), [4, 3, 2]),
+        (WantedOpportunities(min_net_bps=12.0, outcome="taken"), [4]),
+        (WantedOpportunities(since=START + 2 * SECOND, until=START + 4 * SECOND), [3, 2]),
+        (WantedOpportunities(since=START + 5 * SECOND, outcome="taken"), []),
+        (WantedOpportunities(exchange="beta"), [4, 3, 2, 1]),
+        (WantedOpportunities(buy_exchange="beta"), []),
+        (WantedOpportunities(sell_exchange="beta", base="BTC", outcome="taken"), [4]),
+        (WantedOpportunities(base="ETH"), []),
+        (WantedOpportunities(base="$base"), []),
+    ],
+)
+async def test_filters_leave_the_others_out_on_every_page(
+    reader: TradeReader, mongo_store: MongoTradeStore, wanted: WantedOpportunities, expected: list[int]
+) -> None:
+    await keep(mongo_store, seen(1, 11.0))
+    await keep(mongo_store, seen(2, 12.0), "stale")
+    await keep(mongo_store, seen(3, 13.0), "too_small")
+    await trade(mongo_store, seen(4, 14.0))
+    for limit in (1, 10):
+        assert ids(await all_pages(reader, wanted, limit)) == [f"seen-{number}" for number in expected]
+
+
+async def test_a_foreign_cursor_is_refused(reader: TradeReader) -> None:
+    with pytest.raises(CursorError):
+        await reader.kept_opportunities.page(WantedOpportunities(), "x", 3)
+
+
+async def fill(store_database: str, mongodb_uri: str) -> None:
+    """A hundred thousand, the newest of them refused, of which one in a thousand is wide; the widest of all is the oldest."""
+    client = connected(mongodb_uri)
+    of, no = opportunity_document(seen(0)), refusal_document(refusal(seen(0)))
+    opportunities, refusals = [], []
+    for number in range(MANY):
+        at, identity = START + number * SECOND, f"seen-{number}"
+        net_bps = 900.0 if number == 0 else 200.0 if number % 1_000 == 0 else 10.0
+        opportunities.append(of | {"_id": identity, "at": at, "net_bps": net_bps, "session_id": "session-1"})
+        if number >= MANY - 2 * SCANNED_OUTCOMES:
+            refusals.append(no | {"_id": identity, "opportunity_id": identity, "at": at, "session_id": "session-1"})
+    await client[store_database][OPPORTUNITIES].insert_many(opportunities, ordered=False)
+    await client[store_database][REFUSALS].insert_many(refusals, ordered=False)
+    client.close()
+
+
+async def examined(reader: TradeReader, wanted: WantedOpportunities, cursor: str | None) -> tuple[int, int, int]:
+    """(rows of a page of 50, documents, index entries) that MongoDB's own profiler counted for it."""
+    database = reader._database
+    await database.command("profile", 2)
+    page = await reader.kept_opportunities.page(wanted, cursor, 50)
+    await database.command("profile", 0)
+    noted: list[Document] = [one async for one in database["system.profile"].find({"docsExamined": {"$exists": True}})]
+    await database.drop_collection("system.profile")
+    documents, keys = (sum(int(str(one[name])) for one in noted) for name in ("docsExamined", "keysExamined"))
+    return len(page.items), documents, keys
+
+
+async def test_among_a_hundred_thousand_a_page_reads_little_more_than_it_shows(
+    reader: TradeReader, mongodb_uri: str, database: str
+) -> None:
+    await fill(database, mongodb_uri)
+    first = await reader.kept_opportunities.page(WantedOpportunities(), None, 500)
+    for cursor in (None, first.next_cursor):
+        rows, documents, keys = await examined(reader, WantedOpportunities(), cursor)
+        assert (rows, documents <= 160, keys <= 500) == (50, True, True), (documents, keys)
+    # rare ones: many entries of the index are looked at, and no document but those shown
+    rows, documents, keys = await examined(reader, WantedOpportunities(min_net_bps=150.0), None)
+    assert (rows, documents <= 60, keys <= 2 * SCANNED_KEYS) == (10, True, True), (documents, keys)
+    # none at all within reach: the page is empty and cheap, and says that there may be more
+    rows, documents, keys = await examined(reader, WantedOpportunities(reason="stale"), None)
+    assert (rows, documents, keys <= 4 * SCANNED_OUTCOMES) == (0, 0, True), (documents, keys)
+    page = await reader.kept_opportunities.page(WantedOpportunities(min_net_bps=900.0), None, 50)
+    assert (page.items, page.next_cursor is None) == ((), False)
+    wide = await all_pages(reader, WantedOpportunities(min_net_bps=900.0), 50)
+    assert ids(wide) == ["seen-0"]
