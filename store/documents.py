@@ -22,6 +22,7 @@ from market.settings import Settings
 from store.client import Document
 from store.errors import StoreError
 
+AUDIT = "audit"
 OPPORTUNITIES = "opportunities"
 ARBITRAGES = "arbitrages"
 REFUSALS = "refusals"
@@ -48,6 +49,7 @@ PROCESSES = "processes"
 REACH = "reach"
 """How far each bot has read."""
 COLLECTIONS = (
+    AUDIT,
     OPPORTUNITIES,
     ARBITRAGES,
     REFUSALS,

@@ -6,6 +6,7 @@ from pymongo.errors import CollectionInvalid
 from store.client import Database
 from store.documents import (
     ARBITRAGES,
+    AUDIT,
     AVERAGE_TRADES,
     BALANCES,
     CLAIMS,
@@ -30,6 +31,11 @@ _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 _NOTES = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=NOTES_SECONDS)
 
 INDEXES: dict[str, list[IndexModel]] = {
+    AUDIT: [
+        IndexModel(_NEWEST_FIRST),
+        IndexModel([("who", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([("action", ASCENDING), *_NEWEST_FIRST]),
+    ],
     # whatever a page is filtered by stands in the index, so that looking for it reads no document
     OPPORTUNITIES: [
         IndexModel(

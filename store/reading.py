@@ -18,6 +18,7 @@ from market.profit_groups import ProfitGroup, profit_from
 from market.rows import BalanceRow
 from market.session import Session
 from market.settings import Settings
+from store.audit import MongoAudit
 from store.averages import read_average_trades
 from store.backtests import MongoBacktests
 from store.balances import BalanceBook
@@ -99,6 +100,7 @@ class TradeReader:
         self._settings = SettingsHistory(client, self._database)
         self._balances = BalanceBook(client, self._database, session_id)
         self._health = HealthBook(client, self._database, self._settings)
+        self.audit = MongoAudit(self._database)
         self.backtests = MongoBacktests(self._database)
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
         self.opportunity_sums = OpportunitySums(self._database, self._of_session)
