@@ -26,16 +26,16 @@ export class Charts {
     this.resize.observe(container);
   }
 
-  show(model) {
-    const keys = [...model.series.keys()];
-    if (keys.join() !== [...this.cards.keys()].join()) this.rebuild(model);
+  // markets: [key, series] of the asset to be shown
+  show(model, markets) {
+    if (markets.map(([key]) => key).join() !== [...this.cards.keys()].join()) this.rebuild(markets);
     const quotes = new Map(model.quotes.map((quote) => [`${quote.exchange} ${quote.symbol}`, quote]));
     for (const [key, card] of this.cards) card.show(model.series.get(key), quotes.get(key));
   }
 
-  rebuild(model) {
+  rebuild(markets) {
     this.close();
-    this.cards = new Map([...model.series].map(([key, series]) => [key, new Card(series)]));
+    this.cards = new Map(markets.map(([key, series]) => [key, new Card(series)]));
     this.container.replaceChildren(...[...this.cards.values()].map((card) => card.node));
   }
 
@@ -60,9 +60,10 @@ class Card {
     this.dot = element("span", { class: "dot" });
     this.status = element("span", { class: "note" });
     this.price = element("div", { class: "figure" }, "–");
-    this.mean = element("span", { class: "mean" }, "–");
+    this.mean = element("span", {}, "–");
     this.spread = element("span", {}, "–");
-    this.plotBox = element("div", { class: "plot" }, element("div", { class: "waiting" }, "Waiting for quotes…"));
+    const drawn = `Price of ${series.symbol} on ${exchangeName(series.exchange)} and its moving average, the last three minutes`;
+    this.plotBox = element("div", { class: "plot", role: "img", "aria-label": drawn }, element("div", { class: "waiting" }, "Waiting for quotes…"));
     this.node = element(
       "article",
       { class: "card chart", "data-market": `${series.exchange} ${series.symbol}` },
@@ -77,7 +78,8 @@ class Card {
       element(
         "footer",
         { class: "muted" },
-        element("span", {}, element("i", { class: "key mean" }), "average of 10 ", this.mean),
+        element("span", {}, element("i", { class: "key" }), "price"),
+        element("span", {}, element("i", { class: "key mean" }), "average ", this.mean),
         element("span", {}, "bid–ask ", this.spread),
       ),
     );

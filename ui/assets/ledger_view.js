@@ -83,10 +83,7 @@ export class BalancesView {
     const text = JSON.stringify(balances);
     if (text === this.shown) return;
     this.shown = text;
-    if (!balances.length) {
-      this.table.replaceChildren(element("tbody", {}, emptyRow(2, "Waiting for the first balances…")));
-      return;
-    }
+    if (!balances.length) return;
     const quoted = [...model.series.values()];
     const known = (names, name) => names.filter((one) => balances.some((row) => row[name] === one));
     const unique = (names, name) => known([...new Set([...names, ...balances.map((row) => row[name])])], name);
@@ -95,19 +92,13 @@ export class BalancesView {
     const heads = currencies.map((currency) => element("th", { class: "number", scope: "col" }, currency));
     const cellOf = (exchange, currency) =>
       balanceCell(balances.find((row) => row.exchange === exchange && row.currency === currency));
-    this.table.replaceChildren(
-      element("thead", {}, element("tr", {}, element("th", {}, "Exchange"), ...heads)),
-      element(
-        "tbody",
-        {},
-        ...exchanges.map((exchange) =>
-          element(
-            "tr",
-            {},
-            element("th", { scope: "row" }, exchangeName(exchange)),
-            ...currencies.map((currency) => cellOf(exchange, currency)),
-          ),
-        ),
+    const regions = new Map(quoted.map((one) => [one.exchange, one.region]));
+    const nameOf = (exchange) =>
+      element("th", { scope: "row" }, exchangeName(exchange), " ", element("span", { class: "tag" }, regions.get(exchange) ?? "–"));
+    this.table.tHead.replaceChildren(element("tr", {}, element("th", { scope: "col" }, "Exchange"), ...heads));
+    this.table.tBodies[0].replaceChildren(
+      ...exchanges.map((exchange) =>
+        element("tr", {}, nameOf(exchange), ...currencies.map((currency) => cellOf(exchange, currency))),
       ),
     );
   }

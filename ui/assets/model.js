@@ -3,11 +3,13 @@
 const KEPT_POINTS = 720;
 const KEPT_OPPORTUNITIES = 20;
 const KEPT_ARBITRAGES = 200;
+const KEPT_FILLED = 50;
 
 export class Model {
   constructor() {
     this.isKnown = false;
     this.series = new Map();
+    this.filled = [];
     this.arbitrages = new Map();
     this.opportunities = [];
     this.quotes = [];
@@ -23,7 +25,7 @@ export class Model {
       case "pulse":
         return this.advance(message);
       case "trade":
-        return this.keepArbitrage(message.arbitrage);
+        return this.takeTrade(message.arbitrage);
       case "ledger":
         this.ledger = message.ledger;
         return undefined;
@@ -65,6 +67,19 @@ export class Model {
     if (columns[0][last] === time) columns.forEach((column, i) => (column[last] = [time, mid, mean][i]));
     else columns.forEach((column, i) => column.push([time, mid, mean][i]));
     if (columns[0].length > KEPT_POINTS) columns.forEach((column) => column.shift());
+  }
+
+  takeTrade(arbitrage) {
+    const isNews = !document.hidden && arbitrage.times.filled && !this.arbitrages.get(arbitrage.arbitrage_id)?.times.filled;
+    if (isNews) this.filled = [...this.filled, arbitrage].slice(-KEPT_FILLED);
+    this.keepArbitrage(arbitrage);
+  }
+
+  // Those whose fill came since the last call, as a message of its own and not with a snapshot.
+  takeFilled() {
+    const filled = this.filled;
+    this.filled = [];
+    return filled;
   }
 
   // A Map keeps the order of first sight, so a trade stays in its place while its legs fill.

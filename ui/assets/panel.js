@@ -1,15 +1,20 @@
 // Mounts the live panel into Streamlit's component and draws what the tab's one feed tells.
 
+import { AssetSwitch } from "./asset_switch.js";
 import { Charts, loadPlot } from "./charts.js";
+import { recall, remember } from "./choices.js";
 import { setText } from "./elements.js";
 import { InventoryView, ProfitLinesView } from "./inventory_view.js";
 import { BalancesView, FeedsView, FiguresView, ProfitView, RefusalsView } from "./ledger_view.js";
+import { LatencyView } from "./latency_view.js";
 import { liveFeed } from "./live_feed.js";
-import { OpportunityView, SpreadView } from "./market_view.js";
+import { OpportunityView } from "./opportunity_view.js";
 import { SignalsView } from "./signals_view.js";
+import { SpreadView } from "./spread_view.js";
 import { TradesView } from "./trades_view.js";
 import { zoneWord } from "./zone.js";
 
+const MORE = "live.more";
 const panels = new WeakMap();
 
 // Streamlit calls this again after each script run and theme change: the second call only takes up the new colours.
@@ -29,7 +34,9 @@ class Panel {
     const find = (name) => parent.querySelector(`[data-part="${name}"]`);
     this.root = find("panel");
     this.zoneWords = [...parent.querySelectorAll("[data-zone-word]")];
+    this.assets = new AssetSwitch(find("assets"), () => this.showMarket(liveFeed.model));
     this.charts = new Charts(find("charts"));
+    this.spreads = new SpreadView(find("spreads"), find("spread-legend"));
     this.trades = new TradesView(find("filter"), find("trades"), find("trade-count"));
     this.signals = new SignalsView(find("signals"), find("signal-count"));
     this.opportunities = new OpportunityView(find("opportunities"), find("opportunity-count"));
@@ -43,7 +50,10 @@ class Panel {
       new FeedsView(find("feeds")),
       new RefusalsView(find("refusals")),
     ];
-    this.spreads = new SpreadView(find("bases"), find("spreads"));
+    this.latency = new LatencyView(find("latencies"));
+    this.more = find("more");
+    this.more.open = recall(MORE) === "open";
+    this.more.ontoggle = () => remember(MORE, this.more.open ? "open" : "closed");
     this.start();
   }
 
@@ -57,13 +67,9 @@ class Panel {
     this.root.dataset.state = state;
     if (!model.isKnown) return;
     const has = (...kinds) => news.has("all") || news.has("zone") || kinds.some((kind) => news.has(kind));
-    if (has("trade", "settings")) this.trades.show(model);
-    if (has("pulse")) {
-      this.charts.show(model);
-      this.spreads.show(model);
-      this.opportunities.show(model);
-    }
-    if (has("pulse", "ledger")) this.slow.forEach((view) => view.show(model));
+    if (has("trade")) this.showTrades(model, news);
+    if (has("pulse")) this.showMarket(model);
+    if (has("pulse", "ledger")) [...this.slow, this.latency].forEach((view) => view.show(model));
     if (has()) {
       this.zoneWords.forEach((head) => setText(head, zoneWord()));
       this.signals.redraw();
@@ -71,9 +77,24 @@ class Panel {
     this.root.dataset.known = "yes";
   }
 
+  showTrades(model, news) {
+    this.trades.show(model);
+    // what came with a snapshot, or while another page was shown, says nothing about this screen
+    if (news.has("all")) model.takeFilled();
+    else this.latency.noteShown(model);
+  }
+
+  showMarket(model) {
+    this.assets.show(model);
+    const markets = this.assets.markets(model);
+    this.charts.show(model, markets);
+    this.spreads.show(model, markets);
+    this.opportunities.show(model);
+  }
+
   recolour() {
     this.charts.recolour();
-    if (liveFeed.model.isKnown) this.charts.show(liveFeed.model);
+    if (liveFeed.model.isKnown) this.showMarket(liveFeed.model);
   }
 
   close() {

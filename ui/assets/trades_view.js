@@ -1,9 +1,11 @@
 // The newest arbitrages, at most twenty, through a filter that also holds for those that come later.
 
+import { recall, remember } from "./choices.js";
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
 import { amount, bps, duration, exchangeName, fullTime, money, price, timeParts, tone, tookMicroseconds, words } from "./format.js";
 
 const SHOWN = 20;
+const FILTER = "live.filter";
 const COLUMNS = 8;
 const STATE_WORDS = {
   half_reserved: "reserving",
@@ -23,7 +25,11 @@ export class TradesView {
     this.counter = counter;
     this.rows = new KeyedRows(body, tradeRow);
     this.empty = emptyRow(COLUMNS, "");
-    input.addEventListener("input", () => this.model && this.show(this.model));
+    input.value = recall(FILTER) ?? "";
+    input.addEventListener("input", () => {
+      remember(FILTER, input.value);
+      if (this.model) this.show(this.model);
+    });
   }
 
   show(model) {

@@ -32,6 +32,7 @@ def test_everything_that_is_known_is_shown(wide: Watched) -> None:
     expect(wide.part("balances")).to_contain_text("EUR")
     expect(wide.part("profit")).to_contain_text("Depth slippage")
     expect(wide.part("profit-lines")).to_contain_text("not split")
+    wide.part("more").locator("summary").click()
     wide.page.get_by_role("button", name="Asset").click()
     expect(wide.part("profit-lines")).to_contain_text("BTC")
     expect(wide.part("exposures")).to_contain_text("USD")
