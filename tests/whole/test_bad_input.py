@@ -78,7 +78,7 @@ def test_a_corrupt_recording(home: Path, tmp_path: Path, content: bytes, named: 
     folder.mkdir()
     path = folder / "btcusdt_20240808.gz"
     path.write_bytes(content)
-    sentence = sentence_of(home, "replay", str(path), code=1)
+    sentence = sentence_of(home, "replay", str(path), code=2)
     assert path.name in sentence
     assert named in sentence
 
@@ -86,8 +86,8 @@ def test_a_corrupt_recording(home: Path, tmp_path: Path, content: bytes, named: 
 def test_an_unknown_recording(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "prices.csv"
     path.write_text("a,b\n1,2\n")
-    assert "prices.csv" in sentence_of(home, "replay", str(path), code=1)
+    assert "prices.csv" in sentence_of(home, "replay", str(path), code=2)
 
 
 def test_a_missing_recording(home: Path, tmp_path: Path) -> None:
-    assert "none.gz" in sentence_of(home, "replay", str(tmp_path / "spot" / "btcusdt_none.gz"), code=1)
+    assert "none.gz" in sentence_of(home, "replay", str(tmp_path / "spot" / "btcusdt_none.gz"), code=2)
