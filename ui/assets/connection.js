@@ -1,7 +1,11 @@
 // The WebSocket to our own server: comes back by itself and says what state it is in.
 
 const STALE_MILLISECONDS = 2000;
-const RETRY_MILLISECONDS = [500, 1000, 2000, 4000];
+// A half-open socket may come back; one that is silent for so long is given up for a new one.
+const DEAD_MILLISECONDS = 8000;
+// Never so long that a page that could be live again is not within three seconds; the spread keeps tabs apart.
+const RETRY_MILLISECONDS = [250, 500, 1000, 1500];
+const SPREAD = 0.3;
 
 export class Connection {
   // onMessage(message), onState("connecting" | "live" | "stale" | "reconnecting")
@@ -31,14 +35,24 @@ export class Connection {
   retry() {
     if (this.isClosed) return;
     this.tell("reconnecting");
-    const delay = RETRY_MILLISECONDS[Math.min(this.attempts, RETRY_MILLISECONDS.length - 1)];
+    const step = RETRY_MILLISECONDS[Math.min(this.attempts, RETRY_MILLISECONDS.length - 1)];
+    const delay = step * (1 + SPREAD * Math.random());
     this.attempts += 1;
     this.timer = setTimeout(() => this.open(), delay);
   }
 
   // A half-open socket never closes: only silence tells.
   checkAge() {
-    if (this.state === "live" && performance.now() - this.heardAt > STALE_MILLISECONDS) this.tell("stale");
+    const silence = performance.now() - this.heardAt;
+    if (this.state === "live" && silence > STALE_MILLISECONDS) this.tell("stale");
+    if (this.state === "stale" && silence > DEAD_MILLISECONDS) this.drop();
+  }
+
+  // Without waiting for the other side to close: it may never hear of it.
+  drop() {
+    this.socket.onclose = this.socket.onmessage = null;
+    this.socket.close();
+    this.retry();
   }
 
   tell(state) {
