@@ -45,17 +45,18 @@ from store.documents import (
 )
 from store.errors import HistoryLostError
 from store.health import HealthBook
+from store.leases import LeaseBook
 from store.opportunity_pages import MongoOpportunities
 from store.opportunity_sums import OpportunitySums
-from store.leases import LeaseBook
 from store.pages import Page, read_page
 from store.port import Balances
 from store.processes import MongoProcesses
 from store.profits import DAY_ENDED, RunningProfits
+from store.reach import ReachBook
 from store.settings import SettingsHistory
 from store.standing import Counters, read_counters
 from store.trade_history import TradeHistory
-from store.watching import ChangeFollower
+from store.watching import ChangeFollower, ChangeStanding
 
 ALL = "all"
 """Instead of a session: everything in the database."""
@@ -102,10 +103,12 @@ class TradeReader:
         self._health = HealthBook(client, self._database, self._settings)
         self.audit = MongoAudit(self._database)
         self.backtests = MongoBacktests(self._database)
-        self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
-        self.opportunity_sums = OpportunitySums(self._database, self._of_session)
         self.leases = LeaseBook(self._database)
         self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
+        self.reach = ReachBook(self._database)
+        self.standing = ChangeStanding()
+        self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
+        self.opportunity_sums = OpportunitySums(self._database, self._of_session)
         self.history = TradeHistory(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)
@@ -243,7 +246,7 @@ class TradeReader:
         """
         pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
         is_begun = False
-        async with ChangeFollower(self._database, pipeline) as changes:
+        async with ChangeFollower(self._database, pipeline, standing=self.standing) as changes:
             while True:
                 change = await changes.next()
                 if change is None and is_begun:

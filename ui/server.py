@@ -11,8 +11,13 @@ import uvicorn
 from market.session import Session
 from ui.application import build_app, dashboard_of
 from ui.errors import PortTakenError, UiError
+from ui.slow_sockets import CuttingOff
 
 CLOSING_SECONDS = 1
+SEND_BUFFER_BYTES = 262_144
+"""Per connection; the system's own limit is megabytes, all of which a client that does not read would fill first."""
+SILENT_MILLISECONDS = 30_000
+"""The system breaks a connection whose peer has taken nothing for so long, whatever it serves (Linux)."""
 
 log = logging.getLogger("ui")
 
@@ -84,7 +89,10 @@ def uvicorn_config(app: object) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        ws=CuttingOff,
         ws_ping_interval=20.0,
+        # each message would be packed anew for each client, at more CPU than all the rest of sending it
+        ws_per_message_deflate=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
     )
 
@@ -101,6 +109,14 @@ def bound_socket(host: str, port: int) -> Iterator[socket.socket]:
         except OSError as error:
             listener.close()
             raise PortTakenError(f"Cannot serve on {host}:{port}: {error.strerror or error}.") from None
+        _bound_each_client(listener)
         yield listener
     finally:
         listener.close()
+
+
+def _bound_each_client(listener: socket.socket) -> None:
+    """What is set here, accepted connections inherit."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_MILLISECONDS)

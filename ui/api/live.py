@@ -1,23 +1,39 @@
-"""The WebSocket /ws/live. Its messages: `ui.live.messages`. The Origin is checked before, in `ui.api.access`."""
+"""The live stream: the WebSocket /ws/live, and GET /api/stream for programs. Messages: `ui.live.messages`."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from typing import Annotated
 
-from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Header, Query, Request, WebSocket, WebSocketDisconnect
+from fastapi.responses import StreamingResponse
 
+from ui.api.access_roles import REFUSED, Viewer
 from ui.dashboard import Dashboard
+from ui.live.audience import Audience
 from ui.live.clients import LiveClient
 
-router = APIRouter()
+MOST_SEQUENCE = 2**53
+RETRY_MILLISECONDS = 1_000
+
+router = APIRouter(tags=["stream"])
+
+Since = Annotated[
+    int | None,
+    Query(ge=0, le=MOST_SEQUENCE, description="The sequence of the last message heard: no trade since is missed."),
+]
+LastEventId = Annotated[
+    str | None, Header(description="As `since`; what an event source sends by itself when it comes back.")
+]
 
 
 @router.websocket("/ws/live")
-async def live(websocket: WebSocket) -> None:
+async def live(websocket: WebSocket, since: Since = None) -> None:
     """Pushes until the client leaves; what it sends is not read."""
-    dashboard: Dashboard = websocket.app.state.dashboard
+    audience = _audience(websocket)
     await websocket.accept()
-    async with dashboard.hub.client() as client:
-        sending = asyncio.create_task(_send(websocket, dashboard, client))
+    async with audience.client(since) as client:
+        sending = asyncio.create_task(_send(websocket, audience, client))
         leaving = asyncio.create_task(_until_gone(websocket))
         try:
             await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
@@ -27,13 +43,45 @@ async def live(websocket: WebSocket) -> None:
             await asyncio.gather(sending, leaving, return_exceptions=True)
 
 
-async def _send(websocket: WebSocket, dashboard: Dashboard, client: LiveClient) -> None:
+@router.get(
+    "/api/stream",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **REFUSED},
+)
+async def stream(
+    request: Request, _: Viewer, since: Since = None, last_event_id: LastEventId = None
+) -> StreamingResponse:
+    """The messages of `/ws/live` as server-sent events, without an end: `event` is a message's type, `id` its sequence.
+
+    A Last-Event-ID that is none of ours counts as none.
+    """
+    events = _events(_audience(request), _sequence(last_event_id) if last_event_id else since)
+    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _events(audience: Audience, since: int | None) -> AsyncIterator[str]:
+    yield f"retry: {RETRY_MILLISECONDS}\n\n"
+    async with audience.client(since) as client:
+        async for message in audience.messages(client):
+            yield f"id: {message.sequence}\nevent: {message.kind}\ndata: {message.text}\n\n"
+
+
+async def _send(websocket: WebSocket, audience: Audience, client: LiveClient) -> None:
     with suppress(WebSocketDisconnect):
-        while True:
-            message = await client.next()
-            await websocket.send_text(dashboard.hub.snapshot_message() if message is None else message)
+        async for message in audience.messages(client):
+            await websocket.send_text(message.text)
 
 
 async def _until_gone(websocket: WebSocket) -> None:
     while (await websocket.receive())["type"] != "websocket.disconnect":
         pass
+
+
+def _audience(connection: Request | WebSocket) -> Audience:
+    dashboard: Dashboard = connection.app.state.dashboard
+    return dashboard.hub.audience
+
+
+def _sequence(text: str) -> int | None:
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_SEQUENCE))
+    return min(int(text), MOST_SEQUENCE) if is_number else None

@@ -81,6 +81,10 @@ class Board:
             self._arbitrages.popitem(last=False)
         return True
 
+    def arbitrages(self) -> tuple[Arbitrage, ...]:
+        """Newest first."""
+        return tuple(reversed(self._arbitrages.values()))
+
     def take_points(self) -> dict[MarketKey, PricePoint]:
         """The newest point of each series that moved since the last call."""
         moved, self._moved = self._moved, set()
@@ -101,7 +105,7 @@ class Board:
             windows=tuple(self._windows.values()),
             opportunities=tuple(self._opportunities),
             opportunity_count=self._opportunity_count,
-            arbitrages=tuple(reversed(self._arbitrages.values())),
+            arbitrages=self.arbitrages(),
             ledger=self.ledger,
         )
 

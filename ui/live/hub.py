@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from market.arbitrages import FINAL_STATES, Arbitrage
@@ -18,11 +18,13 @@ from store.reading import TradeReader
 from streams.errors import StreamError
 from streams.reader import TopicReader
 from streams.records import Newest, Record
-from streams.topics import OPPORTUNITIES, SPREADS, TICKS
+from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 from streams.wire import WireError, opportunity_of, row_of, spread_window_of
+from ui.live.audience import Audience
 from ui.live.board import KEPT_ARBITRAGES, Board
-from ui.live.clients import LiveClient
-from ui.live.messages import ledger_message, pulse_message, settings_message, snapshot_message, trade_message
+from ui.live.latencies import TradeLatencies
+from ui.live.messages import ledger_message, pulse_message, settings_message, trade_message
+from ui.live.signs import StreamSigns
 from ui.live.snapshot import Ledger, Snapshot
 from ui.live.trade_source import news
 
@@ -31,6 +33,8 @@ PATIENCE = 0.1
 """Seconds that rows may wait at Kafka for others: a page is told four times a second."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page that hears nothing for 2 s calls itself stale."""
+SILENT_MICROSECONDS = 2 * MICROSECONDS
+"""MongoDB is asked for changes twice a second; one that is stuck, its connections open, is known by this alone."""
 BOOKS_SECONDS = 2.0
 """Between two reads of balances and feeds, which change all the time; changes in between are read together."""
 BOOKS_REFRESH_SECONDS = 10.0
@@ -53,13 +57,17 @@ class Hub:
         self._reader = reader
         self._clock = session.clock()
         self.board = Board(session, self._clock)
-        self._clients: set[LiveClient] = set()
+        self.audience = Audience(session, self.board, reader)
+        self.signs = StreamSigns(session.session_id)
+        self.latencies = TradeLatencies()
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()
         self._totals_changed = asyncio.Event()
         self._changed = True
         self._told_at = 0
         self._told: dict[str, tuple[object, ...]] = {}
+        self._is_current = False
+        """What MongoDB said is known up to its last change, or will be once it is reached."""
         self._caught_up = {"kafka": asyncio.Event(), "mongodb": asyncio.Event()}
 
     async def run(self) -> None:
@@ -77,18 +85,6 @@ class Hub:
         for caught_up in self._caught_up.values():
             await caught_up.wait()
 
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[LiveClient]:
-        client = LiveClient()
-        self._clients.add(client)
-        try:
-            yield client
-        finally:
-            self._clients.discard(client)
-
-    def snapshot_message(self) -> str:
-        return snapshot_message(self._session, self.board.snapshot())
-
     async def snapshot(self) -> Snapshot:
         """What is known now; a coroutine, so that scripts in other threads can ask for it."""
         return self.board.snapshot()
@@ -104,7 +100,7 @@ class Hub:
         if known is None or settings.version > known.version:
             self.board.settings = settings
             self._changed = True
-            self._tell(settings_message(settings))
+            self.audience.tell("settings", settings_message(settings))
 
     def note_arbitrage(self, arbitrage: Arbitrage) -> None:
         """Tell the clients at once where a leg filled or the state is a new one."""
@@ -115,13 +111,16 @@ class Hub:
         seen = (arbitrage.state, *((leg.role, leg.state, leg.filled) for leg in arbitrage.legs))
         if arbitrage.state in SHOWN_STATES and self._told.get(arbitrage.arbitrage_id) != seen:
             self._told[arbitrage.arbitrage_id] = seen
-            self._tell(trade_message(arbitrage))
+            self.audience.tell("trade", trade_message(arbitrage))
         if arbitrage.state in FINAL_STATES:
             self._told.pop(arbitrage.arbitrage_id, None)
+            ahead = {(feed.exchange, feed.symbol): feed.offset_us for feed in self.board.ledger.feeds}
+            self.latencies.note(arbitrage, ahead)
 
     def note_records(self, records: Iterable[Record]) -> None:
         """Rows that are not of the schema are logged and left out."""
         for record in records:
+            self.signs.note_position(record)
             try:
                 self._note_record(record)
             except WireError as error:
@@ -132,16 +131,16 @@ class Hub:
         row = row_of(record.value)
         if record.topic == TICKS:
             self.board.apply_tick(row)
+            self.signs.note_tick(record, row)
+        elif record.topic == HEALTH:
+            self.signs.note_health(record)
         elif record.topic == SPREADS:
             self.board.apply_window(spread_window_of(row))
         else:
+            self.signs.note_output(record, row)
             found = opportunity_of(row, record.time)
             if isinstance(found, Opportunity) and self.board.apply_opportunity(found):
                 self._new_opportunities.append(found)
-
-    def _tell(self, message: str) -> None:
-        for client in self._clients:
-            client.offer(message)
 
     async def _pulse(self) -> None:
         while True:
@@ -150,16 +149,19 @@ class Hub:
 
     def pulse(self) -> None:
         """One message for all that happened since the last; without news, one a second. Nothing where nobody looks."""
-        if not self._clients:
+        self._look_at_mongodb()
+        if not self.audience:
             # who comes next begins with a snapshot
             self._new_opportunities.clear()
             self.board.take_points()
+            self.audience.forget_snapshot()
             return
         if not self._changed and wall_now() - self._told_at < QUIET_PULSE_MICROSECONDS:
             return
         opportunities, self._new_opportunities = self._new_opportunities, []
         self._changed, self._told_at = False, wall_now()
-        self._tell(pulse_message(self.board.snapshot(), self.board.take_points(), reversed(opportunities)))
+        pulse = pulse_message(self.board.snapshot(), self.board.take_points(), reversed(opportunities))
+        self.audience.tell("pulse", pulse)
 
     async def _keep_following(self, source: str, follow: Callable[[], Awaitable[None]]) -> None:
         delays = backoff()
@@ -185,7 +187,7 @@ class Hub:
 
     async def _follow_topics(self) -> None:
         async with TopicReader(
-            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS), Newest(ROWS_OF_HISTORY), PATIENCE
+            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS, HEALTH), Newest(ROWS_OF_HISTORY), PATIENCE
         ) as reader:
             self._note_source("kafka", is_live=True)
             async for records in reader.batches():
@@ -193,6 +195,7 @@ class Hub:
                 await SystemClock().sleep(0)
 
     async def _follow_trades(self) -> None:
+        self._is_current = False
         async for told in news(self._reader, self._session):
             if told is None:
                 await self._read_anew()
@@ -215,9 +218,22 @@ class Hub:
             self.note_arbitrage(arbitrage)
         await self._read_books()
         await self._read_totals()
+        self._is_current = True
+        self._reader.standing.answered()
         self._note_source("mongodb", is_live=True)
-        for client in self._clients:
-            client.resynchronise()
+        self.audience.resynchronise()
+
+    def _look_at_mongodb(self) -> None:
+        """After an outage nothing is missing: changes are followed from the last one on."""
+        standing = self._reader.standing
+        is_heard = wall_now() - (standing.heard_at or 0) <= SILENT_MICROSECONDS
+        is_answering = standing.is_answering and is_heard
+        if not self._is_current or is_answering == self.board.sources.mongodb:
+            return
+        log.warning("MongoDB answers again" if is_answering else "MongoDB does not answer")
+        self._note_source("mongodb", is_live=is_answering)
+        if is_answering:
+            self.audience.resynchronise(only_owed=True)
 
     async def _read_books(self) -> None:
         balances, states = await self._reader.balance_rows(), await self._reader.feed_states()
@@ -234,7 +250,7 @@ class Hub:
         if ledger != self.board.ledger:
             self.board.ledger = ledger
             self._changed = True
-            self._tell(ledger_message(self._session, self.board.snapshot()))
+            self.audience.tell("ledger", ledger_message(self._session, self.board.snapshot()))
 
 
 async def _keep_reading(

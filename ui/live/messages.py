@@ -1,6 +1,8 @@
-"""What goes over `/ws/live`: a snapshot first, then pulses (≤ 4 a second), trades at once, the ledger after changes.
+"""What goes over `/ws/live` and `/api/stream`: a snapshot, then pulses (≤ 4 a second), trades at once, the ledger.
 
-* `snapshot`: everything. It replaces all that the client knew.
+Each has its `sequence`: who comes back with the last one it heard (`since`, or Last-Event-ID) misses no trade.
+
+* `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
 * `pulse`: quotes, the newest point of each chart that moved, spreads, new opportunities; at least one a second.
 * `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` stand outside too, for meters.
 * `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), refusals. `settings`: the ones in force.
@@ -38,7 +40,8 @@ SHOWN_ARBITRAGES = 100
 """More than the table shows at once, so that a filter has something to look through."""
 
 
-def snapshot_message(session: Session, snapshot: Snapshot) -> str:
+def snapshot_message(session: Session, snapshot: Snapshot, arbitrages: int = SHOWN_ARBITRAGES) -> str:
+    """With the newest so many of its arbitrages."""
     return _text(
         "snapshot",
         {
@@ -46,7 +49,7 @@ def snapshot_message(session: Session, snapshot: Snapshot) -> str:
             "session_id": session.session_id,
             "settlement_currency": session.settlement_currency,
             "series": [_series(session, snapshot, key) for key in snapshot.series],
-            "arbitrages": [arbitrage_row(arbitrage) for arbitrage in snapshot.arbitrages[:SHOWN_ARBITRAGES]],
+            "arbitrages": [arbitrage_row(arbitrage) for arbitrage in snapshot.arbitrages[:arbitrages]],
             "settings": _settings(snapshot.settings),
             "ledger": _ledger(session, snapshot),
             **_market(snapshot, snapshot.opportunities),

@@ -36,20 +36,18 @@ async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
 
 async def started(client: LiveClient) -> LiveClient:
     """Past its first snapshot."""
-    assert await client.next() is None
+    assert client.needs_snapshot
+    client.begin()
     return client
 
 
 def heard(client: LiveClient) -> list[Message]:
     """All that waits in the client's queue."""
-    messages: list[Message] = [orjson.loads(message) for message in client._queue]
-    client._queue.clear()
-    client._filled.clear()
-    return messages
+    return [orjson.loads(client.take().text) for _ in range(client.waiting)]
 
 
 async def test_a_thousand_quotes_make_one_pulse(hub: Hub) -> None:
-    async with hub.client() as client:
+    async with hub.audience.client() as client:
         await started(client)
         hub.note_records([record(quote(USD_MARKET, "100", "102", sequence=n), n) for n in range(1_000)])
         hub.pulse()
@@ -59,7 +57,7 @@ async def test_a_thousand_quotes_make_one_pulse(hub: Hub) -> None:
 
 
 async def test_without_news_there_is_no_second_pulse_within_a_second(hub: Hub) -> None:
-    async with hub.client() as client:
+    async with hub.audience.client() as client:
         await started(client)
         for _ in range(3):
             hub.pulse()
@@ -69,14 +67,14 @@ async def test_without_news_there_is_no_second_pulse_within_a_second(hub: Hub) -
 async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: Hub) -> None:
     hub.note_records([record(quote(USD_MARKET, "100", "102"))])
     hub.pulse()
-    async with hub.client() as client:
+    async with hub.audience.client() as client:
         await started(client)
-        (series, *_) = orjson.loads(hub.snapshot_message())["series"]
+        (series, *_) = orjson.loads(hub.audience.snapshot_message().text)["series"]
         assert series["points"][1] == [101.0]
         hub.pulse()
         (pulse,) = heard(client)
         assert pulse["points"] == {}, "it was in the snapshot"
-        assert [row["bid"] for row in orjson.loads(hub.snapshot_message())["quotes"]] == ["100"]
+        assert [row["bid"] for row in orjson.loads(hub.audience.snapshot_message().text)["quotes"]] == ["100"]
 
 
 async def test_a_bad_row_does_not_stop_the_rest(hub: Hub) -> None:
@@ -94,7 +92,7 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: Hub) -> 
     reserved = arbitrage(state="reserved")
     bought = with_fill(reserved)
     ended = replace(bought, state="closed", times=reserved.times | {"filled": 7})
-    async with hub.client() as client:
+    async with hub.audience.client() as client:
         await started(client)
         for step in (replace(reserved, state="half_reserved"), reserved, reserved, bought, ended, ended):
             hub.note_arbitrage(step)
@@ -111,21 +109,21 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: Hub) -> 
 
 @pytest.mark.parametrize("state", ["half_reserved", "expired"])
 async def test_half_reservations_are_told_to_nobody(hub: Hub, state: str) -> None:
-    async with hub.client() as client:
+    async with hub.audience.client() as client:
         await started(client)
         hub.note_arbitrage(arbitrage(state=state))
         assert heard(client) == []
 
 
 async def test_a_client_that_does_not_read_holds_nobody_up(hub: Hub) -> None:
-    async with hub.client() as slow, hub.client() as quick:
+    async with hub.audience.client() as slow, hub.audience.client() as quick:
         await started(slow)
         await started(quick)
         for number in range(QUEUED_MESSAGES + 1):
             hub.note_arbitrage(arbitrage(f"id-{number}"))
-            assert await quick.next() is not None
-        assert await slow.next() is None, "what it missed comes as a snapshot"
-        snapshot = orjson.loads(hub.snapshot_message())
+            assert quick.take().kind == "trade"
+        assert slow.needs_snapshot, "what it missed comes as a snapshot"
+        snapshot = orjson.loads(hub.audience.snapshot_message().text)
     assert len(snapshot["arbitrages"]) == QUEUED_MESSAGES + 1
 
 
@@ -138,7 +136,7 @@ async def test_older_settings_change_nothing(hub: Hub) -> None:
 
 async def test_a_snapshot_has_charts_and_marks(hub: Hub) -> None:
     hub.note_records([record(quote(USD_MARKET, "1", "3")), record(mark("withdrawn", USD_MARKET, 0))])
-    snapshot = orjson.loads(hub.snapshot_message())
+    snapshot = orjson.loads(hub.audience.snapshot_message().text)
     assert snapshot["series"][0]["points"] == [[1_700_000_000.0], [2.0], [2.0]]
     assert snapshot["quotes"][0]["status"] == "withdrawn"
     assert (snapshot["mode"], snapshot["settlement_currency"]) == ("paper", "USD")
@@ -164,12 +162,13 @@ async def test_it_shows_what_stood_in_the_store_before(following: Hub) -> None:
 
 
 async def test_a_trade_is_pushed_by_itself_with_its_books(following: Hub, store: MongoTradeStore) -> None:
-    async with following.client() as client:
+    async with following.audience.client() as client:
         await started(client)
         await traded(store, opportunity())
         states: list[object] = []
         while not states or states[-1] != "closed":
-            message = orjson.loads(await client.next() or "{}")
+            await client.wait()
+            message = orjson.loads(client.take().text)
             if message.get("type") == "trade":
                 states.append(message["state"])
     await until(lambda: following.board.ledger.totals.arbitrages == {"closed": 1})

@@ -1,0 +1,133 @@
+"""A client that stops reading, on real sockets, beside one that reads."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import websockets
+from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+
+from market.clock import SystemClock
+from tests.ui.waiting import until
+from ui.server import WebServer, bound_socket, uvicorn_config
+from ui.slow_sockets import TRY_AGAIN_LATER, CuttingOff
+
+PATIENCE_SECONDS = 0.3
+LARGE = "x" * 100_000
+
+
+class Pushing:
+    """Sends every client large messages, each as fast as it takes them."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, int] = {}
+        self.app = FastAPI()
+        self.app.websocket("/{name}")(self.push)
+
+    async def push(self, websocket: WebSocket, name: str) -> None:
+        await websocket.accept()
+        self.sent[name] = 0
+        try:
+            while True:
+                await websocket.send_text(LARGE)
+                self.sent[name] += 1
+                await SystemClock().sleep(0.001)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            del self.sent[name]
+
+
+@asynccontextmanager
+async def serving(pushing: Pushing) -> AsyncIterator[tuple[str, WebServer]]:
+    with bound_socket("127.0.0.1", 0) as listener:
+        config = uvicorn_config(pushing.app)
+        config.ws = partial(CuttingOff, patience=PATIENCE_SECONDS)  # type: ignore[assignment]  # called like the class
+        server = WebServer(config)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        await server.wait_started(running)
+        yield f"127.0.0.1:{listener.getsockname()[1]}", server
+        server.should_exit = True
+        await running
+
+
+@asynccontextmanager
+async def silent(address: str, name: str) -> AsyncIterator[socket.socket]:
+    """A client that says hello and reads nothing more."""
+    host, port = address.split(":")
+    hello = (
+        f"GET /{name} HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(client, (host, int(port)))
+        await asyncio.get_running_loop().sock_sendall(client, hello.encode())
+        yield client
+
+
+async def all_of(client: socket.socket) -> bytes:
+    """Everything until the other side is gone."""
+    received = bytearray()
+    while True:
+        try:
+            part = await asyncio.get_running_loop().sock_recv(client, 1_000_000)
+        except ConnectionResetError:
+            return bytes(received)
+        if not part:
+            return bytes(received)
+        received += part
+
+
+def sockets_of(server: WebServer) -> list[CuttingOff]:
+    return [one for one in server.server_state.connections if isinstance(one, CuttingOff)]
+
+
+async def test_one_that_stops_reading_is_broken_off_without_harm_to_others() -> None:
+    pushing = Pushing()
+    async with (
+        serving(pushing) as (address, server),
+        silent(address, "silent"),
+        websockets.connect(f"ws://{address}/reading", max_size=None) as reading,
+    ):
+        await until(lambda: "silent" in pushing.sent)
+        while "silent" in pushing.sent:
+            assert await reading.recv() == LARGE
+        # its connection is gone, not only its task: nothing is kept for it any more
+        while len(server.server_state.connections) > 1:
+            assert await reading.recv() == LARGE
+        assert set(pushing.sent) == {"reading"}
+
+
+async def test_one_that_reads_again_in_time_is_told_why_it_must_go() -> None:
+    pushing = Pushing()
+    async with serving(pushing) as (address, server), silent(address, "late") as client:
+        await until(lambda: any(one.close_sent for one in sockets_of(server)))
+        received = await all_of(client)
+    code = TRY_AGAIN_LATER.to_bytes(2, "big")
+    assert received.endswith(code + b"You read too slowly.")
+
+
+async def test_what_is_kept_for_one_that_does_not_read_is_bounded() -> None:
+    pushing = Pushing()
+    async with serving(pushing) as (address, server), silent(address, "silent"):
+        await until(lambda: pushing.sent.get("silent", 0) > 0)
+        (connection,) = sockets_of(server)
+        most = 0
+        while "silent" in pushing.sent:
+            most = max(most, connection.transport.get_write_buffer_size())
+            await SystemClock().sleep(0.01)
+        assert 0 < most <= 65_536 + len(LARGE) + 100
+
+
+async def test_accepted_connections_inherit_the_bounds() -> None:
+    async with serving(Pushing()) as (address, server), silent(address, "any"):
+        await until(lambda: bool(sockets_of(server)))
+        (connection,) = sockets_of(server)
+        accepted = connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 600_000
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
