@@ -142,7 +142,7 @@ async def _prepared(session: Session, told: Configuration, settings: Settings, s
     services = await service_parts(session, told, settings)
     write_atomically(session.home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
-    return Supervisor(session.home, [*services, *own_parts(session, names, fed=True, bots=BOTS)], say)
+    return Supervisor(session.home, [*services, *own_parts(session, names, fed=True, bots=BOTS)], say, session)
 
 
 async def _started(supervisor: Supervisor) -> None:

@@ -12,6 +12,7 @@ import psutil
 
 from exchanges.credentials import ARM_VARIABLE, every_key_variable, key_variables
 
+STOP_SECONDS = 5.0
 LOG_BYTES = 10 * 1024**2
 """A longer log is put aside at the next start, in place of the one before."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -29,6 +30,9 @@ class Part:
     niceness: int = 0
     exchange: str | None = None
     """Whose keys it gets; no other part gets any."""
+    stop_seconds: float | None = STOP_SECONDS
+    """What it gets to end where a user stops it, before it is killed. None: as long as it takes, since it has things in
+    flight that nobody else would watch; the end of the session waits for nobody."""
     probe: Callable[[], Awaitable[None]] | None = None
     """Returns once the part really works, where the part cannot say so itself by its ready file."""
 

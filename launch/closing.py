@@ -1,7 +1,7 @@
 """The end of a session: nothing new, finish what is open, ask the exchanges for their balances, check the books."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,16 +23,23 @@ POLL_SECONDS = 0.1
 Result = TypeVar("Result")
 
 
-async def finish_trading(store: MongoTradeStore, session: Session) -> None:
-    """Stop new reservations, let open arbitrages finish or unwind, let each bot fetch its balances; bounded in time."""
+async def finish_trading(store: MongoTradeStore, session: Session, idle: Collection[str] = ()) -> None:
+    """Stop new reservations, let open arbitrages finish or unwind, let each bot fetch its balances; bounded in time.
+
+    `idle`: exchanges whose bots a user stopped. Theirs were fetched then, if they traded at all.
+    """
+    traded = {market.exchange for market in session.traded}
+    if await store.reservations_open():
+        # of bots that were stopped and trade again; later it would be what they say in the end
+        await store.forget_closing(sorted(traded - set(idle)))
     await store.stop_reservations()
 
     async def nothing_open() -> bool:
         return not await store.open_arbitrages()
 
     async def balances_taken() -> bool:
-        _, after = await store.session_balances()
-        return set(after) >= {market.exchange for market in session.traded}
+        before, after = await store.session_balances()
+        return set(after) >= traded - set(idle) | before.keys()
 
     await until(nothing_open, FINISH_SECONDS)
     await until(balances_taken, BALANCE_SECONDS)

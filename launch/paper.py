@@ -73,7 +73,8 @@ async def run_session(
     services = await service_parts(session, told, settings)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
-    supervisor = Supervisor(home, [*services, *own_parts(session, names, fed=True, bots=told.bots_per_exchange)], say)
+    parts = [*services, *own_parts(session, names, fed=True, bots=told.bots_per_exchange)]
+    supervisor = Supervisor(home, parts, say, session)
     meter, stopped = Meter(session), stop_event()
     await supervisor.start()
     try:
@@ -111,7 +112,7 @@ async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter) -> 
 async def _closed(session: Session, meter: Meter, supervisor: Supervisor, started: int) -> Activity:
     async def close() -> Activity:
         async with await open_store(session) as store:
-            await finish_trading(store, session)
+            await finish_trading(store, session, supervisor.roll.idle_exchanges())
             return await activity_of(store, session, meter, supervisor.restarts, started)
 
     return await with_the_store_back(close)

@@ -1,6 +1,7 @@
 """The parts of a session as processes: what is started how, and after what."""
 
 import sys
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from launch.children import Part
@@ -107,7 +108,10 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int 
             for name in session.exchanges
         ]
     parts += [
-        _part(session, name, "bot", exchange, "--number", str(number), after=services + outside, exchange=exchange)
+        replace(
+            _part(session, name, "bot", exchange, "--number", str(number), after=services + outside, exchange=exchange),
+            stop_seconds=None,
+        )
         for name, exchange, number in bot_parts(session, bots)
     ]
     parts.append(_part(session, "ui", "ui", after=services))

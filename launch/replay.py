@@ -60,7 +60,7 @@ async def run_replay(home: Path, options: ReplayOptions, told: Configuration, sa
         say(f"assumed: {line}")
     stopped = stop_event()
     services = await service_parts(session, Configuration(), recording.profile.settings)
-    supervisor = Supervisor(session.home, services, say)
+    supervisor = Supervisor(session.home, services, say, session)
     await supervisor.start()
     try:
         session = await unless_stopped(_start_parts(session, supervisor, recording, options), stopped)
@@ -152,7 +152,7 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
 
         async def close() -> Activity:
             async with await open_store(session) as store:
-                await finish_trading(store, session)
+                await finish_trading(store, session, supervisor.roll.idle_exchanges())
                 return await activity_of(store, session, meter, supervisor.restarts, started)
 
         activity = await with_the_store_back(close)

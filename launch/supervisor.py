@@ -10,42 +10,56 @@ from pathlib import Path
 
 import psutil
 
-from launch.children import Part, group_members, signal_group, spawn
+from launch.children import STOP_SECONDS, Part, group_members, signal_group, spawn
 from launch.errors import LaunchError
 from launch.home import ready_file, write_atomically
+from launch.processes import Roll
+from launch.processes_telling import Teller
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.session import Session
 
 POLL_SECONDS = 0.1
-STOP_SECONDS = 5.0
 STEADY_SECONDS = 30.0
 """A part that ran this long starts over with the shortest back-off."""
+NOT_WANTED = "not wanted any more"
 
 log = logging.getLogger("launch")
 
 
 class Supervisor:
-    """Runs the parts of one session. `say` gets a line for the user at each start and restart."""
+    """Runs the parts of one session. `say` gets a line for the user at each start and restart.
 
-    def __init__(self, home: Path, parts: Iterable[Part], say: Callable[[str], None]) -> None:
+    With `session` it tells the store how they are, and stops and starts those of which a user wants it.
+    """
+
+    def __init__(
+        self, home: Path, parts: Iterable[Part], say: Callable[[str], None], session: Session | None = None
+    ) -> None:
         self._home = home
         self._parts = tuple(parts)
         self._say = say
         self._clock = SystemClock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._keepers: dict[str, asyncio.Task[None]] = {}
+        self.roll = Roll(is_ordered=session is not None)
+        self._teller = None if session is None else Teller(session, self.roll)
+        self._telling: asyncio.Task[None] | None = None
         self.restarts: dict[str, int] = {}
 
     async def start(self) -> None:
         kill_leftovers(self._home)
         parts, self._parts = self._parts, ()
         self.add(parts)
+        if self._teller is not None:
+            self._telling = asyncio.create_task(self._teller.run())
 
     def add(self, parts: Iterable[Part]) -> None:
         """Start further parts beside those that run."""
         for part in parts:
             ready_file(self._home, part.name).unlink(missing_ok=True)
             self._parts = (*self._parts, part)
+            self.roll.enter(part)
             self._keepers[part.name] = asyncio.create_task(self._keep(part))
 
     @property
@@ -58,9 +72,9 @@ class Supervisor:
         return None if child is None or child.poll() is not None else child.pid
 
     async def all_ready(self, seconds: float) -> None:
-        """Wait until every part has reported ready. Raises LaunchError naming those that have not."""
+        """Wait until every part that is to run has reported ready. Raises LaunchError naming those that have not."""
         deadline = wall_now() + int(seconds * MICROSECONDS)
-        while missing := [part.name for part in self._parts if not self._is_ready(part.name)]:
+        while missing := [part.name for part in self._parts if not self._is_as_wanted(part.name)]:
             if wall_now() > deadline:
                 raise LaunchError(
                     f"not ready within {seconds:.0f} s: {', '.join(missing)}; see {self._home / 'logs'} for the reason."
@@ -72,34 +86,73 @@ class Supervisor:
         for keeper in self._keepers.values():
             keeper.cancel()
         await asyncio.gather(*self._keepers.values(), return_exceptions=True)
+        for part in self._parts:
+            self.roll.note_stopping(part.name)
         depended_on = {name for part in self._parts for name in part.after}
-        for wave in (
-            [part for part in self._parts if part.name not in depended_on],
-            [part for part in self._parts if part.name in depended_on],
-        ):
-            await asyncio.gather(*(self._end(part.name) for part in wave))
+        first = [part.name for part in self._parts if part.name not in depended_on]
+        await asyncio.gather(*(self._end(name) for name in first))
+        if self._telling is not None:
+            # MongoDB goes with the second
+            self._telling.cancel()
+            await asyncio.gather(self._telling, return_exceptions=True)
+        await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in depended_on))
         (self._home / "processes.json").unlink(missing_ok=True)
 
     async def _keep(self, part: Part) -> None:
         delays = backoff()
         while True:
-            await self.ready_of(part.after)
+            await self._due(part)
             started = wall_now()
+            self.roll.note_start(part.name)
             why = await self._run_once(part)
+            if why == NOT_WANTED:
+                await self._stop_part(part)
+                delays = backoff()
+                continue
             if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
                 delays = backoff()
             delay = next(delays)
             self.restarts[part.name] = self.restarts.get(part.name, 0) + 1
+            self.roll.note_end(part.name, why)
             self._say(f"{part.name} ended ({why}); starting it again in {delay:.1f} s")
             # never two writers on one checkpoint or data folder: the whole group goes before the next start
             await self._end(part.name)
-            await self._clock.sleep(delay)
+            await self._pause(part.name, delay)
+
+    async def _stop_part(self, part: Part) -> None:
+        """Since a user wants it; it gets the time that it needs."""
+        order = self.roll.stop_order(part.name)
+        why = NOT_WANTED if order is None else f"stopped by {order.by}"
+        self._say(f"{part.name}: {why}")
+        self.roll.note_stopping(part.name)
+        await self._end(part.name, part.stop_seconds)
+        self.roll.note_stopped(part.name, why)
+
+    async def _due(self, part: Part) -> None:
+        """Wait until it is to run, and what it needs is ready."""
+        is_said = False
+        while not (self.roll.is_wanted(part.name) and all(self._is_ready(name) for name in part.after)):
+            order = self.roll.stop_order(part.name)
+            if order is not None:
+                self.roll.note_idle(part.name)
+                if not is_said:
+                    # also one that was stopped before this session began
+                    is_said = True
+                    self._say(f"{part.name} stays stopped, as {order.by} wanted, until it is started on the dashboard")
+            await self._clock.sleep(POLL_SECONDS)
+
+    async def _pause(self, name: str, seconds: float) -> None:
+        """Before the next start; no longer where it is not to run any more."""
+        deadline = wall_now() + int(seconds * MICROSECONDS)
+        while wall_now() < deadline and self.roll.is_wanted(name):
+            await self._clock.sleep(min(POLL_SECONDS, seconds))
 
     async def _run_once(self, part: Part) -> str:
-        """Start a part and stay until it ends or its probe gives up; why."""
+        """Start a part and stay until it ends, its probe gives up or it is not wanted any more; why."""
         try:
             child = spawn(part, self._home / "logs" / f"{part.name}.log")
             self._children[part.name] = child
+            self.roll.note_running(part.name, child.pid)
             self._note_children()
             return await self._until_exit(part, child)
         except OSError as error:
@@ -112,8 +165,11 @@ class Supervisor:
             while child.poll() is None:
                 if probe.done() and (fault := probe.exception()) is not None:
                     return str(fault)
+                if self.roll.stop_order(part.name) is not None:
+                    return NOT_WANTED
                 if not told and self._is_ready(part.name):
                     told = True
+                    self.roll.note_ready(part.name)
                     self._say(f"{part.name} ready after {(wall_now() - started) / MICROSECONDS:.1f} s")
                 await self._clock.sleep(POLL_SECONDS)
         finally:
@@ -135,14 +191,20 @@ class Supervisor:
     def _is_ready(self, name: str) -> bool:
         return ready_file(self._home, name).exists()
 
-    async def _end(self, name: str) -> None:
+    def _is_as_wanted(self, name: str) -> bool:
+        return self._is_ready(name) or self.roll.stop_order(name) is not None
+
+    async def _end(self, name: str, seconds: float | None = STOP_SECONDS) -> None:
+        """Ask it to end, and kill what is left of its group after so many seconds, or once it has ended."""
         child = self._children.get(name)
         if child is None:
             return
         signal_group(child.pid, signal.SIGTERM)
-        deadline = wall_now() + int(STOP_SECONDS * MICROSECONDS)
-        while group_members(child.pid) and wall_now() < deadline:
+        began = wall_now()
+        while group_members(child.pid) if seconds is not None else child.poll() is None:
             child.poll()
+            if seconds is not None and wall_now() - began > seconds * MICROSECONDS:
+                break
             await self._clock.sleep(POLL_SECONDS)
         signal_group(child.pid, signal.SIGKILL)
         while group_members(child.pid):

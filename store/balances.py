@@ -1,5 +1,6 @@
 """Balance rows, and what the exchanges reported before and after a session."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
@@ -82,6 +83,12 @@ class BalanceBook:
                     if moment in document:
                         record[str(document["exchange"])] = amounts_of(document[moment])
         return before, after
+
+    async def forget_closing(self, exchanges: Sequence[str]) -> None:
+        """What these reported `after`: they trade again. Raises StoreUnavailableError."""
+        which: Document = {"session_id": self._session_id, "exchange": {"$in": list(exchanges)}}
+        with translated_errors():
+            await self._database[SESSION_BALANCES].update_many(which, {"$unset": {"after": "", "after_at": ""}})
 
     async def _record(self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "after"]) -> None:
         """`after` may be taken again, `before` may not: trading has begun since."""

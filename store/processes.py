@@ -3,13 +3,15 @@
 The supervisor writes everything but what is wanted, the dashboard nothing else: neither undoes the other.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
 
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, ReturnDocument, UpdateOne
 
 from market.processes import STOPPABLE, SUPERVISOR, Order, Process, Told, Wanted, is_silent
-from store.client import QUICK, Database, Document, translated_errors
+from market.session import Session
+from store.client import QUICK, REACH_MS, Database, Document, connected, database_of, translated_errors
 from store.documents import PROCESSES, integer_of
 from store.errors import StoreError
 from store.server_time import server_now
@@ -17,6 +19,19 @@ from store.server_time import server_now
 _PROCESS = TypeAdapter(Process)
 _NOW: Document = {"$multiply": [{"$toLong": "$$NOW"}, 1_000]}
 """The server's time in microseconds, as an aggregation says it."""
+
+
+@asynccontextmanager
+async def opened_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
+    """Those of `session`, with a client of their own that gives up soon: its user has other things to do.
+
+    Raises StoreError where the address of MongoDB is none.
+    """
+    client = connected(session.mongodb, REACH_MS)
+    try:
+        yield MongoProcesses(database_of(client, session.database), session.session_id)
+    finally:
+        client.close()
 
 
 class MongoProcesses:

@@ -1,6 +1,6 @@
 """The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from types import TracebackType
@@ -230,6 +230,9 @@ class MongoTradeStore(MongoNotes):
 
     async def session_balances(self) -> tuple[Balances, Balances]:
         return await self._balances.of_session()
+
+    async def forget_closing(self, exchanges: Sequence[str]) -> None:
+        await self._balances.forget_closing(exchanges)
 
     async def fills(self) -> list[Fill]:
         with translated_errors():

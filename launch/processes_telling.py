@@ -1,0 +1,64 @@
+"""Tells the store how the parts are, and hears what is wanted of them; beside the supervisor, never in its way.
+
+MongoDB is one of the parts. While it is away nothing is told and nothing new is wanted: what the supervisor knows
+holds.
+"""
+
+import logging
+import os
+
+from launch.processes import Roll
+from market.backoff import backoff
+from market.clock import SystemClock
+from market.session import Session
+from store.errors import StoreError
+from store.processes import MongoProcesses, opened_processes
+
+ROUND_SECONDS = 0.5
+LONGEST_WAIT = 2.0
+"""Between two attempts to reach a store that is away."""
+
+log = logging.getLogger("launch")
+
+
+class Teller:
+    """The way of one roll into the store of `session`, and of what is wanted back."""
+
+    def __init__(self, session: Session, roll: Roll) -> None:
+        self._session = session
+        self._roll = roll
+        self._told: dict[str, int] = {}
+        """Which version of each part the store has."""
+        self._is_heard = True
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        delays = backoff(longest=LONGEST_WAIT)
+        while True:
+            try:
+                async with opened_processes(self._session) as processes:
+                    # what was written before an outage may be lost, or be of another life of the database
+                    self._told = {}
+                    while True:
+                        await self.round(processes)
+                        delays = backoff(longest=LONGEST_WAIT)
+                        await SystemClock().sleep(ROUND_SECONDS)
+            except StoreError as error:
+                self._note_silence(error)
+            await SystemClock().sleep(next(delays))
+
+    async def round(self, processes: MongoProcesses) -> None:
+        """Once: a sign of life, what is new, what is wanted. Raises StoreError."""
+        now = await processes.beat(os.getpid())
+        versions = self._roll.versions()
+        news = [name for name, version in versions.items() if self._told.get(name) != version]
+        await processes.tell(self._roll.told(news), now)
+        self._told = versions
+        self._roll.obey(await processes.orders())
+        self._is_heard = True
+
+    def _note_silence(self, error: StoreError) -> None:
+        """Once an outage."""
+        if self._is_heard:
+            log.warning("the state of the parts is not told", extra={"error": str(error)})
+        self._is_heard = False
