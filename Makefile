@@ -9,7 +9,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup paper test whole soak bench bench-backtest lint format clean
+.PHONY: help setup paper test whole soak screenshots bench bench-backtest lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -33,6 +33,9 @@ whole: setup ## kills, chaos and the browser against the whole system
 
 soak: setup ## the long forms
 	$(BIN)/pytest -q -m soak
+
+screenshots: setup ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one
+	$(BIN)/python -m tests.ui.pages.screenshots $(if $(ADDRESS),--address $(ADDRESS)) --into screenshots
 
 bench: setup ## what messages, simulator and other parts cost beside a peer measured in the same run
 	$(BIN)/python -m benchmarks.feed_path

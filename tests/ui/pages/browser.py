@@ -38,6 +38,16 @@ PAINT_MS = 60_000
 """A cold browser on a busy machine."""
 NEWS_MS = 15_000
 
+PAGES = {
+    "Live": "",
+    "Opportunities": "opportunities",
+    "Trades & P&L": "trades",
+    "Bots & thresholds": "bots",
+    "Backtests": "backtests",
+    "Health": "health",
+}
+"""Titles and paths, in the order of the links at the top."""
+
 Scheme = Literal["dark", "light"]
 Answer = TypeVar("Answer")
 
