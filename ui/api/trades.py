@@ -4,30 +4,30 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from market.arbitrages import ArbitrageState
 from market.profit_groups import GroupedBy, profit_by
-from ui.api.market import Base, Exchange, dashboard_of
+from ui.api.downloads import router as downloads
+from ui.api.market import Exchange, dashboard_of
 from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import ProblemError
+from ui.api.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
+from ui.api.trade_filters import Wanted
+from ui.equity import EquityRow, equity_row
 from ui.profits import pnl_line_row, pnl_row
-from ui.rows import ArbitrageRow, BalanceRowView, FeedRow, FillRow, PnlLineRow, PnlRow, ReasonRow, RefusalRow
+from ui.rows import ArbitrageRow, BalanceRowView, FeedRow, PnlLineRow, PnlRow, ReasonRow, RefusalRow
 from ui.timeline import ArbitrageDetailRow, arbitrage_detail_row
+from ui.trades import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.views import arbitrage_row, balance_row, feed_row, reason_rows, refusal_row
 
 router = APIRouter(tags=["trades"])
-
-FILLED_STATES: tuple[ArbitrageState, ...] = ("single_leg", "closed", "unwound", "held")
+router.include_router(downloads)
 
 
 @router.get("/arbitrages")
 async def arbitrages(
-    request: Request,
-    state: Annotated[list[ArbitrageState] | None, Query(description="Any of these; all where absent.")] = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
+    request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[ArbitrageRow]:
-    """Newest first."""
-    page = await dashboard_of(request).reader.arbitrages(tuple(state or ()), cursor, limit)
+    """Newest reservation first."""
+    page = await dashboard_of(request).reader.history.arbitrages(wanted, cursor, limit)
     return PageRow(items=[arbitrage_row(arbitrage) for arbitrage in page.items], next_cursor=page.next_cursor)
 
 
@@ -40,21 +40,11 @@ async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
     return arbitrage_detail_row(found)
 
 
-@router.get("/trades")
-async def trades(
-    request: Request, exchange: Exchange = None, base: Base = None, cursor: Cursor = None, limit: Limit = 50
-) -> PageRow[FillRow]:
-    """Fills as the exchanges booked them, newest arbitrage first; `limit` counts arbitrages, so that none is cut."""
-    page = await dashboard_of(request).reader.arbitrages(FILLED_STATES, cursor, limit)
-    fills = [
-        fill
-        for arbitrage in page.items
-        if base in (None, arbitrage.base)
-        for leg in arbitrage_row(arbitrage)["legs"]
-        if exchange in (None, leg["exchange"])
-        for fill in leg["fills"]
-    ]
-    return PageRow(items=fills, next_cursor=page.next_cursor)
+@router.get("/trades", responses=TRADES_EXAMPLE)
+async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> PageRow[TradeRow]:
+    """Fills as the exchanges booked them, newest first; those of one arbitrage may come with others between them."""
+    page = await dashboard_of(request).reader.history.fills(wanted, cursor, limit)
+    return PageRow(items=[trade_row(booked) for booked in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/refusals")
@@ -83,12 +73,12 @@ async def balances(request: Request, exchange: Exchange = None) -> list[BalanceR
     return [balance_row(row) for row in rows if exchange in (None, row.exchange)]
 
 
-@router.get("/pnl")
+@router.get("/pnl", responses=PNL_EXAMPLE)
 async def pnl(
     request: Request,
     by: Annotated[
         GroupedBy | None,
-        Query(description="A line for each exchange, asset or UTC day of the end."),
+        Query(description="A line for each exchange, asset, pair of exchanges, UTC day of the end, or strategy."),
     ] = None,
 ) -> PnlRow | list[PnlLineRow]:
     """The session's profit and loss in its parts, which sum to `net`; lines sum to the whole to the last digit."""
@@ -98,6 +88,20 @@ async def pnl(
         return [pnl_line_row(line) for line in profit_by(await dashboard.reader.profit_groups(currency), by)]
     profit = await dashboard.reader.profit(currency)
     return pnl_row(profit, await dashboard.reader.arbitrage_counts())
+
+
+@router.get("/pnl/equity", responses=EQUITY_EXAMPLE)
+async def equity(request: Request) -> EquityRow:
+    """Net profit summed in the order in which arbitrages ended, with its falls; `net` is that of `/pnl`."""
+    dashboard = dashboard_of(request)
+    currency = dashboard.session.settlement_currency
+    return equity_row(await dashboard.reader.history.equity(currency), currency)
+
+
+@router.get("/pnl/moving-average")
+async def moving_average(request: Request) -> list[AverageSumRow]:
+    """What the orders of the moving average bought and sold, by market; their costs are in `/pnl?by=strategy`."""
+    return average_sum_rows(await dashboard_of(request).reader.history.average_sums())
 
 
 @router.get("/feeds")

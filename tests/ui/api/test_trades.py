@@ -79,8 +79,12 @@ async def test_trades_are_the_fills_as_booked(api: httpx.AsyncClient, store: Mon
     await traded(store, opportunity("one"))
     rows = (await api.get("/api/trades")).json()["items"]
     assert [(row["exchange"], row["side"], row["cost"], row["fee"], row["fee_currency"]) for row in rows] == [
-        ("alpha", "buy", "50", "0.05", "USD"),
         ("beta", "sell", "50.5", "0.0505", "EUR"),
+        ("alpha", "buy", "50", "0.05", "USD"),
+    ]
+    assert [(row["role"], row["base"], row["state"], row["strategy"]) for row in rows] == [
+        ("sell", "BTC", "closed", "arbitrage"),
+        ("buy", "BTC", "closed", "arbitrage"),
     ]
     only = (await api.get("/api/trades", params={"exchange": "beta"})).json()["items"]
     assert [row["exchange"] for row in only] == ["beta"]
@@ -92,6 +96,42 @@ async def test_pnl_sums_the_parts_and_counts_the_states(api: httpx.AsyncClient, 
     parts = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding")
     assert sum(Decimal(row[part]) for part in parts) == Decimal(row["net"]) == 3
     assert row["arbitrages"] == {"closed": 3}
+
+
+async def test_trades_are_paged_by_fill_without_gap_or_repeat(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await trade_three(store)
+    pages = await all_pages(api, "/api/trades", 4)
+    assert [len(page) for page in pages] == [4, 2]
+    assert len({(row["arbitrage_id"], row["role"]) for page in pages for row in page}) == 6
+
+
+async def test_lists_are_filtered_alike(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await traded(store, opportunity("one"))
+    cases: list[tuple[dict[str, str | int], bool]] = [
+        ({"base": "BTC", "exchange": "beta", "strategy": "arbitrage", "state": "closed", "from": 1}, True),
+        ({"base": "ETH"}, False),
+        ({"exchange": "gamma"}, False),
+        ({"strategy": "ma"}, False),
+        ({"state": "held"}, False),
+        ({"from": 2**53 - 1}, False),
+        ({"to": 1}, False),
+    ]
+    for path in ("/api/arbitrages", "/api/trades"):
+        for parameters, is_found in cases:
+            found = (await api.get(path, params=parameters)).raise_for_status().json()["items"]
+            assert bool(found) == is_found, (path, parameters)
+
+
+async def test_the_equity_ends_at_the_profit(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    empty = (await api.get("/api/pnl/equity")).json()
+    assert (empty["net"], empty["points"], empty["win_rate"]) == ("0", [], None)
+    await trade_three(store)
+    row = (await api.get("/api/pnl/equity")).json()
+    assert (row["currency"], row["ended"], row["wins"], row["win_rate"]) == ("USD", 3, 3, 1.0)
+    assert [point["net"] for point in row["points"]] == ["1", "2", "3"]
+    assert row["net"] == (await api.get("/api/pnl")).json()["net"]
+    assert row["drawdown"] == {"depth": "0", "start": None, "end": None}
+    assert "at most 1200" in row["thinning"]
 
 
 @pytest.mark.parametrize("by", ["exchange", "asset", "pair", "day", "strategy"])
@@ -181,6 +221,10 @@ async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeSt
         ("/api/arbitrages?limit=0", 422, "query.limit"),
         ("/api/arbitrages?limit=501", 422, "query.limit"),
         ("/api/arbitrages?state=happy", 422, "query.state.0"),
+        ("/api/trades?from=-1", 422, "query.from"),
+        ("/api/trades?to=99999999999999999999", 422, "query.to"),
+        ("/api/trades.csv?strategy=luck", 422, "query.strategy"),
+        ("/api/trades?cursor=nonsense", 422, "query.cursor"),
         ("/api/arbitrages?cursor=nonsense", 422, "query.cursor"),
         ("/api/refusals/recent?cursor=%00", 422, "query.cursor"),
         ("/api/arbitrages/unknown", 404, None),

@@ -1,0 +1,35 @@
+"""Which trades a request is about: one set of query parameters for lists and downloads."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query
+
+from market.arbitrages import ArbitrageState, Strategy
+from store.trade_history import TradeFilter
+from ui.api.market import Base, Exchange
+
+LATEST = 2**53 - 1
+"""Of the microseconds that a JSON number holds: the year 2255."""
+
+State = Annotated[list[ArbitrageState] | None, Query(description="Of the arbitrage: any of these; all where absent.")]
+StrategyName = Annotated[Strategy | None, Query(description="`ma`: orders of the moving average.")]
+Since = Annotated[
+    int | None, Query(alias="from", ge=0, le=LATEST, description="First microsecond (UTC): reserved, or filled.")
+]
+Until = Annotated[
+    int | None, Query(alias="to", ge=0, le=LATEST, description="First microsecond (UTC) that is too late.")
+]
+
+
+def wanted_trades(
+    exchange: Exchange = None,
+    base: Base = None,
+    state: State = None,
+    strategy: StrategyName = None,
+    since: Since = None,
+    until: Until = None,
+) -> TradeFilter:
+    return TradeFilter(exchange, base, tuple(state or ()), strategy, since, until)
+
+
+Wanted = Annotated[TradeFilter, Depends(wanted_trades)]
