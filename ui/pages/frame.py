@@ -16,10 +16,31 @@ PAGE_CSS = """
 """
 
 
+MODE_TITLES: dict[str, str] = {
+    "paper": "Paper trading",
+    "public": "Paper on live prices",
+    "replay": "Paper trading · replay",
+    "sandbox": "Sandbox trading",
+    "live": "LIVE TRADING",
+}
+"""By `market.session.Mode`: the tab says it, too."""
+UNKNOWN_MODE = "unknown"
+"""Without a server nobody can say that it is play money."""
+
+
 def dress() -> None:
     """Title, icon and style of every page."""
-    streamlit.set_page_config(page_title="Paper trading · cross-exchange arbitrage", page_icon="⇄", layout="wide")
+    mode = MODE_TITLES.get(mode_now(), "Not connected")
+    streamlit.set_page_config(page_title=f"{mode} · cross-exchange arbitrage", page_icon="⇄", layout="wide")
     streamlit.html(PAGE_CSS)
+
+
+def mode_now() -> str:
+    """Of the running session, or UNKNOWN_MODE."""
+    try:
+        return running().session.mode
+    except UiError:
+        return UNKNOWN_MODE
 
 
 def dashboard_or_reason() -> Dashboard | None:

@@ -2,15 +2,12 @@
 
 import streamlit
 
-from ui.dashboard import running
-from ui.errors import UiError
+from ui.pages.frame import mode_now
 from ui.pages.own_component import own_component
 from ui.pages.times import IS_LOCAL
 
 KEY = "page_header"
 CSS = ("assets/theme.css", "assets/header.css")
-UNKNOWN_MODE = "unknown"
-"""Without a server nobody can say that it is play money."""
 
 
 def show_header() -> None:
@@ -22,14 +19,6 @@ def show_header() -> None:
             data={"mode": mode_now(), "is_local": bool(streamlit.session_state.get(IS_LOCAL))},
             on_zone_change=_take_zone,
         )
-
-
-def mode_now() -> str:
-    """Of the running session (`market.session.Mode`), or UNKNOWN_MODE."""
-    try:
-        return running().session.mode
-    except UiError:
-        return UNKNOWN_MODE
 
 
 def _take_zone() -> None:
