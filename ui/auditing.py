@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import uuid4
 
 from market.access import Caller
@@ -19,7 +20,12 @@ from ui.dashboard import Dashboard
 SECRET_NAME = re.compile(r"key|secret|token|password|authorization|cookie", re.IGNORECASE)
 HIDDEN = "(not shown)"
 LONGEST_TEXT = 2_000
+LONGEST_NAME = 100
+MOST = 100
+"""Values in a row or table."""
+LARGEST = 2**63
 DEEPEST = 6
+UNUSABLE = str.maketrans({"$": "·", ".": "·", chr(0): "·"})
 
 log = logging.getLogger("ui")
 
@@ -95,7 +101,8 @@ def is_unknown(error: BaseException) -> bool:
 def reason_of(error: BaseException) -> str:
     """In the words that the caller gets."""
     detail = getattr(error, "detail", None)
-    return str(detail if isinstance(detail, str) else error or type(error).__name__)[:LONGEST_TEXT]
+    words = detail if isinstance(detail, str) else str(error)
+    return (words or type(error).__name__)[:LONGEST_TEXT].encode(errors="replace").decode()
 
 
 def shown_safely(values: Mapping[str, object]) -> dict[str, object]:
@@ -104,7 +111,14 @@ def shown_safely(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _unsecret(values: Mapping[str, object]) -> dict[str, object]:
-    return {str(name): HIDDEN if SECRET_NAME.search(str(name)) else value for name, value in values.items()}
+    return {
+        _name(name): HIDDEN if SECRET_NAME.search(str(name)) else value for name, value in islice(values.items(), MOST)
+    }
+
+
+def _name(name: object) -> str:
+    """One that MongoDB can hold as a field's."""
+    return str(name)[:LONGEST_NAME].encode(errors="replace").decode().translate(UNUSABLE) or "·"
 
 
 def _shown(value: object, depth: int) -> object:
@@ -113,10 +127,12 @@ def _shown(value: object, depth: int) -> object:
     if isinstance(value, Mapping):
         return {name: _shown(inner, depth - 1) for name, inner in _unsecret(value).items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_shown(inner, depth - 1) for inner in value]
-    if value is None or isinstance(value, bool | int | float):
+        return [_shown(inner, depth - 1) for inner in islice(value, MOST)]
+    if value is None or isinstance(value, bool):
         return value
-    return str(value)[:LONGEST_TEXT]
+    if isinstance(value, int | float) and abs(value) < LARGEST:
+        return value
+    return str(value)[:LONGEST_TEXT].encode(errors="replace").decode()
 
 
 async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note: AuditNote, reason: str = "") -> None:

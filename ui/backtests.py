@@ -9,10 +9,13 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
+from market.access import Caller
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
 from market.money import text_of
 from market.settings import Settings
 from store.port import Backtests
+from ui.auditing import auditing
+from ui.dashboard import Dashboard
 from ui.field_problems import FieldProblem, field_problems
 
 log = logging.getLogger("ui")
@@ -105,8 +108,17 @@ class TooManyWaitingError(Exception):
     """So many wait already that another would only wait longer."""
 
 
-async def ask_backtest(backtests: Backtests, asked: Mapping[str, object], who: str) -> BacktestJob:
-    """Queue one. Raises BacktestInvalidError, TooManyWaitingError, StoreError."""
+async def ask_backtest(
+    dashboard: Dashboard, asked: Mapping[str, object], caller: Caller, on_behalf: str = ""
+) -> BacktestJob:
+    """Queue one. `on_behalf`: who it is to name. Raises BacktestInvalidError, TooManyWaitingError, StoreError."""
+    job_id = uuid.uuid4().hex
+    async with auditing(dashboard, caller, "backtest.ask", job_id, on_behalf) as note:
+        note.after = asked
+        return await _queued(dashboard.reader.backtests, job_id, asked, on_behalf or caller.name)
+
+
+async def _queued(backtests: Backtests, job_id: str, asked: Mapping[str, object], who: str) -> BacktestJob:
     request = checked_request(asked)
     known = [one.name for one in await backtests.tick_sets()]
     if request.tick_set not in known:
@@ -115,7 +127,7 @@ async def ask_backtest(backtests: Backtests, asked: Mapping[str, object], who: s
     waiting = sum(job.state == "queued" for job in await backtests.jobs())
     if waiting >= MOST_WAITING:
         raise TooManyWaitingError
-    job = await backtests.ask(uuid.uuid4().hex, request, who)
+    job = await backtests.ask(job_id, request, who)
     log.info("backtest asked for", extra={"job_id": job.job_id, "who": who, "tick_set": request.tick_set})
     return job
 
@@ -145,14 +157,20 @@ def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
     )
 
 
-async def cancel_or_remove(backtests: Backtests, job_id: str) -> BacktestJob | None:
+async def cancel_or_remove(
+    dashboard: Dashboard, job_id: str, caller: Caller, on_behalf: str = ""
+) -> BacktestJob | None:
     """The job to be cancelled, or None where it had ended and is gone. Raises KeyError where there is none."""
-    if await backtests.remove(job_id):
-        return None
-    job = await backtests.cancel(job_id)
-    if job is None:
-        raise KeyError(job_id)
-    return job
+    backtests = dashboard.reader.backtests
+    async with auditing(dashboard, caller, "backtest.end", job_id, on_behalf) as note:
+        if await backtests.remove(job_id):
+            note.after = {"state": "removed"}
+            return None
+        job = await backtests.cancel(job_id)
+        if job is None:
+            raise KeyError(job_id)
+        note.after = {"state": job.state, "is_cancel_asked": job.is_cancel_asked}
+        return job
 
 
 def backtest_row(job: BacktestJob) -> BacktestRow:

@@ -1,13 +1,15 @@
 """Changing the settings: one function for REST and for the page."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from market.access import Caller
 from market.settings import Settings, TradingState
 from store.errors import VersionConflictError
+from ui.auditing import auditing
 from ui.dashboard import Dashboard
 from ui.field_problems import FieldProblem, field_problems
 
@@ -26,36 +28,46 @@ class SettingsMissingError(Exception):
 
 
 async def change_settings(
-    dashboard: Dashboard, changes: Mapping[str, object], expected_version: int, who: str
+    dashboard: Dashboard, changes: Mapping[str, object], expected_version: int, caller: Caller, on_behalf: str = ""
 ) -> Settings:
-    """Replace the fields in `changes`; the settings in force afterwards.
+    """Replace the fields in `changes`; the settings in force afterwards. `on_behalf`: who the history is to name.
 
     Raises VersionConflictError where `expected_version` is not the newest, SettingsInvalidError, SettingsMissingError,
     StoreUnavailableError.
     """
-    current = await dashboard.reader.settings()
-    if current is None:
-        raise SettingsMissingError
-    if current.version != expected_version:
-        raise VersionConflictError(current.version)
-    changed = changed_settings(current, changes, dashboard.session.exchanges)
-    saved = await dashboard.reader.change_settings(changed, expected_version, who)
+    async with auditing(dashboard, caller, "settings.change", "settings", on_behalf) as note:
+        note.after = changes
+        current = await dashboard.reader.settings()
+        if current is None:
+            raise SettingsMissingError
+        note.before = values_of(current, changes)
+        if current.version != expected_version:
+            raise VersionConflictError(current.version)
+        changed = changed_settings(current, changes, dashboard.session.exchanges)
+        saved = await dashboard.reader.change_settings(changed, expected_version, on_behalf or caller.name)
+        note.after = values_of(saved, changes)
     dashboard.hub.note_settings(saved)
-    log.info("settings changed", extra={"version": saved.version, "who": who, "fields": sorted(changes)})
+    log.info("settings changed", extra={"version": saved.version, "who": caller.name, "fields": sorted(changes)})
     return saved
 
 
-async def switch_trading(dashboard: Dashboard, state: TradingState, who: str) -> Settings:
+async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Caller, on_behalf: str = "") -> Settings:
     """The kill switch: from whatever settings are in force, so that no other change at the same time comes before it.
 
     The settings in force afterwards; nothing is kept in the history where the state was so already. Raises
     SettingsMissingError, StoreUnavailableError.
     """
-    saved = await dashboard.reader.amend_settings(lambda now: now.model_copy(update={"trading_state": state}), who)
-    if saved is None:
-        raise SettingsMissingError
+    who = on_behalf or caller.name
+    async with auditing(dashboard, caller, "trading.switch", "trading_state", on_behalf) as note:
+        note.after = {"trading_state": state}
+        current = await dashboard.reader.settings()
+        note.before = {} if current is None else {"trading_state": current.trading_state, "version": current.version}
+        saved = await dashboard.reader.amend_settings(lambda now: now.model_copy(update={"trading_state": state}), who)
+        if saved is None:
+            raise SettingsMissingError
+        note.after = {"trading_state": saved.trading_state, "version": saved.version}
     dashboard.hub.note_settings(saved)
-    log.warning("trading switched", extra={"version": saved.version, "who": who, "trading_state": state})
+    log.warning("trading switched", extra={"version": saved.version, "who": caller.name, "trading_state": state})
     return saved
 
 
@@ -71,3 +83,9 @@ def changed_settings(current: Settings, changes: Mapping[str, object], exchanges
         named = "enabled_exchanges" if set(unknown) & set(changed.enabled_exchanges) else "taker_fees"
         raise SettingsInvalidError([{"field": named, "why": why}])
     return changed
+
+
+def values_of(settings: Settings, names: Iterable[str]) -> dict[str, object]:
+    """Those of `names` that there are, and the version."""
+    every: dict[str, object] = settings.model_dump(mode="json")
+    return {name: every[name] for name in ("version", *names) if name in every}

@@ -75,7 +75,7 @@ async def ask(request: Request, caller: Operator) -> JSONResponse:
     if not isinstance(asked, dict):
         raise ProblemError(422, "The body must be a JSON object with `tick_set`.")
     try:
-        job = await ask_backtest(dashboard.reader.backtests, asked, "rest")
+        job = await ask_backtest(dashboard, asked, caller, "rest")
     except BacktestInvalidError as invalid:
         raise ProblemError(422, f"Not queued. {invalid}.", {"errors": invalid.errors}) from None
     except TooManyWaitingError:
@@ -106,7 +106,7 @@ async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
     """One that waits or runs is cancelled (202, as it stands); one that has ended is removed with its report (204)."""
     dashboard = dashboard_of(request)
     try:
-        job = await cancel_or_remove(dashboard.reader.backtests, backtest_id)
+        job = await cancel_or_remove(dashboard, backtest_id, caller, "rest")
     except KeyError:
         raise _unknown(backtest_id) from None
     return Response(status_code=204) if job is None else JSONResponse(dict(backtest_row(job)), 202)

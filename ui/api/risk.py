@@ -35,7 +35,7 @@ async def put_trading_state(
     force already is no new version of the settings."""
     dashboard = dashboard_of(request)
     try:
-        saved = await switch_trading(dashboard, wanted.state, x_changed_by)
+        saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by)
     except SettingsMissingError:
         raise ProblemError(404, NO_SETTINGS) from None
     return TradingStateRow(state=saved.trading_state, settings_version=saved.version)

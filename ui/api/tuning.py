@@ -1,6 +1,7 @@
 """GET and PATCH /api/settings: optimistic concurrency by version, changes with the key alone."""
 
 import json
+from collections.abc import Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
@@ -76,7 +77,8 @@ async def patch_settings(
         raise ProblemError(428, "Say which version you changed: `version` in the body, or If-Match with the ETag.")
     if match_version is not None and body_version not in (None, match_version):
         raise ProblemError(422, "`version` in the body and If-Match differ.")
-    return await _changed(dashboard, changes, expected, x_changed_by, 409 if match_version is None else 412)
+    conflict_status = 409 if match_version is None else 412
+    return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by), conflict_status)
 
 
 def check_key(dashboard: Dashboard, given: str | None) -> None:
@@ -89,11 +91,9 @@ def check_key(dashboard: Dashboard, given: str | None) -> None:
         )
 
 
-async def _changed(
-    dashboard: Dashboard, changes: dict[str, object], expected: int, who: str, conflict_status: int
-) -> JSONResponse:
+async def _changed(change: Coroutine[Any, Any, Settings], conflict_status: int) -> JSONResponse:
     try:
-        return _answer(await change_settings(dashboard, changes, expected, who))
+        return _answer(await change)
     except SettingsMissingError:
         raise ProblemError(404, NO_SETTINGS) from None
     except VersionConflictError as conflict:

@@ -9,8 +9,8 @@ from market.clock import MICROSECONDS
 from store.errors import StoreError
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
-from ui.keys import is_api_key
 from ui.pages.settings_changes import Outcome
+from ui.pages.signing_in import PAGE_ADDRESS
 
 WHO = "dashboard"
 NO_KEY = "Not done: the API key is missing or wrong."
@@ -29,11 +29,12 @@ def known_jobs(dashboard: Dashboard) -> list[BacktestJob]:
 
 def start_backtest(dashboard: Dashboard, entered: Mapping[str, object], key: str) -> Outcome:
     """`entered`: fields of a request; those left empty stay as the tick set has them."""
-    if not is_api_key(dashboard.session.home, key):
+    caller = dashboard.access.by_key(key, PAGE_ADDRESS)
+    if caller is None or not caller.may_change:
         return Outcome(False, NO_KEY)
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
-        dashboard.answer(ask_backtest(dashboard.reader.backtests, asked, WHO))
+        dashboard.answer(ask_backtest(dashboard, asked, caller, WHO))
     except BacktestInvalidError as invalid:
         return Outcome(False, f"Not started. {invalid}.")
     except TooManyWaitingError:
@@ -45,10 +46,11 @@ def start_backtest(dashboard: Dashboard, entered: Mapping[str, object], key: str
 
 def end_backtest(dashboard: Dashboard, job_id: str, key: str) -> Outcome:
     """Cancel it, or remove it where it has ended."""
-    if not is_api_key(dashboard.session.home, key):
+    caller = dashboard.access.by_key(key, PAGE_ADDRESS)
+    if caller is None or not caller.may_change:
         return Outcome(False, NO_KEY)
     try:
-        job = dashboard.answer(cancel_or_remove(dashboard.reader.backtests, job_id))
+        job = dashboard.answer(cancel_or_remove(dashboard, job_id, caller, WHO))
     except KeyError:
         return Outcome(False, "It is gone already.")
     except (StoreError, TimeoutError):

@@ -1,16 +1,17 @@
 """What the settings form changes: from its widgets to one call of the service that REST uses, and back in words."""
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from market.access import Caller
 from market.clock import MICROSECONDS
 from market.settings import Settings, TradingState
 from store.errors import StoreError, VersionConflictError
 from ui.dashboard import Dashboard
-from ui.keys import is_api_key
+from ui.pages.signing_in import PAGE_ADDRESS
 from ui.rows import VersionRow
 from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings, switch_trading
 from ui.views import version_row
@@ -37,11 +38,11 @@ def save_form(dashboard: Dashboard, shown: Settings, entered: Mapping[str, objec
     changes = changed_fields(shown, entered)
     if not changes:
         return Outcome(True, "Nothing was changed.")
-    return _outcome(dashboard, change_settings(dashboard, changes, shown.version, WHO), key)
+    return _outcome(dashboard, lambda caller: change_settings(dashboard, changes, shown.version, caller, WHO), key)
 
 
 def save_switch(dashboard: Dashboard, state: TradingState, key: str) -> Outcome:
-    return _outcome(dashboard, switch_trading(dashboard, state, WHO), key)
+    return _outcome(dashboard, lambda caller: switch_trading(dashboard, state, caller, WHO), key)
 
 
 def history_lines(dashboard: Dashboard, most: int = 10) -> list[str]:
@@ -89,12 +90,12 @@ def _comparable(value: object) -> object:
     return value
 
 
-def _outcome(dashboard: Dashboard, change: Coroutine[Any, Any, Settings], key: str) -> Outcome:
-    if not is_api_key(dashboard.session.home, key):
-        change.close()
+def _outcome(dashboard: Dashboard, change: Callable[[Caller], Coroutine[Any, Any, Settings]], key: str) -> Outcome:
+    caller = dashboard.access.by_key(key, PAGE_ADDRESS)
+    if caller is None or not caller.may_change:
         return Outcome(False, "Not changed: the API key is missing or wrong.")
     try:
-        saved = dashboard.answer(change)
+        saved = dashboard.answer(change(caller))
     except VersionConflictError as conflict:
         words = f"Not changed: somebody changed the settings to version {conflict.current} since the form was filled."
         return Outcome(False, f"{words} Fill the form with those and change it again.")
