@@ -22,12 +22,16 @@ export class Connection {
 
   open() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    this.socket = new WebSocket(`${scheme}//${location.host}/ws/live`);
+    // what was heard last: trades that this page missed meanwhile come with the snapshot
+    const since = this.heard === undefined ? "" : `?since=${this.heard}`;
+    this.socket = new WebSocket(`${scheme}//${location.host}/ws/live${since}`);
     this.socket.onmessage = (event) => {
       this.attempts = 0;
       this.heardAt = performance.now();
       this.tell("live");
-      this.onMessage(JSON.parse(event.data));
+      const message = JSON.parse(event.data);
+      this.heard = message.sequence ?? this.heard;
+      this.onMessage(message);
     };
     this.socket.onclose = () => this.retry();
   }
