@@ -51,9 +51,19 @@ export class KeyedRows {
       next.set(key, { item, text, zone, node });
     }
     const nodes = items.length ? [...next.values()].map((entry) => entry.node) : [emptyNode];
-    const isSame = nodes.length === this.body.childNodes.length && nodes.every((n, i) => n === this.body.childNodes[i]);
-    if (!isSame) this.body.replaceChildren(...nodes);
+    place(this.body, nodes);
     this.known = next;
+  }
+}
+
+// Only what has to move is moved: a node put in again would lose its selection and begin its animation anew.
+function place(body, nodes) {
+  const kept = new Set(nodes);
+  for (const node of [...body.childNodes]) if (!kept.has(node)) node.remove();
+  let next = body.firstChild;
+  for (const node of nodes) {
+    if (node === next) next = next.nextSibling;
+    else body.insertBefore(node, next);
   }
 }
 

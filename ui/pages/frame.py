@@ -11,6 +11,8 @@ PAGE_CSS = """
 [data-testid="stHeader"] { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] * { pointer-events: auto; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: 0; z-index: 50; }
+.st-key-page_head { min-height: 51px; }
+@media (max-width: 640px) { .st-key-page_head { min-height: 84px; } }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>
 """
