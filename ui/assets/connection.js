@@ -15,7 +15,10 @@ export class Connection {
     this.attempts = 0;
     this.heardAt = 0;
     this.isClosed = false;
-    this.watch = setInterval(() => this.checkAge(), 250);
+    this.look = () => this.checkAge();
+    this.watch = setInterval(this.look, 250);
+    // a hidden tab's timers sleep: who comes back must not see an old "live"
+    document.addEventListener("visibilitychange", this.look);
     this.tell("connecting");
     this.open();
   }
@@ -68,6 +71,7 @@ export class Connection {
   close() {
     this.isClosed = true;
     clearInterval(this.watch);
+    document.removeEventListener("visibilitychange", this.look);
     clearTimeout(this.timer);
     this.socket.close();
   }
