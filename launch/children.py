@@ -11,8 +11,11 @@ from pathlib import Path
 import psutil
 
 from exchanges.credentials import ARM_VARIABLE, every_key_variable, key_variables
+from notices.credentials import PREFIX as NOTICES_PREFIX
 
 STOP_SECONDS = 5.0
+NOTIFIER = "notifier"
+"""The one part that gets the secrets of the destinations of notices."""
 LOG_BYTES = 10 * 1024**2
 """A longer log is put aside at the next start, in place of the one before."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -48,16 +51,18 @@ def spawn(part: Part, log_path: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=child_environment(part.exchange) | part.environment,
+            env=child_environment(part.exchange, is_notifier=part.name == NOTIFIER) | part.environment,
             start_new_session=True,
             preexec_fn=lambda: _before_exec(part.niceness),  # noqa: PLW1509 - one thread: no lock can be held
         )
 
 
-def child_environment(exchange: str | None = None) -> dict[str, str]:
-    """Ours, less the keys of other exchanges' accounts (a JVM shows its environment to whoever asks), and less what
-    would keep Python from caching its byte code (importing ccxt costs 10 s without)."""
+def child_environment(exchange: str | None = None, *, is_notifier: bool = False) -> dict[str, str]:
+    """Ours, less the keys of other exchanges' accounts and of destinations of notices (a JVM shows its environment to
+    whoever asks), and less what would keep Python from caching its byte code (importing ccxt costs 10 s without)."""
     withheld = {"PYTHONDONTWRITEBYTECODE", *every_key_variable()}
+    if not is_notifier:
+        withheld |= {name for name in os.environ if name.startswith(NOTICES_PREFIX)}
     if exchange is None:
         withheld.add(ARM_VARIABLE)
     else:

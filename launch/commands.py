@@ -20,6 +20,7 @@ from launch.arguments import (
     add_session,
     add_sweep,
 )
+from launch.command_notices import add_notices, run_notices, run_notifier_part
 from launch.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.home import bot_name, home_folder, locked, read_session
@@ -75,6 +76,8 @@ def _commands() -> tuple[Command, ...]:
         ("cep", "run the Spark job of the running session", add_nothing, _cep),
         ("logrecorder", "run the recorder of the running session's log", add_nothing, _logrecorder),
         ("ui", "run REST and dashboard of the running session", add_nothing, _ui),
+        ("notifier", "run the sender of the running session's notices", add_nothing, lambda _: run_notifier_part()),
+        ("notices", "try the destinations of notices", add_notices, lambda arguments: run_notices(arguments, say)),
     )
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from launch.errors import CannotStartError
+from launch.notice_destinations import NoticesConfiguration
 from launch.transfers import TransferConfiguration
 from market.settings import Settings
 
@@ -85,6 +86,8 @@ class Configuration(BaseModel):
     """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
     transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
     """Exchange → currency → what sending it away costs, where that is not as `market/transfers.py` knows it."""
+    notices: tuple[NoticesConfiguration, ...] = ()
+    """`[[notices]]`: who is told what happens; none named means nobody."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 

@@ -1,8 +1,9 @@
 """`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is told to stop."""
 
+import os
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exchanges.markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
@@ -12,6 +13,7 @@ from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
 from launch.home import check_writable, write_atomically
 from launch.meter import Meter
+from launch.notice_destinations import told_destinations
 from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
 from launch.recording import end_log, finish_recording
@@ -66,6 +68,7 @@ async def run_session(
 ) -> int:
     """Start everything, trade until told to stop, check the books. Exit code 0 only where they balance."""
     started, home = wall_now(), session.home
+    session = replace(session, notices=told_destinations(told.notices, os.environ))
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)

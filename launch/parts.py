@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from launch.children import Part
+from launch.children import NOTIFIER, Part
 from launch.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.home import bot_name
@@ -115,6 +115,9 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int 
         for name, exchange, number in bot_parts(session, bots)
     ]
     parts.append(_part(session, "ui", "ui", after=services))
+    if session.notices:
+        mongodb = tuple(name for name in services if name == "mongodb")
+        parts.append(_part(session, NOTIFIER, NOTIFIER, after=mongodb))
     return parts
 
 

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from market.access import AccessTerms
 from market.clock import Clock, ReplayClock, SystemClock
 from market.markets import Market
+from market.notices import Destination
 from market.transfers import KNOWN_TERMS, TransferTerms
 
 Mode = Literal["paper", "public", "replay", "sandbox", "live"]
@@ -59,6 +60,8 @@ class Session:
     """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
     transfers: tuple[TransferTerms, ...] = KNOWN_TERMS
     """What sending a currency from one exchange to another costs."""
+    notices: tuple[Destination, ...] = ()
+    """Where notices go."""
     access: AccessTerms = AccessTerms()
     """Who may read and change over REST and the pages."""
 

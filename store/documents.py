@@ -45,6 +45,8 @@ COMPARISONS = "comparisons"
 BACKTESTS = "backtests"
 BACKTEST_REPORTS = "backtest_reports"
 TICK_SETS = "tick_sets"
+NOTICES = "notices"
+NOTICE_DESTINATIONS = "notice_destinations"
 PROCESSES = "processes"
 REACH = "reach"
 """How far each bot has read."""
@@ -71,6 +73,8 @@ COLLECTIONS = (
     TICK_SETS,
     REACH,
     PROCESSES,
+    NOTICES,
+    NOTICE_DESTINATIONS,
 )
 
 SESSION_CLAIM = "session"

@@ -13,6 +13,7 @@ from store.documents import (
     COLLECTIONS,
     DIFFERENCES,
     FILLS,
+    NOTICES,
     OPPORTUNITIES,
     REFUSALS,
     SESSION_CLAIM,
@@ -69,6 +70,12 @@ INDEXES: dict[str, list[IndexModel]] = {
     # pairs, half reservations and the counter have no date and stay
     CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
     DIFFERENCES: [IndexModel(_NEWEST_FIRST)],
+    NOTICES: [
+        IndexModel([("destination", ASCENDING), ("state", ASCENDING), ("noted_at_us", ASCENDING)]),
+        IndexModel([("destination", ASCENDING), ("batch", ASCENDING)]),
+        IndexModel([("state", ASCENDING), ("ended_at", DESCENDING)]),
+        _NOTES,
+    ],
     SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
     AVERAGE_TRADES: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("market", "streams", "store", "exchanges", "pricefeeds", "cep", "bots", "backtest", "ui", "launch")
+ROOMS = ("market", "streams", "store", "exchanges", "pricefeeds", "cep", "bots", "backtest", "ui", "notices", "launch")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
 OUTERMOST = {"launch/process.py"}

@@ -8,7 +8,7 @@ import pytest
 from market.clock import MICROSECONDS, ReplayClock, SystemClock, wall_now
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("market", "streams", "store", "exchanges", "pricefeeds", "cep", "bots", "backtest", "ui", "launch")
+ROOMS = ("market", "streams", "store", "exchanges", "pricefeeds", "cep", "bots", "backtest", "ui", "notices", "launch")
 OURS = {"time": ("time", "time_ns"), "datetime": ("now", "utcnow", "today"), "asyncio": ("sleep",)}
 
 

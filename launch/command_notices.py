@@ -1,0 +1,48 @@
+"""`arbitrage notifier` and `arbitrage notices`."""
+
+import argparse
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from launch.children import NOTIFIER
+from launch.configuration import Configuration, read_configuration
+from launch.errors import CannotStartError
+from launch.home import home_folder, read_session
+from launch.notice_destinations import secrets_checked, told_destinations
+from launch.process import run_process
+from market.session import Mode
+
+
+def add_notices(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("test",), help="test: send a message to each destination")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+
+
+def run_notices(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
+    """0 where every destination took its test message, else 1."""
+    from launch.notice_trial import say_what_arrives
+
+    told = read_configuration(arguments.config, os.environ)
+    destinations = told_destinations(told.notices, os.environ)
+    return asyncio.run(say_what_arrives(destinations, os.environ, _mode_of(told), say))
+
+
+def _mode_of(told: Configuration) -> Mode:
+    """What a session of this configuration would have in front of its messages."""
+    modes = {exchange.mode for exchange in told.exchange.values()}
+    if "live" in modes:
+        return "live"
+    return "sandbox" if "sandbox" in modes else "paper"
+
+
+def run_notifier_part() -> int:
+    """The process of the running session."""
+    from notices.notifier import run_notifier
+
+    session = read_session(home_folder())
+    if not session.notices:
+        raise CannotStartError("the running session has no [[notices]]; docs/notices.md says how to configure them.")
+    secrets = secrets_checked(session.notices, os.environ)
+    return run_process(session.home, NOTIFIER, lambda ready: run_notifier(session, secrets, ready))

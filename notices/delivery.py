@@ -1,0 +1,110 @@
+"""Delivers what waits for one destination: message by message, again with growing delays, given up in the end."""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Sequence
+
+from market.backoff import CHANCE, jittered
+from market.clock import MICROSECONDS, wall_now
+from market.notices import Destination
+from market.session import Mode
+from notices.errors import DestinationRefusedError, DestinationUnavailableError
+from notices.gathering import batch_name, next_batch
+from notices.messages import Message
+from notices.sender import Sender
+from store.notices import MongoNotices, Waiting
+from store.watching import patiently
+
+FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
+"""Seconds between two attempts."""
+IDLE_SECONDS = 30.0
+"""News wakes who waits; this is for news that was put by a notifier before us."""
+MOST_ATTEMPTS_NOTED = 200
+
+log = logging.getLogger(__name__)
+
+
+def retry_delay(failures: int, asked: float | None = None, chance: random.Random = CHANCE) -> float:
+    """Seconds until the next attempt after so many failures in a row: doubled each time, with a tenth of jitter, and
+    never sooner than the destination `asked` for."""
+    delay = jittered(min(FIRST_DELAY * 2.0 ** min(failures - 1, 16), LONGEST_DELAY), chance)
+    return delay if asked is None else max(asked, delay)
+
+
+class Delivery:
+    """To one destination. Its state is in the store: it may be killed anywhere and goes on where it was."""
+
+    def __init__(
+        self, notices: MongoNotices, destination: Destination, sender: Sender, mode: Mode, news: asyncio.Event
+    ) -> None:
+        self._notices = notices
+        self._destination = destination
+        self._name = destination.name
+        self._sender = sender
+        self._mode: Mode = mode
+        self._news = news
+        self._attempts: deque[int] = deque(maxlen=MOST_ATTEMPTS_NOTED)
+        self._failures = 0
+        self._next_try_at = 0
+
+    async def run(self) -> None:
+        """For ever, through outages of the store and of the destination."""
+        states = await patiently(self._notices.states)
+        own = next((state for state in states if state.name == self._name), None)
+        if own is not None:
+            # a restart must not hammer what asked to be left alone
+            self._failures, self._next_try_at = own.failures, own.next_try_at
+        while True:
+            self._news.clear()
+            waiting = await patiently(lambda: self._notices.waiting(self._name))
+            now = wall_now()
+            plan = next_batch(waiting, self._attempts, self._destination, now)
+            due = max(plan.at, self._next_try_at)
+            if not plan.batch:
+                await self._until_news(IDLE_SECONDS)
+            elif due > now:
+                await self._until_news((due - now) / MICROSECONDS)
+            else:
+                await self._deliver(plan.batch)
+
+    async def _until_news(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def _deliver(self, batch: Sequence[Waiting]) -> None:
+        """One attempt, and what follows from it."""
+        name = batch_name(batch)
+        if batch[0].batch is None:
+            ids = [row.notice.notice_id for row in batch]
+            await patiently(lambda: self._notices.bind(self._name, ids, name))
+        self._attempts.append(wall_now())
+        message = Message(name, self._mode, tuple(row.notice for row in batch))
+        try:
+            await self._sender.send(message)
+        except DestinationUnavailableError as error:
+            await self._failed(name, min(row.noted_at for row in batch), error)
+        except DestinationRefusedError as error:
+            await self._give_up(name, str(error))
+        else:
+            self._failures = self._next_try_at = 0
+            await patiently(lambda: self._notices.note_sent(self._name, name))
+
+    async def _failed(self, name: str, noted_at: int, error: DestinationUnavailableError) -> None:
+        self._failures += 1
+        delay = retry_delay(self._failures, error.retry_after)
+        self._next_try_at = at = wall_now() + int(delay * MICROSECONDS)
+        noted = {"destination": self._name, "message": name, "error": str(error), "seconds": round(delay, 1)}
+        log.warning("a notice was not taken", extra=noted)
+        await patiently(lambda: self._notices.note_failure(self._name, str(error), at))
+        if wall_now() - noted_at >= self._destination.give_up_minutes * 60 * MICROSECONDS:
+            await self._give_up(name, f"not taken within {self._destination.give_up_minutes:g} minutes: {error}")
+
+    async def _give_up(self, name: str, reason: str) -> None:
+        count = await patiently(lambda: self._notices.give_up(self._name, name, reason))
+        noted = {"destination": self._name, "message": name, "notices": count, "reason": reason}
+        log.error("a notice was given up", extra=noted)

@@ -1,0 +1,48 @@
+"""The process `notifier`: for each destination one reader of what happens and one that delivers, none waiting for
+another, and one look a second at what stands, for all of them."""
+
+from collections.abc import Callable, Mapping
+
+from market.clock import SystemClock
+from market.session import Session
+from market.together import together
+from notices.credentials import Secrets
+from notices.delivery import Delivery
+from notices.reading import Reading
+from notices.senders import opened_senders
+from store.happenings import HappeningReader
+from store.watching import patiently
+
+LOOK_SECONDS = 1.0
+
+
+async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: Callable[[], None]) -> None:
+    """Until cancelled. Ready once nothing that happens can be missed, whether or not any destination answers."""
+    reader = HappeningReader(session)
+    try:
+        async with opened_senders(session.notices, secrets) as senders:
+            readings = [Reading(reader, session, destination) for destination in session.notices]
+            deliveries = [
+                Delivery(
+                    reader.notices, reading.destination, senders[reading.destination.name], session.mode, reading.news
+                )
+                for reading in readings
+            ]
+            work = [reading.run() for reading in readings] + [delivery.run() for delivery in deliveries]
+            await together(*work, _look(reader, readings), _tell_ready(readings, ready))
+    finally:
+        await reader.close()
+
+
+async def _look(reader: HappeningReader, readings: list[Reading]) -> None:
+    while True:
+        present = await patiently(reader.present)
+        for reading in readings:
+            await reading.look(present)
+        await SystemClock().sleep(LOOK_SECONDS)
+
+
+async def _tell_ready(readings: list[Reading], ready: Callable[[], None]) -> None:
+    for reading in readings:
+        await reading.begun.wait()
+    ready()

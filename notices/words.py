@@ -1,0 +1,73 @@
+"""How money, times and names stand in a line that people read. Rounded here alone; programs get exact facts."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from market.clock import MICROSECONDS
+from market.money import text_of
+from market.session import Mode
+
+CENT = Decimal("0.01")
+TENTH = Decimal("0.1")
+NAMES = {
+    "binance": "Binance",
+    "bitflyer": "bitFlyer",
+    "bitstamp": "Bitstamp",
+    "coinbaseexchange": "Coinbase",
+    "kraken": "Kraken",
+}
+_BADGES: dict[Mode, str] = {
+    "paper": "PAPER",
+    "public": "PAPER",
+    "replay": "REPLAY",
+    "sandbox": "SANDBOX",
+    "live": "LIVE",
+}
+
+
+def badge(mode: Mode) -> str:
+    """What stands in front of every message."""
+    return _BADGES[mode]
+
+
+def exchange_name(exchange: str) -> str:
+    return NAMES.get(exchange, exchange)
+
+
+def named(exchanges: Iterable[str]) -> str:
+    return " → ".join(exchange_name(exchange) for exchange in exchanges)
+
+
+def signed_money(amount: Decimal, currency: str) -> str:
+    """`+3.21 USD`, with the sign always; below a cent with two digits that say something."""
+    if amount == 0:
+        return f"0.00 {currency}"
+    rounded = amount.quantize(CENT, ROUND_HALF_EVEN)
+    if rounded == 0:
+        step = Decimal((0, (1,), amount.adjusted() - 1))
+        rounded = amount.quantize(step, ROUND_HALF_EVEN)
+    text = f"{rounded:+,f}"
+    return f"{text} {currency}"
+
+
+def signed_bps(bps: Decimal) -> str:
+    return f"{bps.quantize(TENTH, ROUND_HALF_EVEN):,f} bps"
+
+
+def exact(amount: Decimal) -> str:
+    return text_of(amount)
+
+
+def clock_time(microseconds: int) -> str:
+    """`14:03:05 UTC`."""
+    return datetime.fromtimestamp(microseconds // MICROSECONDS, UTC).strftime("%H:%M:%S UTC")
+
+
+def date_and_time(microseconds: int) -> str:
+    return datetime.fromtimestamp(microseconds // MICROSECONDS, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def plural(count: int, singular: str, plural: str | None = None) -> str:
+    """`1 trade`, `12 trades`."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
