@@ -61,7 +61,9 @@ class AverageTrader:
             await SystemClock().sleep(self._pause())
 
     async def turn(self) -> None:
-        """Whatever is due now."""
+        """Whatever is due now; nothing where this process is about to go, since that begins orders."""
+        if self.knowledge.leaving:
+            return
         period = self._period()
         if self.knowledge.settings.ma_trading != "off" and period > self._looked_at:
             await self._note_closes(period)

@@ -9,6 +9,7 @@ from bots.averages import AverageTrader
 from bots.desk import Desk
 from bots.errors import BotError
 from bots.knowledge import Knowledge
+from bots.leaving import Departure, until_left
 from bots.paper_account import PaperAccount
 from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
@@ -46,33 +47,24 @@ SETTINGS_SECONDS = 0.25
 
 
 async def run_bot(
-    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str] | None = None
+    session: Session,
+    exchange: str,
+    ready: Callable[[], None],
+    environment: Mapping[str, str] | None = None,
+    departure: Departure | None = None,
 ) -> None:
     """Trade for `exchange` until cancelled; `ready` once its books are open and it reads opportunities.
 
     `environment` has the keys of a real account, and whether trading for real is armed.
 
-    Ends by itself once another process of the exchange has taken over. Raises StoreError, StreamError or BotError: the
-    process ends with it and is started again.
+    Ends by itself once another process of the exchange has taken over, or `departure` is over. Raises StoreError,
+    StreamError or BotError: the process ends with it and is started again.
     """
     if exchange not in session.exchanges:
         raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
+    departure = departure or Departure()
     try:
-        async with AsyncExitStack() as stack:
-            store = await wait_for(lambda: open_store(session))
-            stack.push_async_callback(store.close)
-            tenure = Tenure(store, exchange, holder_name(exchange))
-            by = await wait_for(lambda: tenure.take(ready))
-            stack.push_async_callback(_released, tenure)
-            knowledge = Knowledge(await _settings(store))
-            account = _account(session, exchange, knowledge, environment or {})
-            stack.push_async_callback(account.close)
-            glance = await _glance(session, stack)
-            strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
-            reconciliation = _reconciliation(session, store, account, knowledge, by)
-            errands = (strategy.run, reconciliation.run)
-            desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
-            await together(tenure.keep(), _work(session, store, desk, account, stack, ready))
+        await until_left(_trade(session, exchange, ready, environment or {}, departure), departure)
     except FencedOutError as error:
         log.warning("%s", error, extra={"exchange": exchange})
     except ExceptionGroup as failures:
@@ -80,6 +72,27 @@ async def run_bot(
         if not isinstance(failure, FencedOutError):
             raise failure from None
         log.warning("%s", failure, extra={"exchange": exchange})
+
+
+async def _trade(
+    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str], departure: Departure
+) -> None:
+    async with AsyncExitStack() as stack:
+        store = await wait_for(lambda: open_store(session))
+        stack.push_async_callback(store.close)
+        tenure = Tenure(store, exchange, holder_name(exchange))
+        by = await wait_for(lambda: tenure.take(ready))
+        stack.push_async_callback(_released, tenure)
+        knowledge = Knowledge(await _settings(store))
+        account = _account(session, exchange, knowledge, environment)
+        stack.push_async_callback(account.close)
+        glance = await _glance(session, stack)
+        strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
+        reconciliation = _reconciliation(session, store, account, knowledge, by)
+        errands = (strategy.run, reconciliation.run)
+        desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
+        departure.desk = desk
+        await together(tenure.keep(), _work(session, store, desk, account, stack, ready))
 
 
 async def _work(

@@ -56,3 +56,13 @@ class Books:
         except (StoreError, ExchangeError):
             self.closed = False
             raise
+
+    async def take_leave(self) -> None:
+        """Closing balances of a bot that goes with nothing open at the exchange, unless it never opened the books.
+
+        Raises StoreError, ExchangeError.
+        """
+        before, _ = await self.store.session_balances()
+        if self.account.exchange in before:
+            balances = await self.account.balances()
+            await self.store.set_balances(self.account.exchange, balances, "after", self.by)

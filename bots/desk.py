@@ -15,13 +15,13 @@ from bots.knowledge import Knowledge
 from bots.notes import Notes
 from bots.persistence import Errand, persist, wait_for
 from bots.reading import Signal
-from bots.reconciling import Due, due_legs, expired_halves
+from bots.reconciling import Due, due_legs, expired_halves, has_leg_at, is_in_flight_at
 from bots.reserving import Reserver
 from bots.trading import UNKNOWN_AFTER_SECONDS, LegKey, Trader
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRefusedError, ExchangeError
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, LegRole
-from market.clock import Clock, SystemClock, steady_now, wall_now
+from market.clock import MICROSECONDS, Clock, SystemClock, steady_now, wall_now
 from market.execution import advancing, markets_by_symbol
 from market.leases import UNFENCED, Actor
 from market.markets import Market
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 ROUND_SECONDS = 0.5
 NOTES_SECONDS = 0.5
 WORKERS = 3
+LEAVE_SECONDS = 15.0
+LEAVE_ROUND_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,32 @@ class Desk:
             for _ in range(WORKERS):
                 tasks.create_task(self.reserver.work())
             ready()
+
+    async def leave(self) -> None:
+        """Begin nothing more, see through what is in flight, take the closing balances; then this process may end.
+
+        For an order of its own it waits for as long as it takes, since nobody else could look it up; for the rest of
+        an arbitrage, which others see through, no longer than a session has at its end. Raises FencedOutError.
+        """
+        self.knowledge.leaving = True
+        deadline = self._pace.steady_clock() + int(LEAVE_SECONDS * MICROSECONDS)
+        while not await self._may_leave(self._pace.steady_clock() > deadline):
+            await SystemClock().sleep(LEAVE_ROUND_SECONDS)
+
+    async def _may_leave(self, is_late: bool) -> bool:
+        try:
+            arbitrages = await self.store.open_arbitrages()
+            if self.reserver.attempting or is_in_flight_at(arbitrages, self.exchange):
+                return False
+            if not self._legs and not has_leg_at(arbitrages, self.exchange):
+                await self._books.take_leave()
+                return True
+        except (StoreUnavailableError, ExchangeError) as error:
+            log.warning("not gone yet: %s", error, extra={"exchange": self.exchange})
+            return is_late and isinstance(error, ExchangeError)
+        if is_late:
+            log.error("gone with an arbitrage open, its orders here have ended", extra={"exchange": self.exchange})
+        return is_late
 
     async def _follow_settings(self) -> None:
         async for settings in self.store.watch_settings():

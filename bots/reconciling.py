@@ -40,6 +40,16 @@ def is_open_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
     return any(exchange in _exchanges_of(arbitrage) for arbitrage in arbitrages)
 
 
+def has_leg_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
+    """Whether one of these has a leg on `exchange`, in whatever state; a half reservation of others has none yet."""
+    return any(leg.exchange == exchange for arbitrage in arbitrages for leg in arbitrage.legs)
+
+
+def is_in_flight_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
+    """Whether one of these has a leg on `exchange` that has not ended: only the account there can look it up."""
+    return any(leg.exchange == exchange and not leg.is_final for one in arbitrages for leg in one.legs)
+
+
 def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
     """Of its legs; a half reservation may still get its second leg, where the opportunity has it."""
     exchanges = {leg.exchange for leg in arbitrage.legs}

@@ -66,6 +66,8 @@ class Reserver:
 
     def see(self, opportunity: Opportunity) -> None:
         """An opportunity from the stream; an expired one, or one of other exchanges, is nobody's business."""
+        if self.knowledge.leaving:
+            return
         if side_of(opportunity, self.exchange) is None or is_expired(opportunity, self.clock.now()):
             return
         known = self._circumstances(opportunity)
@@ -95,7 +97,8 @@ class Reserver:
         side = side_of(opportunity, self.exchange)
         identity = opportunity.opportunity_id
         is_over = is_expired(opportunity, self.clock.now())
-        if side is None or is_over or identity in self.attempting or self._is_reserved(identity):
+        is_nobodys = side is None or is_over or self.knowledge.leaving
+        if side is None or is_nobodys or identity in self.attempting or self._is_reserved(identity):
             return
         known = self._circumstances(opportunity)
         reason = self.early_refusal(opportunity, known)

@@ -238,10 +238,15 @@ def _feed(arguments: argparse.Namespace) -> int:
 
 def _bot(arguments: argparse.Namespace) -> int:
     from bots.bot import run_bot
+    from bots.leaving import Departure
 
-    session = _session_with(arguments.name)
+    session, departure = _session_with(arguments.name), Departure()
     part = bot_name(arguments.name, arguments.number)
-    return _run_part(session, part, lambda of, ready: run_bot(of, arguments.name, ready, os.environ))
+
+    def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
+        return run_bot(of, arguments.name, ready, os.environ, departure)
+
+    return _run_part(session, part, entry, departure.ask)
 
 
 def _bridge(_: argparse.Namespace) -> int:
@@ -270,8 +275,8 @@ def _cep(_: argparse.Namespace) -> int:
     return run_blocking_process(session.home, "cep", lambda ready: run_cep(session, ready))
 
 
-def _run_part(session: Session, name: str, entry: SessionEntry) -> int:
-    return run_process(session.home, name, lambda ready: entry(session, ready))
+def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[[], None] | None = None) -> int:
+    return run_process(session.home, name, lambda ready: entry(session, ready), leave)
 
 
 def _session_with(exchange: str) -> Session:

@@ -44,12 +44,15 @@ def log_events() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
 
 
-def run_process(home: Path, name: str, entry: Entry) -> int:
-    """Run a room's entry until it ends or SIGTERM cancels it; the exit code."""
+def run_process(home: Path, name: str, entry: Entry, leave: Callable[[], None] | None = None) -> int:
+    """Run a room's entry until it ends or SIGTERM cancels it; the exit code.
+
+    With `leave` the first SIGTERM only asks it to end, and the second cancels it.
+    """
     log_events()
     try:
         with locked_part(home, name):
-            return asyncio.run(_until_cancelled(entry(_ready(home, name))))
+            return asyncio.run(_until_cancelled(entry(_ready(home, name)), leave))
     except LaunchError:
         raise
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
@@ -84,11 +87,19 @@ def _ready(home: Path, name: str) -> Ready:
     return ready
 
 
-async def _until_cancelled(work: Coroutine[object, object, None]) -> int:
+async def _until_cancelled(work: Coroutine[object, object, None], leave: Callable[[], None] | None) -> int:
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
+    gentle = [] if leave is None else [leave]
+
+    def stop() -> None:
+        if gentle:
+            gentle.pop()()
+        else:
+            task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, stop)
     try:
         await task
     except asyncio.CancelledError:

@@ -12,12 +12,13 @@ from typing import Literal, TypeVar
 
 from bots.desk import Desk, Pace
 from bots.knowledge import Knowledge
+from bots.leaving import Departure, until_left
 from bots.paper_account import PaperAccount
 from bots.paper_journal import PaperJournal
 from bots.reading import Signal
 from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from market.arbitrages import Arbitrage, Leg, LegRole
-from market.clock import Clock, ReplayClock, wall_now
+from market.clock import Clock, ReplayClock, steady_now, wall_now
 from market.leases import UNFENCED, Actor
 from market.markets import Market
 from market.opportunities import Opportunity
@@ -102,6 +103,8 @@ class FlakyAccount:
         """Where orders get stuck for ever: before or after the exchange has them."""
         self.reached = asyncio.Event()
         """An order got stuck."""
+        self.freed = asyncio.Event()
+        """Those that are stuck go on."""
         self._mishaps = mishaps
 
     @property
@@ -117,11 +120,11 @@ class FlakyAccount:
             raise OrderRefusedError("not today")
         if self.stuck == "before":
             self.reached.set()
-            await asyncio.Event().wait()
+            await self.freed.wait()
         report = await self.paper.place(order)
         if self.stuck == "after":
             self.reached.set()
-            await asyncio.Event().wait()
+            await self.freed.wait()
         await self._mishaps.pause()
         if self._mishaps.happens():
             raise OutcomeUnknownError("answer lost")
@@ -160,6 +163,7 @@ class Floor:
     """The clock's seconds are this much shorter than the wall's, so that nobody waits long for a deadline."""
 
     unknown_after: float = 5.0
+    steady_clock: Callable[[], int] = steady_now
 
     def __post_init__(self) -> None:
         self.clock = ReplayClock(1_000_000_000, wall_now(), self.speed)
@@ -167,6 +171,7 @@ class Floor:
         self.accounts = {market.exchange: self._account(market) for market in (USD_MARKET, EUR_MARKET)}
         self.streams: dict[str, asyncio.Queue[Signal]] = {name: asyncio.Queue() for name in self.accounts}
         self.desks: dict[str, asyncio.Task[None]] = {}
+        self.departures: dict[str, Departure] = {}
         self._sequence = 0
 
     async def open(self) -> None:
@@ -186,10 +191,12 @@ class Floor:
             markets,
             self.clock,
             knowledge,
-            Pace(self.unknown_after, 0.01),
+            Pace(self.unknown_after, 0.01, steady_clock=self._steady_now),
         )
-        ready = asyncio.Event()
-        self.desks[exchange] = asyncio.create_task(desk.run(self._signals(exchange), ready.set))
+        ready, departure = asyncio.Event(), Departure()
+        departure.desk = desk
+        self.departures[exchange] = departure
+        self.desks[exchange] = asyncio.create_task(until_left(desk.run(self._signals(exchange), ready.set), departure))
         waiting = asyncio.ensure_future(ready.wait())
         await asyncio.wait([waiting, self.desks[exchange]], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
@@ -198,6 +205,12 @@ class Floor:
         """The desk is gone in the middle of whatever it does."""
         self.desks[exchange].cancel()
         with suppress(asyncio.CancelledError):
+            await self.desks[exchange]
+
+    async def dismiss(self, exchange: str) -> None:
+        """Ask the desk to go, and wait until it is gone."""
+        self.departures[exchange].ask()
+        async with asyncio.timeout(WAIT_SECONDS):
             await self.desks[exchange]
 
     def show(self, market: Market, bids: Book, asks: Book) -> Quote:
@@ -247,6 +260,10 @@ class Floor:
         await until(self.store.session_balances, lambda balances: balances[1].keys() == OPENING.keys())
         for exchange in self.desks:
             await self.kill(exchange)
+
+    def _steady_now(self) -> int:
+        """By the clock that the test may have changed since."""
+        return self.steady_clock()
 
     def _account(self, market: Market) -> FlakyAccount:
         account = PaperAccount(

@@ -1,0 +1,37 @@
+"""How a bot goes that was asked to: once nothing of it is in flight that nobody else would watch."""
+
+import asyncio
+from collections.abc import Coroutine
+
+from bots.desk import Desk
+
+
+class Departure:
+    """One process's way out: asked for by a signal, carried out by the desk, where it has one already."""
+
+    def __init__(self) -> None:
+        self._asked = asyncio.Event()
+        self.desk: Desk | None = None
+
+    def ask(self) -> None:
+        self._asked.set()
+
+    async def carry_out(self) -> None:
+        """Returns once the process was asked to go and may. Raises StoreError."""
+        await self._asked.wait()
+        if self.desk is not None:
+            await self.desk.leave()
+
+
+async def until_left(work: Coroutine[object, object, None], departure: Departure) -> None:
+    """`work` until it ends, or is ended since the departure is over. Raises what either raises."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(departure.carry_out())]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if task in done:
+            task.result()
