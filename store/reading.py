@@ -46,6 +46,7 @@ from store.documents import (
 from store.errors import HistoryLostError
 from store.health import HealthBook
 from store.leases import LeaseBook
+from store.notices import MongoNotices
 from store.opportunity_pages import MongoOpportunities
 from store.opportunity_sums import OpportunitySums
 from store.pages import Page, read_page
@@ -103,6 +104,7 @@ class TradeReader:
         self._health = HealthBook(client, self._database, self._settings)
         self.audit = MongoAudit(self._database)
         self.backtests = MongoBacktests(self._database)
+        self.notices = MongoNotices(self._database)
         self.leases = LeaseBook(self._database)
         self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
         self.reach = ReachBook(self._database)

@@ -5,7 +5,7 @@ from notices.messages import Message
 
 AT = 1_700_000_000_000_000
 """2023-11-14 22:13:20 UTC."""
-TOKEN = "123456789:AAtheTokenOfTheTest"  # noqa: S105
+TOKEN = "123456789:AAtheTokenOfTheTest"
 CHAT = "-100987654321"
 KEY = "0123456789abcdef-signing"
 
