@@ -55,6 +55,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self._terms: dict[str, Terms] = {}
         self._pairs: dict[str, PairRow] = {}
         self._balances: dict[tuple[str, str], BalanceRow] = {}
+        self._ordered_places: list[tuple[str, str]] = []  # sorted once: a backtest asks for the rows after every step
         self._half_reserved: dict[str, str | None] = {}
         self._in_flight: dict[str, str | None] = {}
         self._open_arbitrages = 0
@@ -197,7 +198,9 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
             self._after[exchange] = dict(balances)
 
     async def balance_rows(self) -> list[BalanceRow]:
-        return [self._balances[key] for key in sorted(self._balances)]
+        if len(self._ordered_places) != len(self._balances):
+            self._ordered_places = sorted(self._balances)
+        return [self._balances[place] for place in self._ordered_places]
 
     async def session_balances(self) -> tuple[Balances, Balances]:
         return dict(self._before), dict(self._after)
@@ -206,9 +209,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         return list(self._fills.values())
 
     async def note_failure(self, exchange: str, failure: Failure) -> Health:
-        settings = await self.settings()
-        if settings is None:
-            raise StoreError("there are no settings yet")
+        settings = self.settings_in_force()
         before = self._health.get(exchange, Health(exchange))
         self._health[exchange] = failed(before, failure, settings, self._clock.now())
         return self._health[exchange]
@@ -239,10 +240,9 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         return after is not before
 
     def _known(self, arbitrage_id: str) -> Arbitrage:
-        arbitrage = self._arbitrages.get(arbitrage_id)
-        if arbitrage is None:
+        if arbitrage_id not in self._arbitrages:
             raise StoreError(f"there is no arbitrage {arbitrage_id}")
-        return arbitrage
+        return self._arbitrages[arbitrage_id]
 
     def _read(self, opportunity: Opportunity, by: Actor) -> Rows:
         moment = self.moment(by)
