@@ -109,8 +109,11 @@ class MongoOpportunities:
         found = await self._read(_ALL, [opportunity_id]) or await self._read(_TAKEN, [opportunity_id])
         if opportunity_id not in found:
             return None
-        outcomes = await read_outcomes(self._database, [opportunity_id])
-        return KeptOpportunity(found[opportunity_id], outcomes[opportunity_id])
+        return KeptOpportunity(found[opportunity_id], await self.outcome(opportunity_id))
+
+    async def outcome(self, opportunity_id: str) -> Outcome:
+        """What became of it, kept or not. Raises StoreUnavailableError."""
+        return (await read_outcomes(self._database, [opportunity_id]))[opportunity_id]
 
     async def _chunks(
         self, source: _Source, wanted: WantedOpportunities, cursor: str | None, least: int

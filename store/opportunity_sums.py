@@ -1,10 +1,12 @@
 """How many opportunities were taken and refused, by pair, reason and net bps, summed by the server."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from market.clock import MICROSECONDS, wall_now
 from market.money import ZERO
 from store.client import Database, Document, translated_errors
 from store.counting import RunningSums, decimal_of
@@ -13,6 +15,8 @@ from store.opportunity_outcomes import TAKEN_STATES
 
 BINS_PER_BPS = 2
 """Half a basis point is the step of the thresholds; what is summed finer would tell no threshold more."""
+
+KEPT_SPANS = 4
 
 _TAKEN: Document = {"state": {"$in": list(TAKEN_STATES)}, "strategy": {"$ne": "ma"}}
 _TAKEN_BY = (
@@ -30,7 +34,7 @@ _REFUSED_BY = (
     "$reason",
     {"$floor": {"$multiply": ["$net_bps", BINS_PER_BPS]}},
 )
-_REFUSED_SUMS = ("$count", "$forgone")
+_REFUSED_SUMS = ("$count", "$forgone", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,10 @@ class OutcomeSum:
     count: int
     expected: Decimal
     """At the best levels alone, in the settlement currency."""
-    net: Decimal = ZERO
-    """What those taken brought, as far as they have ended."""
+    net: Decimal
+    """What those taken brought, as far as they have ended; 0 for those refused."""
+    pair_seconds: int
+    """In how many seconds the pair was refused for this; 0 for those taken."""
 
 
 class OpportunitySums:
@@ -61,6 +67,9 @@ class OpportunitySums:
         self._of_session = dict(of_session)
         self._taken = RunningSums(database, ARBITRAGES, self._of_session | _TAKEN, _TAKEN_BY, _TAKEN_SUMS)
         self._refused = RunningSums(database, REFUSALS, self._of_session, _REFUSED_BY, _REFUSED_SUMS)
+        self._reading = asyncio.Lock()
+        self._recent: dict[int, tuple[int, list[OutcomeSum]]] = {}
+        """Seconds → when they were read, and what."""
 
     async def of_session(self) -> list[OutcomeSum]:
         """Of all of it; each read after the first reads what is new. Raises StoreUnavailableError."""
@@ -69,6 +78,19 @@ class OpportunitySums:
             *(_sum_of("taken", key, values) for key, values in taken.items()),
             *(_sum_of("refused", key, values) for key, values in refused.items()),
         ]
+
+    async def recent(self, seconds: int) -> list[OutcomeSum]:
+        """Of the last `seconds`, as read a two-hundredth of them ago at the most: many may ask, and the server sums
+        once. Raises StoreUnavailableError."""
+        async with self._reading:
+            now = wall_now()
+            read_at, sums = self._recent.get(seconds, (0, []))
+            if now - read_at > seconds * MICROSECONDS // 200:
+                # what is dated a little ahead, by another clock, belongs to it
+                sums = await self.between(now - seconds * MICROSECONDS, now + MICROSECONDS)
+                others = [(span, kept) for span, kept in self._recent.items() if span != seconds]
+                self._recent = dict([(seconds, (now, sums)), *others[: KEPT_SPANS - 1]])
+            return sums
 
     async def between(self, since: int, until: int) -> list[OutcomeSum]:
         """Of those reserved or refused from `since` to before `until`, microseconds of the server's and the bots'
@@ -101,5 +123,6 @@ class OpportunitySums:
 
 def _sum_of(outcome: Literal["taken", "refused"], key: tuple[str, ...], values: tuple[Decimal, ...]) -> OutcomeSum:
     base, buy, sell, why, number = key
-    count, expected, *net = values
-    return OutcomeSum(base, buy, sell, outcome, why, int(float(number)), int(count), expected, *net)
+    count, expected, third = values
+    net, seconds = (third, 0) if outcome == "taken" else (ZERO, int(third))
+    return OutcomeSum(base, buy, sell, outcome, why, int(float(number)), int(count), expected, net, seconds)

@@ -123,34 +123,33 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
     assert await reader.kept_opportunities.one("seen-9") is None
 
 
-@pytest.mark.parametrize(
-    ("wanted", "expected"),
-    [
-        (WantedOpportunities(outcome="taken"), [4]),
-        (WantedOpportunities(outcome="refused"), [3, 2]),
-        (WantedOpportunities(outcome="refused", reason="stale"), [2]),
-        (WantedOpportunities(reason="too_small"), [3]),
-        (WantedOpportunities(outcome="expired"), [1]),
-        (WantedOpportunities(min_net_bps=12.0), [4, 3, 2]),
-        (WantedOpportunities(min_net_bps=12.0, outcome="taken"), [4]),
-        (WantedOpportunities(since=START + 2 * SECOND, until=START + 4 * SECOND), [3, 2]),
-        (WantedOpportunities(since=START + 5 * SECOND, outcome="taken"), []),
-        (WantedOpportunities(exchange="beta"), [4, 3, 2, 1]),
-        (WantedOpportunities(buy_exchange="beta"), []),
-        (WantedOpportunities(sell_exchange="beta", base="BTC", outcome="taken"), [4]),
-        (WantedOpportunities(base="ETH"), []),
-        (WantedOpportunities(base="$base"), []),
-    ],
-)
-async def test_filters_leave_the_others_out_on_every_page(
-    reader: TradeReader, mongo_store: MongoTradeStore, wanted: WantedOpportunities, expected: list[int]
-) -> None:
+FILTERS = [
+    (WantedOpportunities(outcome="taken"), [4]),
+    (WantedOpportunities(outcome="refused"), [3, 2]),
+    (WantedOpportunities(outcome="refused", reason="stale"), [2]),
+    (WantedOpportunities(reason="too_small"), [3]),
+    (WantedOpportunities(outcome="expired"), [1]),
+    (WantedOpportunities(min_net_bps=12.0), [4, 3, 2]),
+    (WantedOpportunities(min_net_bps=12.0, outcome="taken"), [4]),
+    (WantedOpportunities(since=START + 2 * SECOND, until=START + 4 * SECOND), [3, 2]),
+    (WantedOpportunities(since=START + 5 * SECOND, outcome="taken"), []),
+    (WantedOpportunities(exchange="beta"), [4, 3, 2, 1]),
+    (WantedOpportunities(buy_exchange="beta"), []),
+    (WantedOpportunities(sell_exchange="beta", base="BTC", outcome="taken"), [4]),
+    (WantedOpportunities(base="ETH"), []),
+    (WantedOpportunities(base="$base"), []),
+]
+
+
+async def test_filters_leave_the_others_out_on_every_page(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
     await keep(mongo_store, seen(1, 11.0))
     await keep(mongo_store, seen(2, 12.0), "stale")
     await keep(mongo_store, seen(3, 13.0), "too_small")
     await trade(mongo_store, seen(4, 14.0))
-    for limit in (1, 10):
-        assert ids(await all_pages(reader, wanted, limit)) == [f"seen-{number}" for number in expected]
+    for wanted, expected in FILTERS:
+        for limit in (1, 10):
+            kept = await all_pages(reader, wanted, limit)
+            assert ids(kept) == [f"seen-{number}" for number in expected], wanted
 
 
 async def test_a_foreign_cursor_is_refused(reader: TradeReader) -> None:
@@ -159,7 +158,7 @@ async def test_a_foreign_cursor_is_refused(reader: TradeReader) -> None:
 
 
 async def fill(store_database: str, mongodb_uri: str) -> None:
-    """A hundred thousand, the newest of them refused, of which one in a thousand is wide; the widest of all is the oldest."""
+    """A hundred thousand, the newest refused; one in a thousand is wide, the widest of all is the oldest."""
     client = connected(mongodb_uri)
     of, no = opportunity_document(seen(0)), refusal_document(refusal(seen(0)))
     opportunities, refusals = [], []

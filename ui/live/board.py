@@ -11,6 +11,7 @@ from market.session import Session
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from streams.wire import WireError
+from ui.live.opportunity_census import OpportunityCensus
 from ui.live.price_series import PricePoint, PriceSeries
 from ui.live.snapshot import Ledger, MarketKey, Snapshot, Sources, empty_ledger
 from ui.live.spread_table import SpreadCell, SpreadTable
@@ -36,6 +37,7 @@ class Board:
         self._opportunities: deque[Opportunity] = deque(maxlen=KEPT_OPPORTUNITIES)
         self._opportunity_ids: OrderedDict[str, None] = OrderedDict()
         self._opportunity_count = 0
+        self.census = OpportunityCensus()
         self._windows: dict[tuple[str, str, str, int], SpreadWindow] = {}
         self._arbitrages: OrderedDict[str, Arbitrage] = OrderedDict()
         self.settings: Settings | None = None
@@ -61,6 +63,7 @@ class Board:
         if len(self._opportunity_ids) > REMEMBERED_IDS:
             self._opportunity_ids.popitem(last=False)
         self._opportunity_count += 1
+        self.census.note(opportunity)
         self._opportunities.appendleft(opportunity)
         return True
 
@@ -85,6 +88,10 @@ class Board:
         """Newest first."""
         return tuple(reversed(self._arbitrages.values()))
 
+    def opportunities(self) -> tuple[Opportunity, ...]:
+        """The newest distinct ones of the stream, newest first."""
+        return tuple(self._opportunities)
+
     def take_points(self) -> dict[MarketKey, PricePoint]:
         """The newest point of each series that moved since the last call."""
         moved, self._moved = self._moved, set()
@@ -103,7 +110,7 @@ class Board:
             series={key: series.points() for key, series in self._series.items()},
             spreads=self._spreads(tops, settings, now),
             windows=tuple(self._windows.values()),
-            opportunities=tuple(self._opportunities),
+            opportunities=self.opportunities(),
             opportunity_count=self._opportunity_count,
             arbitrages=self.arbitrages(),
             ledger=self.ledger,

@@ -4,7 +4,7 @@ from fastapi import FastAPI
 
 from market.clock import wall_now
 from tests.market.samples import EUR_MARKET, USD_MARKET
-from tests.ui.samples import FX_MARKET, opportunity, quote, record
+from tests.ui.samples import FX_MARKET, quote, record
 from ui.application import dashboard_of
 
 
@@ -32,22 +32,3 @@ async def test_spreads_are_net_of_fees_and_fx(api: httpx.AsyncClient) -> None:
     assert row["gross_bps"] == pytest.approx((108.9 - 102) / 102 * 10_000, abs=1e-3)
     assert row["fee_bps"] == pytest.approx((102 * 0.001 + 108.9 * 0.0012) / 102 * 10_000, abs=1e-3)
     assert row["net_bps"] == pytest.approx(row["gross_bps"] - row["fee_bps"], abs=1e-3)
-
-
-async def test_opportunities_are_paged_and_filtered(api: httpx.AsyncClient, application: FastAPI) -> None:
-    board = dashboard_of(application).hub.board
-    for number in range(5):
-        board.apply_opportunity(opportunity(f"id-{number}", net_bps=float(number)))
-    first = (await api.get("/api/opportunities", params={"limit": 2, "min_net_bps": 1})).json()
-    assert [row["opportunity_id"] for row in first["items"]] == ["id-4", "id-3"]
-    board.apply_opportunity(opportunity("id-5", net_bps=5.0))
-    cursor = {"cursor": first["next_cursor"]}
-    second = (await api.get("/api/opportunities", params={"limit": 2, "min_net_bps": 1} | cursor)).json()
-    assert [row["opportunity_id"] for row in second["items"]] == ["id-2", "id-1"]
-    assert second["next_cursor"] is None
-    assert (await api.get("/api/opportunities", params={"exchange": "gamma"})).json()["items"] == []
-
-
-async def test_a_cursor_that_is_gone_is_a_problem(api: httpx.AsyncClient) -> None:
-    answer = await api.get("/api/opportunities", params={"cursor": "gone"})
-    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")

@@ -1,0 +1,94 @@
+"""What the answers about opportunities look like, for the documentation."""
+
+from typing import Any
+
+from ui.lifetimes import DEFINITION
+from ui.opportunity_rows import KeptOpportunityRow, LifeRow, StatisticsRow
+from ui.preview import LIMITS, PreviewRow
+from ui.rows import OpportunityRow
+
+SEEN = OpportunityRow(
+    opportunity_id="5f0c2b7e9a41d3c6",
+    base="BTC",
+    buy_exchange="kraken",
+    buy_symbol="BTC/USD",
+    buy_price="70001.5",
+    buy_amount="0.42",
+    sell_exchange="bitflyer",
+    sell_symbol="BTC/JPY",
+    sell_price="10560000",
+    sell_amount="0.3",
+    gross_bps=38.2,
+    fee_bps=24.9,
+    net_bps=13.3,
+    expected_profit=27.93,
+    currency="USD",
+    settings_version=1,
+    event_time=1_700_000_000_000_000,
+    detected_time=1_700_000_000_012_000,
+    expires_at=1_700_000_001_000_000,
+)
+KEPT = KeptOpportunityRow(
+    **SEEN,
+    outcome="taken",
+    reason=None,
+    arbitrage_state="closed",
+    net_profit="24.1",
+)
+NEWEST = [SEEN]
+KEPT_PAGE = {"items": [KEPT], "next_cursor": "WzE3MDAwMDAwMDAwMDAwMDAsIjVmMGMyYjdlIl0="}
+LIFE = LifeRow(runs=412, once=96, p50_ms=48.0, p90_ms=640.0, p99_ms=2_310.0, longest_ms=4_020.0)
+STATISTICS = StatisticsRow(
+    span="10m",
+    seen_since=1_699_999_400_000_000,
+    until=1_700_000_000_000_000,
+    min_net_bps=5.0,
+    emit_net_bps=0.0,
+    currency="USD",
+    seen=12_331,
+    taken=52,
+    refused=5_978,
+    unanswered=6_301,
+    taken_expected="1301.2",
+    taken_net="1174.8",
+    refused_expected="76527.9",
+    histogram=[{"from_bps": 5.0, "to_bps": 6.0, "seen": 310, "taken": 4, "refused": 181}],
+    ledger=[{"reason": "pair_busy", "count": 2_273, "forgone": "32638.79"}],
+    lifetimes={
+        "definition": DEFINITION,
+        "alive": 3,
+        "all": LIFE,
+        "histogram": [{"from_ms": 20.0, "to_ms": 50.0, "runs": 120}],
+        "pairs": [
+            {
+                **LIFE,
+                "base": "BTC",
+                "buy_exchange": "kraken",
+                "buy_symbol": "BTC/USD",
+                "sell_exchange": "bitflyer",
+                "sell_symbol": "BTC/JPY",
+                "best_bps": 41.2,
+            }
+        ],
+    },
+)
+PREVIEW = PreviewRow(
+    min_net_bps=3.0,
+    hours=1.0,
+    current_min_net_bps=5.0,
+    emit_net_bps=0.0,
+    currency="USD",
+    taken={"count": 52, "expected": "1301.2", "net": "1174.8"},
+    kept={"count": 52, "expected": "1301.2", "net": "1174.8"},
+    lost={"count": 0, "expected": "0", "net": "0"},
+    gained={"count": 840, "expected": "1320.5"},
+    gained_once_a_second={"count": 130, "expected": "204.4"},
+    still_refused=[{"reason": "pair_busy", "count": 2_273, "forgone": "32638.79"}],
+    curve=[{"min_net_bps": 3.0, "kept": 52, "kept_expected": 1301.2, "gained": 130, "gained_expected": 204.4}],
+    limits=list(LIMITS),
+)
+
+
+def answers(example: object) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that answers like this."""
+    return {200: {"content": {"application/json": {"example": example}}}}
