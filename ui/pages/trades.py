@@ -1,16 +1,17 @@
-"""The page Trades & P&L: what was traded and what it brought."""
+"""The page Trades & P&L: what was traded, and what it brought."""
 
 import streamlit
 
 from ui.pages.frame import dashboard_or_reason
-from ui.views import arbitrage_row
-
-SHOWN = 50
+from ui.pages.trades_figures import show_figures
+from ui.pages.trades_list import show_list
 
 
 def show_trades() -> None:
+    """The whole page; a reason where it cannot be drawn."""
     streamlit.header("Trades & P&L", anchor=False)
     dashboard = dashboard_or_reason()
-    if dashboard is not None:
-        newest = dashboard.snapshot().arbitrages[:SHOWN]
-        streamlit.dataframe([dict(arbitrage_row(arbitrage)) for arbitrage in newest])
+    if dashboard is None:
+        return
+    show_figures(dashboard)
+    show_list(dashboard)

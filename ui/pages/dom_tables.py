@@ -1,0 +1,115 @@
+"""Tables and figures as plain HTML: screen readers and tests read them, and they cost a page nothing.
+
+Streamlit gives its theme's variables to components alone; its colour scheme holds everywhere, so `light-dark()` does.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+CSS = """
+<style>
+.rows, .figures { --faint: color-mix(in srgb, currentColor 16%, transparent); --good: light-dark(#0d6b3d, #4bd08c);
+  --bad: light-dark(#b3202e, #ff8b92); --quiet: color-mix(in srgb, currentColor 72%, transparent); font-size: 13px; }
+.rows { overflow-x: auto; border: 1px solid var(--faint); border-radius: 6px; max-width: 100%; }
+.rows:focus-visible { outline: 2px solid light-dark(#1f6feb, #4b9bff); }
+.rows table { border-collapse: collapse; width: 100%; margin: 0; font-variant-numeric: tabular-nums; }
+.rows th, .rows td { padding: 5px 10px; text-align: left; white-space: nowrap; border: 0; line-height: 1.35; }
+.rows thead th { font-weight: 600; color: var(--quiet); border-bottom: 1px solid var(--faint); }
+.rows tbody tr + tr > * { border-top: 1px solid var(--faint); }
+.rows tbody tr.sum > * { font-weight: 600; }
+.rows .number { text-align: right; }
+.rows tbody th { font-weight: 500; }
+.rows .differs { background: light-dark(#fff1cc, #3d3310); }
+.rows p, .rows caption { margin: 0; padding: 12px 10px; color: var(--quiet); }
+.rows caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); padding: 0; }
+.good { color: var(--good); } .bad { color: var(--bad); } .quiet { color: var(--quiet); }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(142px, 1fr)); gap: 8px; margin: 0; }
+.figures div { border: 1px solid var(--faint); border-radius: 6px; padding: 8px 12px; min-height: 74px; }
+.figures dt { color: var(--quiet); font-weight: 400; }
+.figures dd { margin: 0; font-size: 18px; font-weight: 600; font-variant-numeric: tabular-nums; }
+.figures dd small { display: block; font-size: 12px; font-weight: 400; color: var(--quiet); }
+</style>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`tone`: good, bad, quiet, differs or nothing; `exact`: all digits, told where the text has fewer."""
+
+    text: str
+    tone: str = ""
+    exact: str = ""
+
+
+Line = list[Cell | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number that a page begins with; `beside`: small words below it."""
+
+    name: str
+    value: Cell
+    beside: str = ""
+
+
+def numbers(*titles: str) -> tuple[Head, ...]:
+    return tuple(Head(title, is_number=True) for title in titles)
+
+
+def words(*titles: str) -> tuple[Head, ...]:
+    return tuple(Head(title) for title in titles)
+
+
+def table(
+    caption: str, heads: Sequence[Head], rows: Iterable[Sequence[Cell | str]], empty: str, *, has_sum: bool = False
+) -> str:
+    """HTML. The first cell of a row names it; `empty` is said where there are no rows; `has_sum`: the last row is."""
+    lines = ["".join(_cells(heads, row)) for row in rows]
+    if not lines:
+        return f'{CSS}<div class="rows"><p>{escape(empty)}</p></div>'
+    marks = [""] * (len(lines) - 1) + [' class="sum"' if has_sum else ""]
+    head = "".join(f'<th scope="col"{_class(head, "")}>{escape(head.title)}</th>' for head in heads)
+    body = "".join(f"<tr{mark}>{line}</tr>" for mark, line in zip(marks, lines, strict=True))
+    label = escape(caption, quote=True)
+    return (
+        f'{CSS}<div class="rows" role="region" aria-label="{label}" tabindex="0"><table><caption>{escape(caption)}'
+        f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def figures(shown: Iterable[Figure]) -> str:
+    """HTML: as many beside each other as there is room for."""
+    boxes = "".join(
+        f'<div><dt>{escape(one.name)}</dt><dd class="{one.value.tone}"{_title(one.value)}>{escape(one.value.text)}'
+        f"<small>{escape(one.beside)}</small></dd></div>"
+        for one in shown
+    )
+    return f'{CSS}<dl class="figures">{boxes}</dl>'
+
+
+def _cells(heads: Sequence[Head], row: Sequence[Cell | str]) -> Iterator[str]:
+    for place, (head, cell) in enumerate(zip(heads, row, strict=True)):
+        yield _cell(head, cell, "td" if place else "th")
+
+
+def _cell(head: Head, cell: Cell | str, tag: str) -> str:
+    known = Cell(cell) if isinstance(cell, str) else cell
+    scope = ' scope="row"' if tag == "th" else ""
+    return f"<{tag}{scope}{_class(head, known.tone)}{_title(known)}>{escape(known.text)}</{tag}>"
+
+
+def _class(head: Head, tone: str) -> str:
+    names = " ".join(filter(None, ("number" if head.is_number else "", tone)))
+    return f' class="{names}"' if names else ""
+
+
+def _title(cell: Cell) -> str:
+    return f' title="{escape(cell.exact, quote=True)}"' if cell.exact else ""

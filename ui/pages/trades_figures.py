@@ -1,0 +1,180 @@
+"""The upper half of Trades & P&L: figures, equity, the split of the profit, and who brought what."""
+
+from dataclasses import dataclass
+from datetime import tzinfo
+from decimal import Decimal
+from typing import get_args
+
+import streamlit
+
+from market.arbitrages import PROFIT_PARTS, ProfitAndLoss
+from market.equity import Equity, Fall
+from market.money import text_of
+from market.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
+from store.average_sums import AverageSum
+from store.errors import StoreError
+from ui.dashboard import Dashboard
+from ui.pages.amounts import money, percent, tone
+from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
+from ui.pages.times import moment, shown_zone
+from ui.pages.trades_charts import PART_NAMES, equity_chart, lines_chart, split_chart
+from ui.trades import average_sum_rows
+
+LOOK_AGAIN_SECONDS = 3.0
+BY = "trades.by"
+NO_STORE = "MongoDB does not answer. Try again in a moment."
+BY_NAMES: dict[GroupedBy, str] = {
+    "exchange": "Exchange",
+    "pair": "Pair",
+    "asset": "Asset",
+    "day": "Day",
+    "strategy": "Strategy",
+}
+STRATEGY_NAMES = {"arbitrage": "Arbitrage", "ma": "Moving average"}
+PART_HEADS = tuple(PART_NAMES[part] for part in PROFIT_PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """All that this half of the page shows, read together."""
+
+    equity: Equity
+    groups: tuple[ProfitGroup, ...]
+    averages: tuple[AverageSum, ...]
+
+
+def show_figures(dashboard: Dashboard) -> None:
+    """Looked at again by itself."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
+    currency, zone = dashboard.session.settlement_currency, shown_zone()
+    try:
+        brought = dashboard.answer(_read(dashboard, currency))
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_STORE)
+        return
+    streamlit.html(figures(equity_figures(brought.equity, currency, zone)))
+    streamlit.echarts_chart(
+        equity_chart(brought.equity, currency, zone),
+        height=360,
+        key="trades.equity",
+        alt=f"Equity of the session in {currency} and how far it fell below its highest value",
+    )
+    _show_split(brought, currency)
+    if brought.averages:
+        _show_averages(brought.averages)
+
+
+async def _read(dashboard: Dashboard, currency: str) -> Brought:
+    reader = dashboard.reader
+    return Brought(
+        await reader.history.equity(currency),
+        await reader.profit_groups(currency),
+        await reader.history.average_sums(),
+    )
+
+
+def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
+    traded = equity.wins + equity.losses + equity.even
+    return [
+        Figure("Net", _money(equity.net, currency), f"of {equity.endings:,} that ended"),
+        Figure("Win rate", Cell(percent(equity.win_share)), f"{equity.wins:,} of {traded:,} traded"),
+        Figure("Largest win", _money(equity.largest_win, currency)),
+        Figure("Largest loss", _money(equity.largest_loss, currency)),
+        _fall_figure("Largest drawdown", equity.deepest, currency, zone),
+        _fall_figure("Current drawdown", equity.current, currency, zone),
+    ]
+
+
+def whole_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
+    """All groups together: to the last digit the session's profit."""
+    whole = profit_from(currency, {})
+    for group in groups:
+        whole = added(whole, group.profit)
+    return whole
+
+
+def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) -> str:
+    """HTML: a row a line, and the sum."""
+    rows: list[Line] = [[_line_name(line.name, by), f"{line.arbitrages:,}", *_parts(line.profit)] for line in lines]
+    rows.append(["All", "", *_parts(whole)])
+    heads = (*words(BY_NAMES[by]), *numbers("Arbitrages", *PART_HEADS))
+    return table(f"Profit and loss by {by} in {whole.currency}", heads, rows if lines else [], EMPTY, has_sum=True)
+
+
+EMPTY = "Nothing has ended yet: what arbitrages bring is shown as soon as the first one closes."
+
+
+def _show_split(brought: Brought, currency: str) -> None:
+    whole = whole_of(brought.groups, currency)
+    left, right = streamlit.columns(2, gap="medium")
+    with left:
+        streamlit.subheader("From gross to net", anchor=False)
+        streamlit.echarts_chart(
+            split_chart(whole), height=270, key="trades.split", alt="Waterfall from the gross profit seen to the net"
+        )
+    with right:
+        streamlit.subheader("Profit and loss by", anchor=False)
+        chosen = streamlit.segmented_control(
+            "Profit and loss by",
+            get_args(GroupedBy),
+            default="exchange",
+            required=True,
+            format_func=lambda by: BY_NAMES[by],
+            key=BY,
+            label_visibility="collapsed",
+        )
+        by: GroupedBy = chosen or "exchange"
+        lines = profit_by(brought.groups, by)
+        streamlit.echarts_chart(
+            lines_chart(lines, currency), height=216, key=f"trades.lines.{by}", alt=f"Net profit by {by}"
+        )
+    streamlit.html(lines_table(lines, whole, by))
+
+
+def _show_averages(sums: tuple[AverageSum, ...]) -> None:
+    streamlit.subheader("Orders of the moving average", anchor=False)
+    streamlit.caption(
+        "One-sided: the profit and loss above holds what they cost in fees and slippage; base that was bought and not "
+        "sold keeps the value it has, which is in no profit."
+    )
+    rows = [
+        [
+            f"{row['exchange']} {row['symbol']}",
+            f"{row['fills']:,}",
+            row["bought"],
+            row["spent"],
+            row["sold"],
+            row["received"],
+            row["left"],
+            row["cash"],
+            ", ".join(f"{fee} {currency}" for currency, fee in row["fees"].items()),
+        ]
+        for row in average_sum_rows(sums)
+    ]
+    heads = (
+        *words("Market"),
+        *numbers("Fills", "Bought", "Spent", "Sold", "Received", "Left (base)", "Cash (quote)", "Fees"),
+    )
+    streamlit.html(table("Orders of the moving average by market", heads, rows, ""))
+
+
+def _line_name(name: str, by: GroupedBy) -> str:
+    return STRATEGY_NAMES.get(name, name) if by == "strategy" else name
+
+
+def _parts(profit: ProfitAndLoss) -> list[Cell]:
+    return [_money(getattr(profit, part), profit.currency, is_toned=part == "net") for part in PROFIT_PARTS]
+
+
+def _money(amount: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
+    return Cell(money(amount, currency), tone(amount) if is_toned else "", f"{text_of(amount)} {currency}")
+
+
+def _fall_figure(name: str, fall: Fall, currency: str, zone: tzinfo) -> Figure:
+    if not fall.depth:
+        return Figure(name, Cell(money(fall.depth, currency)), "at its highest value")
+    since = "since the opening" if fall.start is None else f"from {moment(fall.start, zone)}"
+    return Figure(name, _money(-fall.depth, currency), since)

@@ -1,0 +1,243 @@
+"""The lower half of Trades & P&L: arbitrages or fills, filtered, page by page, as files, and one of them whole."""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from typing import Literal, get_args
+from urllib.parse import urlencode
+
+import streamlit
+
+from market.arbitrages import Arbitrage, ArbitrageState, Strategy
+from market.clock import MICROSECONDS
+from market.money import text_of
+from store.errors import CursorError, StoreError
+from store.pages import Page
+from store.trade_history import BookedFill, TradeFilter
+from ui.dashboard import Dashboard
+from ui.pages.amounts import money, tone
+from ui.pages.dom_tables import Cell, Line, numbers, table, words
+from ui.pages.times import moment, shown_zone
+from ui.pages.trades_detail import show_detail
+from ui.pages.trades_figures import NO_STORE, STRATEGY_NAMES
+
+Kind = Literal["Arbitrages", "Fills"]
+KIND = "trades.kind"
+CURSORS = "trades.cursors"
+"""In the tab's state: cursors of the pages gone through, the newest page's left out."""
+SHOWN_FOR = "trades.shown_for"
+ROWS = 25
+FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
+ARBITRAGE_HEADS = (
+    *words("Reserved", "Base", "Pair", "State"),
+    *numbers("Amount", "Seen (bps)", "Fees", "Net"),
+    *words("Strategy", "Id"),
+)
+FILL_HEADS = (
+    *words("Filled", "Exchange", "Symbol", "Side", "Role"),
+    *numbers("Price", "Amount", "Cost", "Fee"),
+    *words("State", "Arbitrage"),
+)
+
+
+def show_list(dashboard: Dashboard) -> None:
+    """A fragment of its own: paging and filtering draw no chart anew."""
+    streamlit.fragment(_show)(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
+    streamlit.subheader("Trades", anchor=False)
+    zone = shown_zone()
+    kind: Kind = (
+        streamlit.segmented_control(
+            "Show", get_args(Kind), default="Arbitrages", required=True, key=KIND, label_visibility="collapsed"
+        )
+        or "Arbitrages"
+    )
+    wanted = _filters(dashboard, zone)
+    cursors = _cursors(f"{kind} {wanted}")
+    place = streamlit.container()
+    try:
+        next_cursor = _show_page(dashboard, kind, wanted, cursors[-1] if cursors else None, zone, place)
+    except CursorError:
+        streamlit.session_state[CURSORS] = []
+        place.info("That page is gone; this list begins anew at the next click.")
+        return
+    except (StoreError, TimeoutError):
+        place.warning(NO_STORE)
+        return
+    _show_paging(cursors, next_cursor, kind, wanted)
+
+
+def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
+    session = dashboard.session
+    name = zone.tzname(None) or "UTC"
+    with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        exchange = streamlit.selectbox(
+            "Exchange", session.exchanges, None, key="trades.exchange", placeholder="All", width=150
+        )
+        base = streamlit.selectbox("Base", session.bases, None, key="trades.base", placeholder="All", width=110)
+        states = streamlit.multiselect(
+            "State", get_args(ArbitrageState), key="trades.states", placeholder="All", width=230
+        )
+        strategy = streamlit.selectbox(
+            "Strategy",
+            get_args(Strategy),
+            None,
+            format_func=lambda one: STRATEGY_NAMES[one],
+            key="trades.strategy",
+            placeholder="All",
+            width=170,
+        )
+        since = streamlit.datetime_input(f"From ({name})", None, key="trades.from", step=60, width=190)
+        until = streamlit.datetime_input(f"Until ({name})", None, key="trades.until", step=60, width=190)
+    return TradeFilter(
+        exchange, base, tuple(states), strategy, since=microseconds(since, zone), until=microseconds(until, zone)
+    )
+
+
+def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
+    """What was typed as a time of `zone`."""
+    return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
+
+
+def _cursors(shown_for: str) -> list[str]:
+    """Of the pages gone through; another filter begins with the newest page."""
+    state = streamlit.session_state
+    if state.get(SHOWN_FOR) != shown_for:
+        state[SHOWN_FOR], state[CURSORS] = shown_for, []
+    cursors: list[str] = state.setdefault(CURSORS, [])
+    return cursors
+
+
+def _show_page(
+    dashboard: Dashboard,
+    kind: Kind,
+    wanted: TradeFilter,
+    cursor: str | None,
+    zone: tzinfo,
+    place: "streamlit.delta_generator.DeltaGenerator",
+) -> str | None:
+    """The cursor of the page behind it. Raises StoreError, TimeoutError."""
+    history = dashboard.reader.history
+    if kind == "Fills":
+        fills: Page[BookedFill] = dashboard.answer(history.fills(wanted, cursor, ROWS))
+        place.html(table("Fills, newest first", FILL_HEADS, fill_lines(fills.items, zone), "No fill fits."))
+        _choose(dashboard, list(dict.fromkeys(one.arbitrage_id for one in fills.items)), {}, zone)
+        return fills.next_cursor
+    page: Page[Arbitrage] = dashboard.answer(history.arbitrages(wanted, cursor, ROWS))
+    rows = arbitrage_lines(page.items, zone)
+    place.html(table("Arbitrages, newest first", ARBITRAGE_HEADS, rows, "No arbitrage fits."))
+    titles = {one.arbitrage_id: _title(one, zone) for one in page.items}
+    _choose(dashboard, list(titles), titles, zone)
+    return page.next_cursor
+
+
+def _choose(dashboard: Dashboard, ids: list[str], titles: dict[str, str], zone: tzinfo) -> None:
+    asked = streamlit.query_params.get("arbitrage")
+    ids = ids if asked is None or asked in ids else [asked, *ids]
+    chosen = streamlit.selectbox(
+        "Details of one arbitrage",
+        ids,
+        None if asked is None else ids.index(asked),
+        format_func=lambda one: titles.get(one, one),
+        key="trades.chosen",
+        placeholder="Choose one of this page",
+        disabled=not ids,
+    )
+    if chosen is not None:
+        show_detail(dashboard, chosen, zone)
+
+
+def _show_paging(cursors: list[str], next_cursor: str | None, kind: Kind, wanted: TradeFilter) -> None:
+    with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
+        streamlit.button("Newest", on_click=cursors.clear, disabled=not cursors, key="trades.newest")
+        streamlit.button("Newer", on_click=_back, disabled=not cursors, key="trades.newer")
+        streamlit.button("Older", on_click=_on, args=(next_cursor,), disabled=next_cursor is None, key="trades.older")
+        streamlit.caption(f"Page {len(cursors) + 1}, {ROWS} a page, newest first.")
+        for suffix, name in (("csv", "CSV"), ("parquet", "Parquet")):
+            streamlit.link_button(
+                f"{kind} as {name}",
+                file_address(kind, suffix, wanted),
+                help="All that the filters let through, not this page alone.",
+                icon=":material/download:",
+                key=f"trades.{suffix}",
+            )
+
+
+def _back() -> None:
+    streamlit.session_state[CURSORS].pop()
+
+
+def _on(cursor: str) -> None:
+    streamlit.session_state[CURSORS].append(cursor)
+
+
+def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
+    """Of the download that has what the filters let through."""
+    told = {
+        "exchange": wanted.exchange,
+        "base": wanted.base,
+        "state": list(wanted.states),
+        "strategy": wanted.strategy,
+        "from": wanted.since,
+        "to": wanted.until,
+    }
+    query = urlencode({name: value for name, value in told.items() if value not in (None, [])}, doseq=True)
+    return f"/api/{FILES[kind]}.{suffix}{f'?{query}' if query else ''}"
+
+
+def arbitrage_lines(arbitrages: Sequence[Arbitrage], zone: tzinfo) -> list[Line]:
+    return [_arbitrage_line(one, zone) for one in arbitrages]
+
+
+def fill_lines(fills: Sequence[BookedFill], zone: tzinfo) -> list[Line]:
+    return [
+        [
+            moment(one.fill.filled_at, zone),
+            one.fill.exchange,
+            one.fill.symbol,
+            Cell(one.fill.side, "good" if one.fill.side == "buy" else "bad"),
+            one.role,
+            text_of(one.fill.price),
+            text_of(one.fill.amount),
+            text_of(one.fill.cost),
+            f"{text_of(one.fill.fee)} {one.fill.fee_currency}",
+            one.state,
+            _short(one.arbitrage_id),
+        ]
+        for one in fills
+    ]
+
+
+def _arbitrage_line(one: Arbitrage, zone: tzinfo) -> Line:
+    profit = one.profit
+    began = one.times.get("reserved", one.opportunity.event_time)
+    return [
+        moment(began, zone),
+        one.base,
+        pair_of(one),
+        Cell(one.state, "" if one.reason is None else "quiet", one.reason or ""),
+        text_of(one.amount),
+        f"{one.opportunity.net_bps:+.1f}",
+        "–" if profit is None else Cell(money(profit.fees, profit.currency), exact=text_of(profit.fees)),
+        "–"
+        if profit is None
+        else Cell(money(profit.net, profit.currency), tone(profit.net), f"{text_of(profit.net)} {profit.currency}"),
+        STRATEGY_NAMES[one.strategy],
+        _short(one.arbitrage_id),
+    ]
+
+
+def pair_of(one: Arbitrage) -> str:
+    """Where it was bought and where sold."""
+    buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
+    return buy if buy == sell else f"{buy} → {sell}"
+
+
+def _title(one: Arbitrage, zone: tzinfo) -> str:
+    began = moment(one.times.get("reserved", one.opportunity.event_time), zone)
+    return f"{began} · {one.base} {pair_of(one)} · {one.state} · {_short(one.arbitrage_id).text}"
+
+
+def _short(identity: str) -> Cell:
+    return Cell(identity if len(identity) <= 10 else f"{identity[:10]}…", "quiet", identity)
