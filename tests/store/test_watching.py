@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from market.clock import SystemClock
 from store.client import Client, connected
 from store.documents import ARBITRAGES
 from store.errors import HistoryLostError
@@ -14,12 +13,11 @@ from store.reading import Change, TradeReader
 from store.trades import MongoTradeStore
 from store.watching import ChangeFollower
 from tests.services import mongod_process, wait_primary
+from tests.store.rolling import SMALL_OPLOG, roll_oplog
 from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
 
 DEADLINE_SECONDS = 60
 DATABASE = "rolled"
-# megabytes; and a checkpoint each second, because the oplog is truncated up to the last one only
-SMALL_OPLOG = ("--oplogSize", "1", "--syncdelay", "1")
 
 
 @pytest.fixture
@@ -30,16 +28,6 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         client = connected(process.address)
         yield client
         client.close()
-
-
-async def roll_oplog(client: Client) -> None:
-    """Write until everything that is in the oplog by now has left it."""
-    oplog = client["local"]["oplog.rs"]
-    newest = await oplog.find_one(sort=[("$natural", -1)])
-    assert newest is not None
-    while await oplog.find_one({"ts": {"$lte": newest["ts"]}}) is not None:
-        await client["filler"]["rows"].insert_many([{"filling": "x" * 100_000} for _ in range(20)])
-        await SystemClock().sleep(0.05)
 
 
 async def test_a_rolled_oplog_is_told_by_what_stands_now(client: Client) -> None:

@@ -1,0 +1,75 @@
+"""A wire to MongoDB that can be cut, while writers reach it on their own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+
+class Link:
+    """Forwards a loopback port to `target` (host, port)."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self._target = target
+        self._port = 0
+        self._server: asyncio.Server | None = None
+        self._is_cut = False
+        self._ends: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def uri(self) -> str:
+        return f"mongodb://127.0.0.1:{self._port}/?directConnection=true"
+
+    async def mend(self) -> None:
+        """On the same port as before."""
+        self._is_cut = False
+        self._server = await asyncio.start_server(self._forward, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def cut(self) -> None:
+        """Every connection is broken, and none can be made."""
+        assert self._server is not None
+        self._is_cut = True
+        self._server.close()
+        for end in self._ends:
+            end.transport.abort()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._ends.clear()
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        other_reader, other_writer = await asyncio.open_connection(*self._target)
+        self._ends |= {writer, other_writer}
+        if self._is_cut:
+            writer.transport.abort()
+            other_writer.transport.abort()
+            return
+        for source, sink in ((reader, other_writer), (other_reader, writer)):
+            task = asyncio.create_task(_copy(source, sink))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+
+async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    try:
+        while part := await source.read(65_536):
+            sink.write(part)
+            await sink.drain()
+    except ConnectionError:
+        pass
+    finally:
+        sink.close()
+
+
+@asynccontextmanager
+async def link_to(address: str) -> AsyncIterator[Link]:
+    """`address`: a URI of MongoDB with one host."""
+    target = urlsplit(address)
+    link = Link((target.hostname or "", target.port or 0))
+    await link.mend()
+    try:
+        yield link
+    finally:
+        await link.cut()
