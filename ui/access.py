@@ -1,12 +1,13 @@
 """Who asks, and whether they may: one service for REST, WebSocket and pages."""
 
-from market.access import ANYBODY, AccessTerms, Caller
+from market.access import ANYBODY, AccessTerms, Caller, RateTerms
 from market.session import Session
 from ui.keys import key_named, known_key
 from ui.rates import Rates
 from ui.sign_ins import SignIns
 from ui.tickets import Tickets
 
+NOTED_REFUSALS = RateTerms(per_second=1, burst=100)
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -15,7 +16,7 @@ class Access:
 
     def __init__(self, session: Session) -> None:
         terms: AccessTerms = session.access
-        self._home = session.home
+        self.home = session.home
         self.oidc = terms.oidc
         self.is_reading_open = is_loopback(session.web_host) and not terms.require_key
         """Whether reading needs no key."""
@@ -24,10 +25,12 @@ class Access:
         self.requests = Rates(terms.requests)
         self.changes = Rates(terms.changes)
         self.guesses = Rates(terms.guesses)
+        self.noted_refusals = Rates(NOTED_REFUSALS)
+        """Of all callers together: what the audit log is told of those that were turned away."""
 
     def by_key(self, given: str | None, address: str = "") -> Caller | None:
         """Whose key it is; None where it is nobody's."""
-        key = known_key(self._home, given)
+        key = known_key(self.home, given)
         return None if key is None else Caller(key.name, key.role, "key", address)
 
     def anybody(self, address: str = "") -> Caller | None:
@@ -40,7 +43,7 @@ class Access:
             return self.is_reading_open
         if caller.means == "token":
             return True
-        key = key_named(self._home, caller.name)
+        key = key_named(self.home, caller.name)
         return key is not None and key.role == caller.role
 
 

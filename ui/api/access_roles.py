@@ -1,7 +1,7 @@
-"""Who may use a route: `Viewer` reads, `Operator` changes. Each route takes one of them.
+"""Who may use a route: `Viewer` reads, `Operator` changes, `ReadingOperator` reads what operators alone may see.
 
-The value is the caller. Known by the header X-API-Key, by `Authorization: Bearer` (a key, or a token of the configured
-OIDC issuer), or by the cookie of a signed-in page.
+Each route takes one of them; the value is the caller. Known by the header X-API-Key, by `Authorization: Bearer` (a
+key, or a token of the configured OIDC issuer), or by the cookie of a signed-in page.
 """
 
 from math import ceil
@@ -10,16 +10,18 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
-from market.access import Caller
+from market.access import ANYBODY, Caller
 from ui.access import Access
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
+from ui.auditing import audit_refusal
 from ui.dashboard import Dashboard
 from ui.keys import KEY_FILE
 from ui.rates import Rates
 from ui.sign_ins import COOKIE
 
 CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="arbitrage", Bearer realm="arbitrage"'}
-
+READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+UNCHANGING_PATHS = frozenset({"/api/tickets"})
 REFUSED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 422, 429, 503), PROBLEM_RESPONSE)
 """What any route may answer."""
 
@@ -40,10 +42,10 @@ SignInCookie = Annotated[
 async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
     """Raises ProblemError: 401 where reading needs a key and there is none, or one was given that is wrong; 429."""
     access = access_of(request)
-    caller = await _known(access, address_of(request), key, bearer, cookie)
-    caller = caller or access.anybody(address_of(request))
+    caller = await _known(request, key, bearer, cookie) or access.anybody(address_of(request))
     if caller is None:
-        raise ProblemError(401, "Reading needs a key here: the header X-API-Key, or sign in.", headers=CHALLENGE)
+        detail = "Reading needs a key here: the header X-API-Key, or sign in at /sign-in."
+        raise await _refusal(request, ProblemError(401, detail, headers=CHALLENGE))
     spend(access.requests, rate_name(caller))
     return caller
 
@@ -51,25 +53,49 @@ async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie:
 Viewer = Annotated[Caller, Depends(viewer)]
 
 
+async def reading_operator(caller: Viewer) -> Caller:
+    """Raises ProblemError: 401 without a key, 403 for a viewer."""
+    if caller.means == "open":
+        raise ProblemError(401, "This is for operators: send an operator's key.", headers=CHALLENGE)
+    if not caller.may_change:
+        raise ProblemError(403, f"{caller.name} is a viewer; this is for operators.")
+    return caller
+
+
+ReadingOperator = Annotated[Caller, Depends(reading_operator)]
+
+
 async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
     """Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
-    access = access_of(request)
-    caller = await _known(access, address_of(request), key, bearer, cookie)
+    caller = await _known(request, key, bearer, cookie)
     if caller is None:
-        raise ProblemError(
-            401,
-            f"Changing needs the header X-API-Key with an operator's key; the owner's lies in {KEY_FILE} in the data "
-            "folder.",
-            headers=CHALLENGE,
-        )
+        detail = f"Changing needs the header X-API-Key; the owner's key lies in {KEY_FILE} in the data folder."
+        raise await _refusal(request, ProblemError(401, detail, headers=CHALLENGE))
+    spend(access_of(request).changes, rate_name(caller))
     if not caller.may_change:
-        raise ProblemError(403, f"{caller.name} is a viewer and may change nothing.")
-    _check_own_page(request, caller)
-    spend(access.changes, rate_name(caller))
+        detail = f"{caller.name} is a viewer and may change nothing."
+        raise await _refusal(request, ProblemError(403, detail), caller)
+    if caller.means == "sign-in" and "origin" not in request.headers:
+        # a cookie comes along by itself; what it changes must be asked for by a page of ours, which names its origin
+        detail = "With the cookie alone only our own pages may change something; send a key."
+        raise await _refusal(request, ProblemError(403, detail), caller)
     return caller
 
 
 Operator = Annotated[Caller, Depends(operator)]
+
+
+async def caller_by_key(access: Access, given: str, address: str) -> Caller:
+    """By a key or a token. Raises ProblemError 401, or 429 where too many wrong ones came from the address.
+
+    A right one passes even then: 256 bits are not guessed, and one program with an old key must not lock its
+    neighbours out.
+    """
+    caller = access.by_key(given, address)
+    if caller is None:
+        wait = access.guesses.take(address)
+        raise too_many(wait) if wait else ProblemError(401, "This key is not, or no longer, known.", headers=CHALLENGE)
+    return caller
 
 
 def access_of(request: Request) -> Access:
@@ -83,38 +109,45 @@ def address_of(request: Request) -> str:
 
 def rate_name(caller: Caller) -> str:
     """Whose bucket it takes from: a key's own, else the address's."""
-    return f"address {caller.address}" if caller.means == "open" else f"{caller.means} {caller.name}"
+    return f"address {caller.address}" if caller.means == "open" else f"key {caller.name}"
+
+
+def too_many(wait: float) -> ProblemError:
+    """`wait` in seconds."""
+    return ProblemError(
+        429, f"Too many requests; try again in {ceil(wait)} s.", headers={"Retry-After": str(ceil(wait))}
+    )
 
 
 def spend(rates: Rates, name: str) -> None:
     """Raises ProblemError 429 where there is nothing left to spend."""
     wait = rates.take(name)
     if wait:
-        detail = f"Too many requests; try again in {ceil(wait)} s."
-        raise ProblemError(429, detail, headers={"Retry-After": str(ceil(wait))})
+        raise too_many(wait)
 
 
 async def _known(
-    access: Access, address: str, key: str | None, bearer: HTTPAuthorizationCredentials | None, cookie: str | None
+    request: Request, key: str | None, bearer: HTTPAuthorizationCredentials | None, cookie: str | None
 ) -> Caller | None:
-    """None where nothing was given. What is given must be right: a mistyped key is not read as none.
-
-    Raises ProblemError 401, or 429 where too many wrong ones came from the address; a right one passes even then, as
-    256 bits are not guessed, and one program with an old key must not lock its neighbours out.
-    """
+    """None where nothing was given. What is given must be right: a mistyped key is not read as none."""
+    access, address = access_of(request), address_of(request)
     given = key or (bearer.credentials if bearer is not None else None)
-    if given is not None:
-        caller = access.by_key(given, address)
-        if caller is None:
-            spend(access.guesses, address)
-            raise ProblemError(401, "This key is not, or no longer, known here.", headers=CHALLENGE)
-        return caller
-    # a cookie that is over is like none: where reading is open the page must go on
-    return access.sign_ins.caller(cookie, address)
+    if given is None:
+        # a cookie that is over is like none: where reading is open the page must go on
+        return access.sign_ins.caller(cookie, address)
+    try:
+        return await caller_by_key(access, given, address)
+    except ProblemError as problem:
+        raise (await _refusal(request, problem)) if problem.status == 401 else problem from None
 
 
-def _check_own_page(request: Request, caller: Caller) -> None:
-    """A cookie comes along by itself, so what it changes must be asked for by a page of ours, which names its origin;
-    `SameHostOnly` has compared the origin before. Raises ProblemError 403."""
-    if caller.means == "sign-in" and "origin" not in request.headers:
-        raise ProblemError(403, "With the cookie alone only our own pages may change something; send a key.")
+async def _refusal(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
+    """`problem`, after the audit log was told of a change that was not to be. A flood of them is not written."""
+    if request.method in READING_METHODS or request.url.path in UNCHANGING_PATHS:
+        return problem
+    dashboard: Dashboard = request.app.state.dashboard
+    if not dashboard.access.noted_refusals.take("all"):
+        who = caller or Caller(ANYBODY, "viewer", "open", address_of(request))
+        action = f"{request.method} {getattr(request.scope.get('route'), 'path', request.url.path)}"
+        await audit_refusal(dashboard, who, action, request.url.path, problem.detail)
+    return problem

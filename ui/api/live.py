@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Query, Request, WebSocket, WebSocketDisco
 from fastapi.responses import StreamingResponse
 
 from ui.api.access_roles import REFUSED, Viewer
+from ui.api.admission import admit, until_refused
 from ui.dashboard import Dashboard
 from ui.live.audience import Audience
 from ui.live.clients import LiveClient
@@ -30,17 +31,21 @@ LastEventId = Annotated[
 @router.websocket("/ws/live")
 async def live(websocket: WebSocket, since: Since = None) -> None:
     """Pushes until the client leaves; what it sends is not read."""
-    audience = _audience(websocket)
-    await websocket.accept()
+    audience, admission = _audience(websocket), await admit(websocket)
+    if admission is None:
+        return
+    await websocket.accept(admission.subprotocol)
     async with audience.client(since) as client:
         sending = asyncio.create_task(_send(websocket, audience, client))
         leaving = asyncio.create_task(_until_gone(websocket))
+        refused = asyncio.create_task(until_refused(websocket, admission.caller))
+        tasks = (sending, leaving, refused)
         try:
-            await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (sending, leaving):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(sending, leaving, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @router.get(

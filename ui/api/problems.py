@@ -48,12 +48,16 @@ def problem_response(
     return JSONResponse({**body, **(members or {})}, status, headers, MEDIA_TYPE)
 
 
+def problem_of(error: ProblemError) -> JSONResponse:
+    return problem_response(error.status, error.detail, error.members, error.headers)
+
+
 def answer_problems(app: FastAPI) -> None:
     """Make all errors of `app` problem details."""
 
     @app.exception_handler(ProblemError)
     async def _problem(_: Request, error: ProblemError) -> JSONResponse:
-        return problem_response(error.status, error.detail, error.members, error.headers)
+        return problem_of(error)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:

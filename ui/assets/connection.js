@@ -6,6 +6,7 @@ const DEAD_MILLISECONDS = 8000;
 // Never so long that a page that could be live again is not within three seconds; the spread keeps tabs apart.
 const RETRY_MILLISECONDS = [250, 500, 1000, 1500];
 const SPREAD = 0.3;
+const TICKET_MILLISECONDS = 3000;
 
 export class Connection {
   // onMessage(message), onState("connecting" | "live" | "stale" | "reconnecting")
@@ -23,11 +24,18 @@ export class Connection {
     this.open();
   }
 
-  open() {
+  // Each connection takes a ticket of its own, good once and for half a minute: a browser cannot send a key there.
+  async open() {
+    const protocols = await this.askTicket();
+    if (this.isClosed) return;
+    if (!protocols) {
+      this.retry();
+      return;
+    }
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     // what was heard last: trades that this page missed meanwhile come with the snapshot
     const since = this.heard === undefined ? "" : `?since=${this.heard}`;
-    this.socket = new WebSocket(`${scheme}//${location.host}/ws/live${since}`);
+    this.socket = new WebSocket(`${scheme}//${location.host}/ws/live${since}`, protocols);
     this.socket.onmessage = (event) => {
       this.attempts = 0;
       this.heardAt = performance.now();
@@ -37,6 +45,24 @@ export class Connection {
       this.onMessage(message);
     };
     this.socket.onclose = () => this.retry();
+  }
+
+  // The subprotocols that hold the ticket; null where there is none to be had now.
+  async askTicket() {
+    try {
+      const signal = AbortSignal.timeout(TICKET_MILLISECONDS);
+      const answer = await fetch("/api/tickets", { method: "POST", signal });
+      if (answer.status === 401) this.leave();
+      return answer.ok ? (await answer.json()).protocols : null;
+    } catch {
+      return null;
+    }
+  }
+
+  // Reading needs a key here, and the sign-in is over.
+  leave() {
+    this.close();
+    location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
   }
 
   retry() {
@@ -73,6 +99,6 @@ export class Connection {
     clearInterval(this.watch);
     document.removeEventListener("visibilitychange", this.look);
     clearTimeout(this.timer);
-    this.socket.close();
+    this.socket?.close();
   }
 }

@@ -1,0 +1,93 @@
+"""Pages and documentation for the signed-in alone, where reading needs a key.
+
+Before Streamlit, since Streamlit asks nobody: its page, its files and its socket are all behind this. REST and the
+live socket stand beside it and check for themselves.
+"""
+
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote
+
+from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from market.access import Caller
+from ui.access import Access
+from ui.api.access_roles import CHALLENGE
+from ui.api.problems import problem_response
+from ui.dashboard import Dashboard
+from ui.sign_ins import COOKIE
+
+ELSEWHERE = ("/api/", "/ws/live", "/metrics")
+"""Checked by their own routes."""
+OPEN = ("/sign-in", "/assets/", "/vendor/", "/favicon.png")
+"""The page to sign in on, and program text that is the same for everybody."""
+SIGN_IN_PAGE = "/sign-in"
+
+
+class SignedInOnly:
+    """Lets everything pass where reading is open."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or scope["path"].startswith((*ELSEWHERE, *OPEN)):
+            await self._app(scope, receive, send)
+            return
+        dashboard: Dashboard = scope["app"].state.dashboard
+        access, headers = dashboard.access, Headers(scope=scope)
+        if access.is_reading_open:
+            await self._app(scope, receive, send)
+            return
+        caller = _caller(access, headers)
+        if caller is None:
+            await _refuse(scope, headers, receive, send)
+        elif scope["type"] == "websocket":
+            await self._app(scope, _while_signed_in(access, headers, receive), send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _while_signed_in(access: Access, headers: Headers, receive: Receive) -> Receive:
+    """Each click and each look of a page comes as a message: the first one after the sign-in's end finds the socket
+    closed."""
+
+    async def receive_signed_in() -> Message:
+        message = await receive()
+        if message["type"] == "websocket.receive" and _caller(access, headers) is None:
+            return {"type": "websocket.disconnect", "code": 1008, "reason": "signed out"}
+        return message
+
+    return receive_signed_in
+
+
+def _caller(access: Access, headers: Headers) -> Caller | None:
+    """By a program's key or a browser's cookie."""
+    key = headers.get("x-api-key")
+    return access.by_key(key) if key else access.sign_ins.caller(_cookie(headers))
+
+
+def _cookie(headers: Headers) -> str | None:
+    """One of them that cannot be read makes none of them unreadable."""
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            try:
+                cookie = SimpleCookie(f"{name}={value}").get(COOKIE)
+            except CookieError:
+                return None
+            return cookie.value if cookie is not None else None
+    return None
+
+
+async def _refuse(scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await WebSocketClose(1008, "Sign in first.")(scope, receive, send)
+    elif scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+        back = quote(scope["path"], safe="/")
+        await RedirectResponse(f"{SIGN_IN_PAGE}?next={back}", 303)(scope, receive, send)
+    else:
+        response = problem_response(401, "Reading needs a key here, or sign in at /sign-in.", headers=CHALLENGE)
+        await response(scope, receive, send)

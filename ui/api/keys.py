@@ -1,0 +1,26 @@
+"""GET /api/keys: whom keys were given to; for operators. Keys are given and revoked by `arbitrage keys` alone."""
+
+from fastapi import APIRouter, Request
+from typing_extensions import TypedDict
+
+from ui.api.access_roles import ReadingOperator, access_of
+from ui.kept_keys import read_keys
+from ui.keys import owner_key
+
+router = APIRouter(tags=["access"])
+
+
+class KeyRow(TypedDict):
+    """`created_at` in microseconds UTC. Neither a key nor its hash is ever shown."""
+
+    name: str
+    role: str
+    created_at: int
+
+
+@router.get("/keys")
+async def keys(request: Request, _: ReadingOperator) -> list[KeyRow]:
+    """The owner's first, then in the order they were given."""
+    home = access_of(request).home
+    known = (owner_key(home), *read_keys(home))
+    return [KeyRow(name=key.name, role=key.role, created_at=key.created_at) for key in known]

@@ -1,0 +1,82 @@
+"""Signing a browser in: the page hands its key over once and gets a cookie that no script can read."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from ui.api.access_roles import CHALLENGE, SignInCookie, Viewer, access_of, address_of, too_many
+from ui.api.page_files import ASSETS
+from ui.api.problems import ProblemError
+from ui.keys import known_key
+from ui.sign_ins import COOKIE, SIGN_IN_SECONDS
+
+router = APIRouter(tags=["access"])
+page_router = APIRouter(include_in_schema=False)
+
+PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class SignIn(BaseModel):
+    """The key is used for this one request and kept nowhere."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    key: Annotated[str, Field(min_length=1, max_length=200, description="A key of `keys add`, or the owner's.")]
+
+
+class CallerRow(TypedDict):
+    """`means`: by what the caller is known – `open`, `key`, `sign-in` or `token`."""
+
+    name: str
+    role: str
+    means: str
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, response: Response, given: SignIn) -> CallerRow:
+    """A cookie for this browser: twelve hours, until POST /api/sign-out, or until the key is revoked."""
+    access, address = access_of(request), address_of(request)
+    key = known_key(access.home, given.key.strip())
+    if key is None:
+        wait = access.guesses.take(address)
+        raise too_many(wait) if wait else ProblemError(401, "This key is not, or no longer, known.", headers=CHALLENGE)
+    response.set_cookie(
+        COOKIE,
+        access.sign_ins.begin(key),
+        max_age=SIGN_IN_SECONDS,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return CallerRow(name=key.name, role=key.role, means="sign-in")
+
+
+@router.post("/sign-out", status_code=204)
+async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
+    """The cookie counts no more."""
+    access_of(request).sign_ins.end(cookie)
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+@router.get("/caller")
+async def who(caller: Viewer) -> CallerRow:
+    """Who this request comes from, as the service sees it."""
+    return CallerRow(name=caller.name, role=caller.role, means=caller.means)
+
+
+@page_router.get("/sign-in")
+async def sign_in_page() -> FileResponse:
+    """The one page that is shown to anybody."""
+    return FileResponse(ASSETS / "sign_in.html", headers=PAGE_HEADERS)

@@ -1,0 +1,26 @@
+"""POST /api/tickets: the way onto the WebSocket for a page, which cannot send a key there."""
+
+from fastapi import APIRouter, Request, Response
+from typing_extensions import TypedDict
+
+from ui.api.access_roles import Viewer, access_of
+from ui.api.admission import PROTOCOL, TICKET_PREFIX
+from ui.tickets import TICKET_SECONDS
+
+router = APIRouter(tags=["access"])
+
+
+class TicketRow(TypedDict):
+    """Offer `protocols` as the WebSocket's subprotocols, once and within `expires_in` seconds."""
+
+    ticket: str
+    expires_in: int
+    protocols: list[str]
+
+
+@router.post("/tickets", status_code=201)
+async def ticket(request: Request, response: Response, caller: Viewer) -> TicketRow:
+    """One use of `/ws/live` within 30 s, with the role of who asks. It opens nothing else."""
+    issued = access_of(request).tickets.issue(caller)
+    response.headers["Cache-Control"] = "no-store"
+    return TicketRow(ticket=issued, expires_in=TICKET_SECONDS, protocols=[PROTOCOL, f"{TICKET_PREFIX}{issued}"])
