@@ -72,7 +72,7 @@ async def test_a_last_event_that_is_none_of_ours_counts_as_none(address: str, id
     async with (
         asyncio.timeout(20),
         httpx.AsyncClient(base_url=f"http://{address}") as client,
-        client.stream("GET", "/api/stream", headers={"Last-Event-ID": identity.encode("latin-1")}) as response,
+        client.stream("GET", "/api/stream", headers=[(b"Last-Event-ID", identity.encode("latin-1"))]) as response,
     ):
         told = events(response)
         await anext(told)
