@@ -22,7 +22,9 @@ from ui.api import (
     health,
     inventory,
     live,
+    logs,
     market,
+    metrics,
     opportunities,
     risk,
     strategies,
@@ -33,8 +35,11 @@ from ui.api.access import SameHostOnly, names_of
 from ui.api.access_roles import REFUSED, viewer
 from ui.api.problems import answer_problems
 from ui.dashboard import Dashboard, announce, withdraw
+from ui.health import HealthWatch
 from ui.keys import ensure_api_key
 from ui.live.hub import Hub
+from ui.metrics import Metrics
+from ui.request_metrics import CountedRequests
 
 FOLDER = Path(__file__).parent
 SCRIPT = FOLDER / "app.py"
@@ -58,11 +63,15 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
 
     app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
+    app.state.metrics = Metrics()
+    app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     answer_problems(app)
     for module in (backtests, differences, inventory, market, opportunities, risk, strategies, trades, tuning):
         # whatever a route says itself, nobody reads from it who may not
         app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer)], responses=REFUSED)
     app.include_router(health.router, prefix="/api")
+    app.include_router(logs.router, prefix="/api")
+    app.include_router(metrics.router)
     app.include_router(live.router)
     app.include_router(_nothing_else)
     app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
@@ -108,7 +117,9 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     reader = await open_reader(session)
     hub = Hub(session, reader)
     following = asyncio.create_task(hub.run())
-    app.state.dashboard = Dashboard(session, hub, reader, asyncio.get_running_loop(), following, Access(session))
+    watch = HealthWatch(session, hub, reader)
+    loop = asyncio.get_running_loop()
+    app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
     announce(app.state.dashboard)
     try:
         yield
@@ -116,6 +127,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
         withdraw()
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
+        await watch.close()
         await reader.close()
 
 

@@ -9,6 +9,7 @@ from market.session import Session
 from store.reading import TradeReader
 from ui.access import Access
 from ui.errors import UiError
+from ui.health import HealthWatch
 from ui.live.hub import Hub
 from ui.live.snapshot import Snapshot
 
@@ -29,6 +30,8 @@ class Dashboard:
     """The hub at work; it ends by a fault alone, and without it nothing is true any more."""
     access: Access
     """Who may read and change."""
+    health: HealthWatch
+    """How all parts are."""
 
     def answer(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError."""

@@ -1,11 +1,13 @@
-"""GET /api/health: this process lives. GET /api/ready: it follows Kafka and MongoDB."""
+"""GET /api/health: this process lives; /api/ready: it follows Kafka and MongoDB; /api/health/parts: how all is."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
+from ui.api.access_roles import REFUSED, Viewer
 from ui.api.market import dashboard_of
 from ui.api.problems import PROBLEM_RESPONSE, problem_response
+from ui.health_rows import HealthReportRow
 from ui.live.messages import sources_row
 from ui.rows import SourcesRow
 
@@ -43,3 +45,9 @@ async def ready(request: Request) -> JSONResponse:
         return JSONResponse({"status": "ready", "sources": sources_row(sources)})
     missing = [name for name, is_live in sources_row(sources).items() if not is_live]
     return problem_response(503, f"Not following {' and '.join(missing)} yet.", {"sources": sources_row(sources)})
+
+
+@router.get("/health/parts", responses=REFUSED)
+async def parts(request: Request, _: Viewer) -> HealthReportRow:
+    """Feeds, Kafka, Spark, change streams, latencies and processes, and the verdict in words; at most a second old."""
+    return await dashboard_of(request).health.report()

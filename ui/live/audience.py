@@ -5,10 +5,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from market.arbitrages import Arbitrage
+from market.clock import wall_now
 from market.session import Session
 from store.reading import TradeReader
 from ui.live.board import KEPT_ARBITRAGES, Board
 from ui.live.clients import LiveClient, Message, MessageKind, Numbers
+from ui.live.latencies import LatencyHistogram
 from ui.live.messages import SHOWN_ARBITRAGES, snapshot_message
 from ui.live.missed_trades import Missed, reaches_back, read_missed, reserved_since
 
@@ -23,14 +25,17 @@ class Audience:
         self._numbers = Numbers()
         self._clients: set[LiveClient] = set()
         self._snapshot: Message | None = None
+        self._resynchronisations = 0
+        self.deliveries = LatencyHistogram()
+        """From telling until a client's connection took it; snapshots are not told but asked for."""
 
     def __len__(self) -> int:
         return len(self._clients)
 
     @property
     def resynchronisations(self) -> int:
-        """How often those who listen now fell behind."""
-        return sum(client.resynchronisations for client in self._clients)
+        """How often any who listened fell behind."""
+        return self._resynchronisations + sum(client.resynchronisations for client in self._clients)
 
     @asynccontextmanager
     async def client(self, heard: int | None = None) -> AsyncIterator[LiveClient]:
@@ -41,6 +46,7 @@ class Audience:
             yield client
         finally:
             self._clients.discard(client)
+            self._resynchronisations += client.resynchronisations
 
     def tell(self, kind: MessageKind, text: str) -> None:
         message = self._numbered(kind, text)
@@ -74,6 +80,8 @@ class Audience:
             if not client.is_owed:
                 client.heard = message.sequence
             yield message
+            if message.kind != "snapshot":
+                self.deliveries.observe(wall_now() - message.sequence)
 
     def snapshot_message(self, heard: int | None = None, older: Missed | None = None) -> Message:
         """The newest trades, and all since `heard`."""

@@ -1,0 +1,29 @@
+"""GET /metrics: what Prometheus reads."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import Response
+
+from ui.api.access_roles import REFUSED, Viewer
+from ui.dashboard import Dashboard
+from ui.metrics import Metrics
+
+router = APIRouter(tags=["health"])
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **REFUSED},
+)
+async def metrics(
+    request: Request, _: Viewer, accept: Annotated[str, Header(include_in_schema=False)] = ""
+) -> Response:
+    """Prometheus' text format, or OpenMetrics where it is asked for. Each name: docs/metrics.md."""
+    dashboard: Dashboard = request.app.state.dashboard
+    kept: Metrics = request.app.state.metrics
+    report = await dashboard.health.report()
+    board = dashboard.hub.board
+    body, media_type = kept.text(report, board.ledger.totals, board.snapshot().opportunity_count, accept)
+    return Response(body, headers={"Content-Type": media_type, "Cache-Control": "no-store"})

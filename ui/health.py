@@ -1,0 +1,134 @@
+"""How all parts are, gathered from what they tell: the streams, the store, and what this process measured itself."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from market.clock import MICROSECONDS, wall_now
+from market.processes import Process
+from market.progress import Reach
+from market.session import Session
+from store.errors import StoreError
+from store.reading import TradeReader
+from streams.errors import StreamError
+from streams.glance import TopicGlance
+from streams.records import Position
+from streams.topics import ALL_TOPICS
+from ui.health_rows import HealthReportRow
+from ui.health_verdict import summary_of, verdict_of, with_findings
+from ui.health_views import (
+    bridge_row,
+    change_stream_rows,
+    detection_rows,
+    feed_health_row,
+    latency_rows,
+    part_row,
+    query_row,
+    topic_rows,
+)
+from ui.live.hub import Hub
+from ui.live.messages import sources_row
+
+Answer = TypeVar("Answer")
+
+KEPT_SECONDS = 1.0
+"""However many ask, the parts are asked no more often."""
+ANSWER_SECONDS = 2.0
+"""What Kafka or MongoDB may take; without an answer the rest is told all the same."""
+REACHES_KEPT = 60 * MICROSECONDS
+"""A bot that has told nothing for so long is no reader any more; its process's row says what it is."""
+
+
+class HealthWatch:
+    """On the hub's event loop. Nothing is asked before somebody wants to know."""
+
+    def __init__(self, session: Session, hub: Hub, reader: TradeReader) -> None:
+        self._session = session
+        self._hub = hub
+        self._reader = reader
+        self._glance: TopicGlance | None = None
+        self._report: HealthReportRow | None = None
+        self._made_at = 0
+        self._making = asyncio.Lock()
+
+    async def report(self) -> HealthReportRow:
+        """Never more than a second old."""
+        async with self._making:
+            if self._report is None or wall_now() - self._made_at > KEPT_SECONDS * MICROSECONDS:
+                self._report = await self._made()
+                self._made_at = wall_now()
+            return self._report
+
+    async def part_names(self) -> frozenset[str]:
+        """Of this session's processes, as the supervisor told them. Raises StoreError."""
+        return frozenset(process.name for process in await self._reader.processes.all())
+
+    async def close(self) -> None:
+        if self._glance is not None:
+            with suppress(StreamError):
+                await self._glance.close()
+
+    async def _made(self) -> HealthReportRow:
+        ends, processes, reaches, server_ahead = await asyncio.gather(
+            self._ends(), self._processes(), self._reaches(), self._server_ahead()
+        )
+        now, hub, board = wall_now(), self._hub, self._hub.board
+        market_now = self._session.clock().now()
+        telling = [reach for reach in reaches if now + server_ahead - reach.told_at < REACHES_KEPT]
+        report = HealthReportRow(
+            verdict="well",
+            summary="",
+            findings=[],
+            now=now,
+            mode=self._session.mode,
+            session_id=self._session.session_id,
+            sources=sources_row(board.sources),
+            feeds=[feed_health_row(feed, market_now) for feed in board.ledger.feeds],
+            topics=topic_rows(self._session, hub.signs, ends, telling),
+            detection=detection_rows(hub.signs, now),
+            queries=[query_row(query, now) for _, query in sorted(hub.signs.queries.items())],
+            bridge=bridge_row(hub.settings, hub.signs, now),
+            change_streams=change_stream_rows(self._reader.standing, telling, now, server_ahead),
+            latencies=latency_rows(hub.latencies, hub.audience.deliveries),
+            processes=[part_row(process) for process in processes],
+            clients={"clients": len(hub.audience), "resynchronisations": hub.audience.resynchronisations},
+        )
+        report["findings"] = with_findings(report, self._session)
+        report["verdict"] = verdict_of(report["findings"])
+        report["summary"] = summary_of(report["findings"])
+        return report
+
+    async def _ends(self) -> dict[Position, int]:
+        """Empty while Kafka does not answer; the glance is opened anew then."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                if self._glance is None:
+                    glance = TopicGlance(self._session.kafka, *ALL_TOPICS)
+                    await glance.open()
+                    self._glance = glance
+                return await self._glance.ends()
+        except (StreamError, TimeoutError):
+            return {}
+
+    async def _processes(self) -> list[Process]:
+        return await _within(self._reader.processes.all, [])
+
+    async def _reaches(self) -> list[Reach]:
+        return await _within(self._reader.reach.all, [])
+
+    async def _server_ahead(self) -> int:
+        """Microseconds by which MongoDB's clock is ahead of ours; 0 while it does not answer."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return (await self._reader.counters()).now - wall_now()
+        except (StoreError, TimeoutError):
+            return 0
+
+
+async def _within(read: Callable[[], Awaitable[list[Answer]]], otherwise: list[Answer]) -> list[Answer]:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await read()
+    except (StoreError, TimeoutError):
+        return otherwise

@@ -1,0 +1,55 @@
+"""Takes secrets out of what people are shown. Our own log has none; a library or a driver may say more than we do."""
+
+import re
+
+HIDDEN = "[hidden]"
+
+_NAMES = (
+    r"api[-_ ]?(?:key|secret|sign)|secret|password|passwd|passphrase|private[-_ ]?key|authorization|signature|"
+    r"access[-_ ]?(?:key|sign)|credential|cookie|ticket|token|bearer|nonce|webhook[-_ ]?url|chat[-_ ]?id"
+)
+# the value after `name=`, `name: `, `"name": "`, `'name', '`; a fencing token of a lease is a number and no secret
+_ASSIGNED = re.compile(
+    rf"""(?P<name>(?:{_NAMES})[\w-]{{0,30}}\\?["']?\s*(?:[=:]|,(?=\s*["']))\s*)"""
+    r"""(?P<value>\\?"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|(?:Bearer|Basic|Token|ApiKey)\s+[^\s,;"'}]+|[^\s,;&"'}\])]+)""",
+    re.IGNORECASE,
+)
+_NAME = re.compile(_NAMES, re.IGNORECASE)
+_IN_ADDRESS = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^\s/@]+@", re.IGNORECASE)
+_SCHEME = re.compile(r"\b(?P<scheme>Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
+_BOT_ADDRESS = re.compile(r"/bot\d+:[\w-]+")
+_PEM = re.compile(r"-----BEGIN[^-]*PRIVATE KEY-----.*?(?:-----END[^-]*PRIVATE KEY-----|$)", re.DOTALL)
+_ENCODED_LINE = re.compile(r"^\s*[A-Za-z0-9+/=_-]{40,}\s*$")
+"""Nothing but a long code: a line of a key that goes over several."""
+_HARMLESS = re.compile(r"""^["']?(?:\d{1,9}|true|false|null|none)["']?$""", re.IGNORECASE)
+
+
+_REST_OF_CODE = re.compile(r"^[A-Za-z0-9+/=_-]+$")
+
+
+def is_secret_name(name: str) -> bool:
+    return _NAME.search(name) is not None
+
+
+def follows_secret(text: str, before: str) -> bool:
+    """Whether a line may be the end of a long code whose line `before` was hidden whole."""
+    return before == HIDDEN and _REST_OF_CODE.match(text) is not None
+
+
+def without_secrets(text: str) -> str:
+    """One line with every value in it hidden that is named like a secret, or looks like one."""
+    if _ENCODED_LINE.match(text):
+        return HIDDEN
+    text = _PEM.sub(HIDDEN, text)
+    text = _IN_ADDRESS.sub(rf"\g<scheme>{HIDDEN}@", text)
+    text = _BOT_ADDRESS.sub(f"/bot{HIDDEN}", text)
+    text = _ASSIGNED.sub(_hidden, text)
+    return _SCHEME.sub(rf"\g<scheme> {HIDDEN}", text)
+
+
+def _hidden(match: "re.Match[str]") -> str:
+    value = match["value"]
+    if _HARMLESS.match(value):
+        return match[0]
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{match['name']}{quote}{HIDDEN}{quote}"
