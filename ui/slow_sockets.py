@@ -61,19 +61,20 @@ class CuttingOff(WebSocketsSansIOProtocol):
     def keepalive_timeout(self) -> None:
         """A client that has not answered a ping reads no more: waiting for it to take the rest would be for ever."""
         super().keepalive_timeout()
-        self._break_off_later()
+        self._break_off("it does not answer")
 
     def _cut_off(self) -> None:
-        log.warning("client cut off: it does not read", extra={"client": self.client, "path": self.scope["path"]})
         if self.handshake_complete and not self.close_sent:
             self.conn.send_close(TRY_AGAIN_LATER, "You read too slowly.")
             self.transport.write(b"".join(self.conn.data_to_send()))
             self.close_sent = True
         self._is_cut_off = True
         self.queue.put_nowait({"type": "websocket.disconnect", "code": TRY_AGAIN_LATER})
-        self._break_off_later()
+        self._break_off("it does not read")
 
-    def _break_off_later(self) -> None:
+    def _break_off(self, why: str) -> None:
+        """Once it had the time to take what is kept for it."""
+        log.warning("client cut off", extra={"client": self.client, "path": self.scope["path"], "why": why})
         self._forget()
         self._cutting = self.loop.call_later(self._patience, self.transport.abort)
 
