@@ -18,6 +18,7 @@ from store.reading import open_reader
 from ui.access import Access
 from ui.api import (
     backtests,
+    bots,
     differences,
     health,
     inventory,
@@ -66,7 +67,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     answer_problems(app)
-    for module in (backtests, differences, inventory, market, opportunities, risk, strategies, trades, tuning):
+    for module in (backtests, bots, differences, inventory, market, opportunities, risk, strategies, trades, tuning):
         # whatever a route says itself, nobody reads from it who may not
         app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer)], responses=REFUSED)
     app.include_router(health.router, prefix="/api")

@@ -1,0 +1,30 @@
+"""What a supervisor would tell of the processes of the samples' session."""
+
+from market.processes import SUPERVISOR, Process, Told
+from market.session import Session
+from store.processes import MongoProcesses, opened_processes
+from tests.ui.waiting import until
+
+PROCESSES = (
+    Told("bot-alpha", "bot", "alpha", "ready", age=5_000_000, pid=101),
+    Told("bot-beta", "bot", "beta", "stopped", age=9_000_000, last_end="stopped by erika"),
+    Told("cep", "cep", None, "ready", age=1_000_000, pid=103),
+    Told("feed-alpha", "feed", "alpha", "ready", age=2_000_000, pid=104, restarts=2, last_end="exit code 1"),
+)
+
+
+async def told(session: Session, *processes: Told) -> None:
+    """Once, with a sign of life; read by everybody when it returns."""
+    async with opened_processes(session) as book:
+        now = await book.beat(pid=100)
+        await book.tell(processes or PROCESSES, now)
+        await until(lambda: _is_heard(book, now))
+
+
+async def _is_heard(book: MongoProcesses, now: int) -> bool:
+    return any(one.name == SUPERVISOR and one.updated >= now for one in await book.all())
+
+
+async def process_named(session: Session, name: str) -> Process:
+    async with opened_processes(session) as book:
+        return next(one for one in await book.all() if one.name == name)
