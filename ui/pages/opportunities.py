@@ -2,15 +2,28 @@
 
 import streamlit
 
+from ui.opportunity_rows import Span
 from ui.pages.frame import dashboard_or_reason
-from ui.views import opportunity_row
+from ui.pages.opportunities_figures import show_statistics
+from ui.pages.opportunities_list import show_list
 
-SHOWN = 50
+SPANS: dict[Span, str] = {"10m": "Last 10 min", "hour": "Last hour", "session": "Session"}
 
 
 def show_opportunities() -> None:
+    """The whole page; a reason where it cannot be drawn."""
     streamlit.header("Opportunities", anchor=False)
     dashboard = dashboard_or_reason()
-    if dashboard is not None:
-        newest = dashboard.snapshot().opportunities[:SHOWN]
-        streamlit.dataframe([dict(opportunity_row(opportunity)) for opportunity in newest])
+    if dashboard is None:
+        return
+    session = dashboard.session
+    with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        span = streamlit.segmented_control(
+            "Span", list(SPANS), default="10m", required=True, format_func=SPANS.__getitem__, key="opportunities.span"
+        )
+        base = streamlit.selectbox("Base", session.bases, None, key="opportunities.base", placeholder="All", width=120)
+        exchange = streamlit.selectbox(
+            "Exchange", session.exchanges, None, key="opportunities.exchange", placeholder="All", width=170
+        )
+    show_statistics(dashboard, span or "10m", base, exchange)
+    show_list(dashboard, base, exchange)

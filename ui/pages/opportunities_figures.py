@@ -1,0 +1,130 @@
+"""The upper part of the page Opportunities: how many, how wide, why not, and how long they lived."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from decimal import Decimal
+
+import streamlit
+
+from store.errors import StoreError
+from ui.dashboard import Dashboard
+from ui.opportunities import opportunity_statistics
+from ui.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
+from ui.pages.amounts import money, tone
+from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
+from ui.pages.opportunities_charts import life_chart, spread_chart
+from ui.pages.times import moment, shown_zone
+
+LOOK_AGAIN_SECONDS = 3.0
+NO_STORE = "MongoDB does not answer. Try again in a moment."
+SHOWN_PAIRS = 12
+CHART_HEIGHT = 300
+LEDGER_HEADS = (*words("First check that said no"), *numbers("How many", "Expected of them"))
+LIFE_HEADS = (
+    *words("Base", "Buy", "Sell"),
+    *numbers("Runs", "Seen once", "Median", "90 %", "Longest", "Widest (bps)"),
+)
+
+
+def show_statistics(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
+    """Looked at again by itself."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard, span, base, exchange)
+
+
+def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
+    try:
+        found = dashboard.answer(opportunity_statistics(dashboard, span, base, exchange))
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_STORE)
+        return
+    zone = shown_zone()
+    streamlit.html(figures(statistics_figures(found, zone)))
+    left, right = streamlit.columns([3, 2], gap="medium")
+    with left:
+        streamlit.subheader("How wide", anchor=False)
+        streamlit.echarts_chart(
+            spread_chart(found["histogram"], found["min_net_bps"]),
+            height=CHART_HEIGHT,
+            key="opportunities.spreads",
+            alt="How many opportunities were seen, refused and taken, by net basis points, with the threshold marked",
+        )
+        streamlit.caption("Refusals that were counted together stand at the spread of the first of their second.")
+    with right:
+        streamlit.subheader("Why not", anchor=False)
+        rows = ledger_lines(found["ledger"], found["currency"])
+        streamlit.html(table("Why not: reasons of refusals", LEDGER_HEADS, rows, "Nothing was refused."))
+        streamlit.caption(
+            "Expected at the best levels when they were seen. The same chance is seen and refused many times while it "
+            "lasts: compare reasons by it, and add it to nothing."
+        )
+    _show_lifetimes(found["lifetimes"])
+
+
+def _show_lifetimes(found: LifetimesRow) -> None:
+    streamlit.subheader("How long they lived", anchor=False)
+    left, right = streamlit.columns([2, 3], gap="medium")
+    with left:
+        streamlit.echarts_chart(
+            life_chart(found["histogram"]),
+            height=CHART_HEIGHT,
+            key="opportunities.lifetimes",
+            alt="How many runs of opportunities lived how long",
+        )
+    with right:
+        rows = life_lines(found["pairs"][:SHOWN_PAIRS])
+        streamlit.html(table("Lifetimes by pair", LIFE_HEADS, rows, "No run has ended yet."))
+        more = len(found["pairs"]) - SHOWN_PAIRS
+        if more > 0:
+            streamlit.caption(f"{more} more pairs, in `/api/opportunities/statistics`.")
+    streamlit.caption(found["definition"])
+
+
+def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
+    currency = found["currency"]
+    net = Decimal(found["taken_net"])
+    life = found["lifetimes"]["all"]
+    expected = money(Decimal(found["taken_expected"]), currency)
+    return [
+        Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
+        Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
+        Figure("Brought", Cell(money(net, currency), tone(net), found["taken_net"]), "by those taken, so far"),
+        Figure("Refused", Cell(f"{found['refused']:,}"), "counted by the bots"),
+        Figure("Expired unanswered", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
+        Figure(
+            "Lived (median)", Cell(duration(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {duration(life['p90_ms'])}"
+        ),
+    ]
+
+
+def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
+    return [
+        [
+            row["reason"],
+            f"{row['count']:,}",
+            Cell(money(Decimal(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
+        ]
+        for row in ledger
+    ]
+
+
+def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
+    return [
+        [
+            row["base"],
+            f"{row['buy_exchange']} {row['buy_symbol']}",
+            f"{row['sell_exchange']} {row['sell_symbol']}",
+            f"{row['runs']:,}",
+            f"{row['once']:,}",
+            duration(row["p50_ms"]),
+            duration(row["p90_ms"]),
+            duration(row["longest_ms"]),
+            f"{row['best_bps']:+.1f}",
+        ]
+        for row in pairs
+    ]
+
+
+def duration(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return "–"
+    return f"{milliseconds:,.0f} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:,.1f} s"

@@ -1,0 +1,154 @@
+"""The lower part of the page Opportunities: those that bots kept, filtered, with what became of each."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from decimal import Decimal
+from typing import get_args
+
+import streamlit
+
+from market.risk import CHECKS
+from store.errors import CursorError, StoreError
+from store.opportunity_outcomes import OutcomeName
+from store.opportunity_pages import WantedOpportunities
+from ui.dashboard import Dashboard
+from ui.opportunities import OpportunityPage, opportunity_page
+from ui.opportunity_rows import KeptOpportunityRow
+from ui.pages.amounts import money, tone
+from ui.pages.dom_tables import Cell, Line, numbers, table, words
+from ui.pages.opportunities_figures import NO_STORE
+from ui.pages.times import moment, shown_zone
+
+LOOK_AGAIN_SECONDS = 5.0
+ROWS = 25
+CURSORS = "opportunities.cursors"
+"""In the tab's state: cursors of the pages gone through, the newest page's left out."""
+SHOWN_FOR = "opportunities.shown_for"
+REASONS = tuple(check.reason for check in CHECKS)
+OUTCOME_NAMES: dict[OutcomeName, str] = {
+    "taken": "Taken",
+    "refused": "Refused",
+    "waiting": "Waiting for the other bot",
+    "expired": "Expired",
+}
+HEADS = (
+    *words("Seen", "Base", "Buy", "Sell"),
+    *numbers("Net (bps)", "Expected", "Buy at", "Sell at"),
+    *words("What became of it", "Id"),
+    *numbers("Brought"),
+)
+
+
+def show_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+    """A fragment of its own: paging and filtering draw no chart anew."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard, base, exchange)
+
+
+def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+    streamlit.subheader("Newest", anchor=False)
+    wanted = _filters(base, exchange)
+    cursors = _cursors(str(wanted))
+    place = streamlit.container()
+    try:
+        page = dashboard.answer(opportunity_page(dashboard, wanted, cursors[-1] if cursors else None, ROWS))
+    except CursorError:
+        streamlit.session_state[CURSORS] = []
+        place.info("That page is gone; this list begins anew.")
+        return
+    except (StoreError, TimeoutError):
+        place.warning(NO_STORE)
+        return
+    lines = opportunity_lines(page.rows, shown_zone())
+    place.html(table("Opportunities that bots kept, newest first", HEADS, lines, _empty(page)))
+    _show_paging(cursors, page)
+
+
+def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
+    with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        outcome = streamlit.selectbox(
+            "What became of it",
+            get_args(OutcomeName),
+            None,
+            format_func=lambda one: OUTCOME_NAMES[one],
+            key="opportunities.outcome",
+            placeholder="Anything",
+            width=210,
+        )
+        reason = streamlit.selectbox(
+            "Refused because", REASONS, None, key="opportunities.reason", placeholder="Any reason", width=210
+        )
+        least = streamlit.number_input(
+            "Least net bps", value=None, step=0.5, key="opportunities.least", placeholder="Any", width=150
+        )
+    return WantedOpportunities(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
+
+
+def _cursors(shown_for: str) -> list[str]:
+    """Of the pages gone through; another filter begins with the newest page."""
+    state = streamlit.session_state
+    if state.get(SHOWN_FOR) != shown_for:
+        state[SHOWN_FOR], state[CURSORS] = shown_for, []
+    cursors: list[str] = state.setdefault(CURSORS, [])
+    return cursors
+
+
+def _show_paging(cursors: list[str], page: OpportunityPage) -> None:
+    older = page.next_cursor
+    with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
+        streamlit.button("Newest", on_click=cursors.clear, disabled=not cursors, key="opportunities.newest")
+        streamlit.button("Newer", on_click=_back, disabled=not cursors, key="opportunities.newer")
+        streamlit.button("Older", on_click=_on, args=(older,), disabled=older is None, key="opportunities.older")
+    streamlit.caption(
+        f"Page {len(cursors) + 1}. Kept are all that were taken, and of those refused the first of each pair, reason "
+        "and second; those below the threshold are counted alone."
+    )
+
+
+def _back() -> None:
+    streamlit.session_state[CURSORS].pop()
+
+
+def _on(cursor: str) -> None:
+    streamlit.session_state[CURSORS].append(cursor)
+
+
+def _empty(page: OpportunityPage) -> str:
+    return "No opportunity fits." if page.next_cursor is None else "None among the newest fits; look among older ones."
+
+
+def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo) -> list[Line]:
+    return [_line(row, zone) for row in rows]
+
+
+def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
+    currency, net = row["currency"], row["net_profit"]
+    identity = row["opportunity_id"]
+    expected = Decimal(str(row["expected_profit"]))
+    return [
+        moment(row["event_time"], zone),
+        row["base"],
+        row["buy_exchange"],
+        row["sell_exchange"],
+        f"{row['net_bps']:+.1f}",
+        Cell(money(expected, currency), exact=str(expected)),
+        f"{row['buy_price']} {_quote(row['buy_symbol'])}",
+        f"{row['sell_price']} {_quote(row['sell_symbol'])}",
+        fate(row),
+        Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
+        "–" if net is None else Cell(money(Decimal(net), currency), tone(Decimal(net)), f"{net} {currency}"),
+    ]
+
+
+def fate(row: KeptOpportunityRow) -> Cell:
+    """What became of it, in words."""
+    state, reason = row["arbitrage_state"], row["reason"]
+    if row["outcome"] == "taken":
+        why = f" ({reason})" if reason else ""
+        return Cell(f"taken: {state}{why}", "good" if state == "closed" else "")
+    if row["outcome"] == "refused":
+        return Cell(f"refused: {reason}", "bad")
+    return Cell(OUTCOME_NAMES[row["outcome"]].lower(), "quiet", f"{state}: {reason}" if state and reason else "")
+
+
+def _quote(symbol: str) -> str:
+    return symbol.rpartition("/")[2]
