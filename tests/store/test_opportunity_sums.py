@@ -1,0 +1,101 @@
+"""Sums of what was taken and refused: by pair, reason and half basis point, of a span and of the session."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.arbitrages import Refusal
+from market.clock import wall_now
+from store.client import connected
+from store.opportunity_sums import OutcomeSum
+from store.reading import TradeReader
+from store.trades import MongoTradeStore
+from tests.market.samples import settings_of
+from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+
+SECOND = 1_000_000
+
+
+@pytest.fixture
+async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
+    await open_books(mongo_store, settings_of(max_open_arbitrages=100))
+    reader = TradeReader(connected(mongodb_uri), database, "session-1")
+    yield reader
+    await reader.close()
+
+
+def refusal(number: int, at: int, reason: str, net_bps: float) -> Refusal:
+    profit = Decimal("1.5")
+    identity = f"refusal-{number}"
+    return Refusal(identity, identity, "BTC", "alpha", "beta", "alpha", reason, net_bps, profit, at, 1, profit)
+
+
+def refused(why: str, number: int, count: int, expected: str, pair_seconds: int) -> OutcomeSum:
+    sums = (Decimal(expected), Decimal(0), pair_seconds)
+    return OutcomeSum("BTC", "alpha", "beta", "refused", why, number, count, *sums)
+
+
+def by_bin(sums: list[OutcomeSum]) -> list[OutcomeSum]:
+    return sorted(sums, key=lambda one: (one.outcome, one.why, one.bin))
+
+
+async def trade(store: MongoTradeStore, identity: str, net_bps: float) -> None:
+    of = replace(opportunity(identity), net_bps=net_bps, expected_profit=2.25)
+    await reserve_both(store, of, ("0.01", "0.01"))
+    for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
+        await store.finish_leg(identity, leg.role, filled(leg), close)
+
+
+async def test_what_is_counted_together_stands_at_the_spread_of_the_first(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    now = wall_now()
+    second = now - now % SECOND - 10 * SECOND
+    for number, (after, reason, net_bps) in enumerate(
+        [
+            (0, "stale", 7.4),
+            (1, "stale", 90.0),  # the same second: counted with the first, at its spread
+            (SECOND, "stale", 7.49),
+            (SECOND, "stale", 90.0),
+            (2 * SECOND, "pair_busy", -0.1),
+            (3 * SECOND, "pair_busy", 7.5),
+        ]
+    ):
+        await mongo_store.refuse(refusal(number, second + after, reason, net_bps))
+    await trade(mongo_store, "one-1", 20.2)
+    await mongo_store.reserve(wish("buy", "0.01", opportunity("half-2", 2)))
+    taken = OutcomeSum("BTC", "alpha", "beta", "taken", "closed", 40, 1, Decimal("2.25"), Decimal(1), 0)
+    expected = [
+        refused("pair_busy", -1, 1, "1.5", 1),
+        refused("pair_busy", 15, 1, "1.5", 1),
+        refused("stale", 14, 4, "6.0", 2),
+        taken,
+    ]
+    assert by_bin(await reader.opportunity_sums.of_session()) == expected
+    assert by_bin(await reader.opportunity_sums.recent(3_600)) == expected
+    part = await reader.opportunity_sums.between(second + SECOND, second + 3 * SECOND)
+    assert by_bin(part) == [refused("pair_busy", -1, 1, "1.5", 1), refused("stale", 14, 2, "3.0", 1)]
+
+
+async def test_many_who_ask_together_are_answered_by_one_read(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    now = wall_now()
+    await mongo_store.refuse(refusal(1, now - SECOND, "stale", 5.0))
+    first = await reader.opportunity_sums.recent(86_400)
+    await mongo_store.refuse(refusal(2, now - SECOND, "stale", 5.0))
+    assert await reader.opportunity_sums.recent(86_400) is first
+    assert [one.count for one in await reader.opportunity_sums.recent(3_600)] == [2]
+    assert [one.count for one in await reader.opportunity_sums.of_session()] == [2]
+
+
+async def test_another_session_is_left_out(
+    mongodb_uri: str, database: str, reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    await mongo_store.refuse(refusal(1, wall_now(), "stale", 5.0))
+    other = TradeReader(connected(mongodb_uri), database, "session-2")
+    assert (await other.opportunity_sums.of_session(), await other.opportunity_sums.recent(60)) == ([], [])
+    assert len(await reader.opportunity_sums.recent(60)) == 1
+    await other.close()
