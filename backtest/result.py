@@ -9,11 +9,16 @@ from backtest.outcome import EquityPoint, TradingOutcome
 from backtest.parameters import FeeTier, Latency, Parameters
 from backtest.quality import MarketQuality
 from market.backtests import BacktestFigures
+from market.equity import thinned
 from market.money import BPS, ZERO, text_of
 from pricefeeds.ticksets.manifest import Manifest
 
 if TYPE_CHECKING:  # whoever reads results needs neither Spark nor the kernel
     from backtest.detection import DetectionSummary
+
+
+KEPT_SPANS = 150
+"""Of the equity that is kept to be compared, which is read with others of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,7 @@ def figures_of(result: BacktestResult) -> BacktestFigures:
         drawdown=drawdown_of(trading.equity).depth,
         currency=trading.profit.currency,
         is_balanced=trading.is_balanced,
+        equity=thinned(((point.time, point.net) for point in trading.equity), KEPT_SPANS),
     )
 
 

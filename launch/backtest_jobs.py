@@ -224,6 +224,10 @@ def job_words(request: BacktestRequest, files: JobFiles) -> list[str]:
         words += ["--fee-bps", text_of(request.fee_bps)]
     if request.latency_ms is not None:
         words += ["--latency-ms", repr(request.latency_ms).removesuffix(".0")]
+    for exchange, tiers in sorted(request.fee_tiers.items()):
+        words += ["--fee-tiers", f"{exchange}={tiers}"]
+    if request.failed_percent:
+        words += ["--failed-percent", repr(request.failed_percent).removesuffix(".0")]
     return [
         *words,
         *("--report", str(files.report)),

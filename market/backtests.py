@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from market.equity import EquityPoint
+
 BacktestState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 ENDED_STATES: tuple[BacktestState, ...] = ("done", "failed", "cancelled")
@@ -24,6 +26,10 @@ class BacktestRequest:
     """On every exchange."""
     seed: int = 1
     cores: int = 1
+    fee_tiers: dict[str, str] = field(default_factory=dict)
+    """Exchange → its fees by volume as `volume:bps,volume:bps`, in place of its taker fee."""
+    failed_percent: float = 0.0
+    """Of orders that exchanges refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class BacktestFigures:
     """The deepest fall of the equity from its highest point before, at least 0."""
     currency: str
     is_balanced: bool
+    equity: tuple[EquityPoint, ...] = ()
+    """Net profit over the time of the ticks, thinned; none in what earlier versions kept, and in lists."""
 
 
 @dataclass(frozen=True, slots=True)

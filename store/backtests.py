@@ -1,7 +1,6 @@
 """Jobs of backtests in MongoDB: inserted by the dashboard, run by the supervisor, one document each."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,6 +15,7 @@ from store.port import SILENT_RUNNER_SECONDS
 from store.server_time import server_now
 
 _JOB = TypeAdapter(BacktestJob)
+_FIGURES = TypeAdapter(BacktestFigures)
 _SET = TypeAdapter(TickSetSummary)
 Value = TypeVar("Value")
 
@@ -38,7 +38,11 @@ class MongoBacktests:
 
     async def jobs(self) -> list[BacktestJob]:
         with translated_errors():
-            found = self._database[BACKTESTS].find().sort([("asked_at", DESCENDING), ("_id", DESCENDING)])
+            found = (
+                self._database[BACKTESTS]
+                .find({}, {"figures.equity": 0})
+                .sort([("asked_at", DESCENDING), ("_id", DESCENDING)])
+            )
             return [_value(_JOB, document) async for document in found]
 
     async def job(self, job_id: str) -> BacktestJob | None:
@@ -83,7 +87,7 @@ class MongoBacktests:
         with translated_errors():
             # the report first: who sees the job done finds it
             await self._database[BACKTEST_REPORTS].replace_one({"_id": job_id}, {"html": report}, upsert=True)
-        done: Document = {"figures": _plain(asdict(figures)), "has_report": True, "share": 1.0, "stage": ""}
+        done: Document = {"figures": _document(_FIGURES, figures), "has_report": True, "share": 1.0, "stage": ""}
         return await self._end(_run_by(job_id, runner), "done", done)
 
     async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
@@ -161,10 +165,6 @@ def _vanished(now: int) -> Document:
 def _document(adapter: TypeAdapter[Value], value: Value) -> Document:
     document: Document = adapter.dump_python(value, mode="json")
     return document
-
-
-def _plain(fields: dict[str, object]) -> Document:
-    return {name: value if isinstance(value, bool | int | str) else str(value) for name, value in fields.items()}
 
 
 def _value(adapter: TypeAdapter[Value], document: Document) -> Value:

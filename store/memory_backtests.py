@@ -29,7 +29,8 @@ class MemoryBacktests:
         return self._jobs.setdefault(job_id, BacktestJob(job_id, request, who, self._clock.now()))
 
     async def jobs(self) -> list[BacktestJob]:
-        return sorted(self._jobs.values(), key=lambda job: (job.asked_at, job.job_id), reverse=True)
+        newest_first = sorted(self._jobs.values(), key=lambda job: (job.asked_at, job.job_id), reverse=True)
+        return [_without_equity(job) for job in newest_first]
 
     async def job(self, job_id: str) -> BacktestJob | None:
         return self._jobs.get(job_id)
@@ -120,3 +121,7 @@ class MemoryBacktests:
     def _keep(self, job: BacktestJob) -> BacktestJob:
         self._jobs[job.job_id] = job
         return job
+
+
+def _without_equity(job: BacktestJob) -> BacktestJob:
+    return job if job.figures is None else replace(job, figures=replace(job.figures, equity=()))

@@ -23,6 +23,7 @@ log = logging.getLogger("ui")
 MOST_WAITING = 20
 LONGEST_VALUE = 100
 """Of a setting, as text: it is kept with the job and becomes a word of a command."""
+TIERS = r"^\d{1,15}(\.\d{1,8})?:\d{1,3}(\.\d{1,8})?(,\d{1,15}(\.\d{1,8})?:\d{1,3}(\.\d{1,8})?)*$"
 NOT_CHANGED = frozenset({"version", "taker_fees", "enabled_exchanges"})
 """What the tick set decides; one fee for all exchanges is a field of its own."""
 SAMPLE = Settings(enabled_exchanges=("one", "other"), taker_fees={"one": Decimal(0), "other": Decimal(0)})
@@ -40,6 +41,12 @@ class BacktestAsk(BaseModel):
     latency_ms: Annotated[float, Field(ge=0, le=60_000, allow_inf_nan=False)] | None = None
     seed: int = Field(default=1, ge=-(2**63) + 1, lt=2**63)
     cores: int = Field(default=1, ge=1, le=64)
+    fee_tiers: dict[str, Annotated[str, Field(pattern=TIERS, max_length=LONGEST_VALUE)]] = Field(
+        default_factory=dict, description="Exchange → fees by volume of 30 days, as `volume:bps,volume:bps`."
+    )
+    failed_percent: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
+        default=0.0, description="Of orders that exchanges refuse."
+    )
 
 
 class FiguresRow(TypedDict):
@@ -63,6 +70,8 @@ class RequestRow(TypedDict):
     latency_ms: float | None
     seed: int
     cores: int
+    fee_tiers: dict[str, str]
+    failed_percent: float
 
 
 class BacktestRow(TypedDict):
@@ -120,16 +129,25 @@ async def ask_backtest(
 
 async def _queued(backtests: Backtests, job_id: str, asked: Mapping[str, object], who: str) -> BacktestJob:
     request = checked_request(asked)
-    known = [one.name for one in await backtests.tick_sets()]
-    if request.tick_set not in known:
-        why = f"there is no such tick set; there is {', '.join(known)}" if known else "there is no tick set yet"
-        raise BacktestInvalidError([FieldProblem(field="tick_set", why=why)])
+    _check_against(request, {one.name: one for one in await backtests.tick_sets()})
     waiting = sum(job.state == "queued" for job in await backtests.jobs())
     if waiting >= MOST_WAITING:
         raise TooManyWaitingError
     job = await backtests.ask(job_id, request, who)
     log.info("backtest asked for", extra={"job_id": job.job_id, "who": who, "tick_set": request.tick_set})
     return job
+
+
+def _check_against(request: BacktestRequest, known: Mapping[str, TickSetSummary]) -> None:
+    """Raises BacktestInvalidError."""
+    tick_set = known.get(request.tick_set)
+    if tick_set is None:
+        why = f"there is no such tick set; there is {', '.join(known)}" if known else "there is no tick set yet"
+        raise BacktestInvalidError([FieldProblem(field="tick_set", why=why)])
+    strange = sorted(set(request.fee_tiers) - set(tick_set.exchanges))
+    if strange:
+        why = f"the tick set has {', '.join(tick_set.exchanges)}"
+        raise BacktestInvalidError([FieldProblem(field=f"fee_tiers.{strange[0]}"[:LONGEST_VALUE], why=why)])
 
 
 def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
@@ -144,6 +162,7 @@ def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
         if strange:
             why = "belongs to the tick set and cannot be changed here"
             raise BacktestInvalidError([FieldProblem(field=f"settings.{strange[0]}", why=why)])
+        _check_tiers(ask.fee_tiers)
         Settings.model_validate(SAMPLE.model_dump() | ask.settings)
     except ValidationError as error:
         raise BacktestInvalidError(field_problems(error.errors(), "request")) from None
@@ -154,6 +173,8 @@ def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
         latency_ms=ask.latency_ms,
         seed=ask.seed,
         cores=ask.cores,
+        fee_tiers=ask.fee_tiers,
+        failed_percent=ask.failed_percent,
     )
 
 
@@ -171,6 +192,14 @@ async def cancel_or_remove(
             raise KeyError(job_id)
         note.after = {"state": job.state, "is_cancel_asked": job.is_cancel_asked}
         return job
+
+
+def _check_tiers(tiers: Mapping[str, str]) -> None:
+    """Raises BacktestInvalidError for what the command would refuse."""
+    for exchange, text in tiers.items():
+        volumes = [Decimal(step.partition(":")[0]) for step in text.split(",")]
+        if len(set(volumes)) < len(volumes):
+            raise BacktestInvalidError([FieldProblem(field=f"fee_tiers.{exchange}", why="names one volume twice")])
 
 
 def backtest_row(job: BacktestJob) -> BacktestRow:
@@ -194,6 +223,8 @@ def backtest_row(job: BacktestJob) -> BacktestRow:
             latency_ms=request.latency_ms,
             seed=request.seed,
             cores=request.cores,
+            fee_tiers=dict(request.fee_tiers),
+            failed_percent=request.failed_percent,
         ),
         figures=None if job.figures is None else _figures_row(job.figures),
         report=f"/api/backtests/{job.job_id}/report" if job.has_report else None,

@@ -1,8 +1,10 @@
 """From the equity of a session to the row that REST and the page show."""
 
+from collections.abc import Iterable
+
 from typing_extensions import TypedDict
 
-from market.equity import MOST_POINTS, MOST_SPANS, Equity, Fall
+from market.equity import MOST_POINTS, MOST_SPANS, Equity, EquityPoint, Fall
 from market.money import text_of
 
 THINNING = (
@@ -72,7 +74,7 @@ def equity_row(equity: Equity, currency: str) -> EquityRow:
         largest_loss=text_of(equity.largest_loss),
         drawdown=_fall_row(equity.deepest),
         current_drawdown=_fall_row(equity.current),
-        points=[EquityPointRow(at=one.at, number=one.number, net=text_of(one.net)) for one in equity.points],
+        points=equity_point_rows(equity.points),
         marks=[
             EquityMarkRow(
                 at=mark.ending.at,
@@ -85,6 +87,10 @@ def equity_row(equity: Equity, currency: str) -> EquityRow:
         ],
         thinning=THINNING,
     )
+
+
+def equity_point_rows(points: Iterable[EquityPoint]) -> list[EquityPointRow]:
+    return [EquityPointRow(at=one.at, number=one.number, net=text_of(one.net)) for one in points]
 
 
 def _fall_row(fall: Fall) -> FallRow:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import uuid
+from argparse import ArgumentParser
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
@@ -11,17 +12,21 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pydantic import TypeAdapter
 
 from backtest.profile_sets import set_of_files
+from launch.arguments import add_backtest
 from launch.backtest_jobs import JobFiles, JobRunner, data_home, job_words, told_tick_sets
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest
 from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.equity import EquityPoint
 from store.memory import MemoryTradeStore
 from store.trades import open_store
 from tests.backtest.made_up_set import made_up_files
 from tests.ui.samples import session_of
 
-FIGURES = BacktestFigures(80, 10, 1, 9, Decimal("7.5"), Decimal(-2), Decimal(0), "USD", is_balanced=True)
+EQUITY = (EquityPoint(5, 1, Decimal("7.5")),)
+FIGURES = BacktestFigures(80, 10, 1, 9, Decimal("7.5"), Decimal(-2), Decimal(0), "USD", is_balanced=True, equity=EQUITY)
 
 
 class RecordingRunner(JobRunner):
@@ -61,6 +66,13 @@ def test_a_request_becomes_the_words_of_the_command(tmp_path: Path) -> None:
     request = BacktestRequest("made-up", {"min_net_bps": "7.5"}, Decimal("2.5"), 80.0, seed=3, cores=2)
     exact = replace(request, latency_ms=12_345.678)
     assert "12345.678" in job_words(exact, JobFiles(tmp_path))
+    further = replace(request, fee_tiers={"kraken": "0:26,50000:24"}, failed_percent=0.5)
+    words = job_words(further, JobFiles(tmp_path))
+    assert words[words.index("--fee-tiers") :][:4] == ["--fee-tiers", "kraken=0:26,50000:24", "--failed-percent", "0.5"]
+    parser = ArgumentParser()
+    add_backtest(parser)
+    parsed = parser.parse_args(words[1:])
+    assert (parsed.fee_tiers, parsed.failed_percent) == (["kraken=0:26,50000:24"], 0.5)
     assert job_words(request, JobFiles(tmp_path))[:13] == [
         *("backtest", "made-up", "--master", "local[2]", "--seed", "3"),
         *("--set-value", "min_net_bps=7.5", "--fee-bps", "2.5", "--latency-ms", "80", "--report"),
@@ -109,7 +121,7 @@ async def test_a_command_that_refuses_has_failed_with_its_sentence(tmp_path: Pat
 
 async def test_figures_and_report_are_kept(tmp_path: Path, store: MemoryTradeStore) -> None:
     await queued(store)
-    figures = {name: str(value) for name, value in zip(FIGURES.__dataclass_fields__, _values(), strict=True)}
+    figures = TypeAdapter(BacktestFigures).dump_python(FIGURES, mode="json")
     script = f"printf '%s' '{json.dumps(figures)}' > $0/figures.json; echo '<p>fine</p>' > $0/report.html"
     assert await RecordingRunner(tmp_path, store, script).run_next()
     job = await job_of(store)
@@ -117,13 +129,9 @@ async def test_figures_and_report_are_kept(tmp_path: Path, store: MemoryTradeSto
     assert await store.backtests.report("1") == "<p>fine</p>\n"
 
 
-def _values() -> list[object]:
-    return [getattr(FIGURES, name) for name in FIGURES.__dataclass_fields__]
-
-
 async def test_progress_is_told_and_a_cancelled_one_is_ended(tmp_path: Path, store: MemoryTradeStore) -> None:
     await queued(store)
-    script = """printf '{"stage": "trading", "share": 0.25}' > $0/progress.json; echo $$ > $0/pid; exec sleep 300"""
+    script = """echo $$ > $0/pid; printf '{"stage": "trading", "share": 0.25}' > $0/progress.json; exec sleep 300"""
     running = asyncio.create_task(RecordingRunner(tmp_path, store, script).run_next())
     await until(lambda: _is_at(store, "trading"))
     pid = int((tmp_path / "backtests" / "1" / "pid").read_text())
@@ -158,7 +166,7 @@ async def test_a_killed_one_runs_once_more_and_then_has_failed(tmp_path: Path, s
 
 async def test_a_runner_that_is_stopped_leaves_its_job_to_the_next(tmp_path: Path, store: MemoryTradeStore) -> None:
     await queued(store)
-    script = """printf '{"stage": "trading", "share": 0.25}' > $0/progress.json; echo $$ > $0/pid; exec sleep 300"""
+    script = """echo $$ > $0/pid; printf '{"stage": "trading", "share": 0.25}' > $0/progress.json; exec sleep 300"""
     running = asyncio.create_task(RecordingRunner(tmp_path, store, script).run_next())
     await until(lambda: _is_at(store, "trading"))
     pid = int((tmp_path / "backtests" / "1" / "pid").read_text())

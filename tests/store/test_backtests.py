@@ -1,16 +1,35 @@
 """The contract of the jobs of backtests, on both adapters."""
 
 import asyncio
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
+from market.equity import EquityPoint
 from store.port import TradeStore
 
-REQUEST = BacktestRequest("alpha-beta", {"min_net_bps": "7.5"}, Decimal("12.5"), 80.0, seed=7)
+REQUEST = BacktestRequest(
+    "alpha-beta",
+    {"min_net_bps": "7.5"},
+    Decimal("12.5"),
+    80.0,
+    seed=7,
+    fee_tiers={"alpha": "0:26,50000:24"},
+    failed_percent=1.5,
+)
 FIGURES = BacktestFigures(
-    1_000, 20, 3, 17, Decimal("-1.25"), Decimal("0.00000012"), Decimal("2.5"), "USD", is_balanced=True
+    1_000,
+    20,
+    3,
+    17,
+    Decimal("-1.25"),
+    Decimal("0.00000012"),
+    Decimal("2.5"),
+    "USD",
+    is_balanced=True,
+    equity=(EquityPoint(5, 1, Decimal("1.00000001")), EquityPoint(7, 2, Decimal("-1.25"))),
 )
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
 
@@ -56,6 +75,7 @@ async def test_a_job_runs_to_its_end(store: TradeStore) -> None:
     assert done is not None
     assert (done.state, done.figures, done.share, done.has_report) == ("done", FIGURES, 1.0, True)
     assert done.ended_at is not None
+    assert [job.figures for job in await store.backtests.jobs()] == [replace(FIGURES, equity=())]
     assert await store.backtests.report("1") == "<p>fine</p>"
 
 

@@ -21,6 +21,7 @@ from ui.backtests import (
     cancel_or_remove,
     tick_set_row,
 )
+from ui.equity import EquityPointRow, equity_point_rows
 
 router = APIRouter(tags=["backtests"])
 
@@ -40,7 +41,14 @@ POST_BODY: dict[str, Any] = {
         "content": {
             "application/json": {
                 "schema": BacktestAsk.model_json_schema(),
-                "example": {"tick_set": "binance-btc", "settings": {"min_net_bps": 7.5}, "latency_ms": 80, "seed": 1},
+                "example": {
+                    "tick_set": "binance-btc",
+                    "settings": {"min_net_bps": 7.5},
+                    "latency_ms": 80,
+                    "seed": 1,
+                    "fee_tiers": {"kraken": "0:26,50000:24"},
+                    "failed_percent": 0.5,
+                },
             }
         },
     }
@@ -90,6 +98,15 @@ async def backtest(request: Request, backtest_id: str) -> BacktestRow:
     if job is None:
         raise _unknown(backtest_id)
     return backtest_row(job)
+
+
+@router.get("/backtests/{backtest_id}/equity", responses={404: PROBLEM_RESPONSE})
+async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
+    """Net profit over the time of the ticks, thinned as `/pnl/equity`; nothing before it is done."""
+    job = await dashboard_of(request).reader.backtests.job(backtest_id)
+    if job is None:
+        raise _unknown(backtest_id)
+    return equity_point_rows(() if job.figures is None else job.figures.equity)
 
 
 @router.get("/backtests/{backtest_id}/report", response_class=HTMLResponse, responses={404: PROBLEM_RESPONSE})

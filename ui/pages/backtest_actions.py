@@ -1,19 +1,18 @@
 """What the page of backtests does: from its widgets to the service that REST uses, and back in words."""
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from decimal import Decimal
 
 from market.backtests import BacktestJob, TickSetSummary
 from market.clock import MICROSECONDS
+from market.money import text_of
 from store.errors import StoreError
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
 from ui.pages.settings_changes import Outcome
-from ui.pages.signing_in import PAGE_ADDRESS
+from ui.pages.signing_in import operator_of, why_not_operator
 
 WHO = "dashboard"
-NO_KEY = "Not done: the API key is missing or wrong."
 NO_STORE = "Not done: MongoDB does not answer. Try again in a moment."
 
 
@@ -27,11 +26,16 @@ def known_jobs(dashboard: Dashboard) -> list[BacktestJob]:
     return dashboard.answer(dashboard.reader.backtests.jobs())
 
 
-def start_backtest(dashboard: Dashboard, entered: Mapping[str, object], key: str) -> Outcome:
+def known_job(dashboard: Dashboard, job_id: str) -> BacktestJob | None:
+    """With its equity. Raises StoreError, TimeoutError."""
+    return dashboard.answer(dashboard.reader.backtests.job(job_id))
+
+
+def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outcome:
     """`entered`: fields of a request; those left empty stay as the tick set has them."""
-    caller = dashboard.access.by_key(key, PAGE_ADDRESS)
-    if caller is None or not caller.may_change:
-        return Outcome(False, NO_KEY)
+    caller = operator_of(dashboard)
+    if caller is None:
+        return Outcome(False, why_not_operator(dashboard))
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
         dashboard.answer(ask_backtest(dashboard, asked, caller, WHO))
@@ -44,11 +48,11 @@ def start_backtest(dashboard: Dashboard, entered: Mapping[str, object], key: str
     return Outcome(True, "Queued. It runs behind live trading, one at a time.")
 
 
-def end_backtest(dashboard: Dashboard, job_id: str, key: str) -> Outcome:
+def end_backtest(dashboard: Dashboard, job_id: str) -> Outcome:
     """Cancel it, or remove it where it has ended."""
-    caller = dashboard.access.by_key(key, PAGE_ADDRESS)
-    if caller is None or not caller.may_change:
-        return Outcome(False, NO_KEY)
+    caller = operator_of(dashboard)
+    if caller is None:
+        return Outcome(False, why_not_operator(dashboard))
     try:
         job = dashboard.answer(cancel_or_remove(dashboard, job_id, caller, WHO))
     except KeyError:
@@ -56,13 +60,14 @@ def end_backtest(dashboard: Dashboard, job_id: str, key: str) -> Outcome:
     except (StoreError, TimeoutError):
         return Outcome(False, NO_STORE)
     if job is None:
-        return Outcome(True, "Removed.")
+        return Outcome(True, "Removed, with its report.")
     return Outcome(True, "Cancelled." if job.state == "cancelled" else "It is being cancelled.")
 
 
-def comparison_rows(jobs: Sequence[BacktestJob]) -> list[dict[str, object]]:
-    """One row a backtest, newest first; what it has not come to yet is None."""
-    return [_comparison_row(job) for job in jobs]
+def fee_tiers_of(text: str) -> dict[str, str]:
+    """Of lines (or words) `exchange=volume:bps,volume:bps`; what has another form is told by the service."""
+    parts = (word.partition("=") for word in text.split())
+    return {exchange: tiers for exchange, _, tiers in parts}
 
 
 def state_words(job: BacktestJob) -> str:
@@ -76,28 +81,16 @@ def changes_words(job: BacktestJob) -> str:
     """What of the tick set's own settings was changed."""
     request = job.request
     words = [f"{name} {value}" for name, value in sorted(request.settings.items())]
-    words += [] if request.fee_bps is None else [f"fees {request.fee_bps} bps"]
+    words += [] if request.fee_bps is None else [f"fees {text_of(request.fee_bps)} bps"]
+    words += [f"fees of {exchange} {tiers}" for exchange, tiers in sorted(request.fee_tiers.items())]
     words += [] if request.latency_ms is None else [f"latency {request.latency_ms:g} ms"]
+    words += [f"{request.failed_percent:g} % fail"] if request.failed_percent else []
     words += [] if request.seed == 1 else [f"seed {request.seed}"]
     return ", ".join(words) or "as it is"
 
 
-def _comparison_row(job: BacktestJob) -> dict[str, object]:
-    figures = job.figures
-    return {
-        "asked": datetime.fromtimestamp(job.asked_at / MICROSECONDS, UTC),
-        "tick set": job.request.tick_set,
-        "changed": changes_words(job),
-        "state": state_words(job),
-        "net": None if figures is None else _shown(figures.net),
-        "trades": None if figures is None else figures.trades,
-        "deepest fall": None if figures is None else _shown(figures.drawdown),
-        "fees": None if figures is None else _shown(figures.fees),
-        "opportunities": None if figures is None else figures.opportunities,
-        "report": f"/api/backtests/{job.job_id}/report" if job.has_report else None,
-    }
-
-
-def _shown(amount: Decimal) -> float:
-    """For a cell that sorts by number."""
-    return round(float(amount), 2)
+def seconds_of(job: BacktestJob) -> Decimal | None:
+    """How long it ran; None where it did not (yet)."""
+    if job.started_at is None or job.ended_at is None:
+        return None
+    return (Decimal(job.ended_at - job.started_at) / MICROSECONDS).quantize(Decimal("0.1"))

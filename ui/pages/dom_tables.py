@@ -35,11 +35,13 @@ CSS = """
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`tone`: good, bad, quiet, differs or nothing; `exact`: all digits, told where the text has fewer."""
+    """`tone`: good, bad, quiet, differs or nothing; `exact`: all digits, told where the text has fewer; `link`: a path
+    of ours."""
 
     text: str
     tone: str = ""
     exact: str = ""
+    link: str = ""
 
 
 Line = list[Cell | str]
@@ -103,7 +105,10 @@ def _cells(heads: Sequence[Head], row: Sequence[Cell | str]) -> Iterator[str]:
 def _cell(head: Head, cell: Cell | str, tag: str) -> str:
     known = Cell(cell) if isinstance(cell, str) else cell
     scope = ' scope="row"' if tag == "th" else ""
-    return f"<{tag}{scope}{_class(head, known.tone)}{_title(known)}>{escape(known.text)}</{tag}>"
+    text = escape(known.text)
+    if known.link:
+        text = f'<a href="{escape(known.link, quote=True)}" target="_blank" rel="noopener">{text}</a>'
+    return f"<{tag}{scope}{_class(head, known.tone)}{_title(known)}>{text}</{tag}>"
 
 
 def _class(head: Head, tone: str) -> str:

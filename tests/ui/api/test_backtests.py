@@ -6,12 +6,32 @@ import httpx
 import pytest
 
 from market.backtests import BacktestFigures, TickSetSummary
+from market.equity import EquityPoint
 from store.trades import MongoTradeStore
 from ui.backtests import MOST_WAITING
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
-FIGURES = BacktestFigures(1_000, 20, 3, 17, Decimal("-1.25"), Decimal("-0.5"), Decimal("2.5"), "USD", is_balanced=True)
-ASKED = {"tick_set": "alpha-beta", "settings": {"min_net_bps": 7.5}, "fee_bps": "2.5", "latency_ms": 80, "seed": 7}
+FIGURES = BacktestFigures(
+    1_000,
+    20,
+    3,
+    17,
+    Decimal("-1.25"),
+    Decimal("-0.5"),
+    Decimal("2.5"),
+    "USD",
+    is_balanced=True,
+    equity=(EquityPoint(5, 1, Decimal("-1.25")),),
+)
+ASKED = {
+    "tick_set": "alpha-beta",
+    "settings": {"min_net_bps": 7.5},
+    "fee_bps": "2.5",
+    "latency_ms": 80,
+    "seed": 7,
+    "fee_tiers": {"beta": "0:26,50000:24"},
+    "failed_percent": 0.5,
+}
 
 
 @pytest.fixture
@@ -58,6 +78,8 @@ async def test_one_is_queued_with_what_was_asked(api: httpx.AsyncClient, key: st
         "latency_ms": 80.0,
         "seed": 7,
         "cores": 1,
+        "fee_tiers": {"beta": "0:26,50000:24"},
+        "failed_percent": 0.5,
     }
     assert (await api.get(answer.headers["location"])).json() == row
     assert (await api.get("/api/backtests")).json() == [row]
@@ -74,6 +96,10 @@ async def test_one_is_queued_with_what_was_asked(api: httpx.AsyncClient, key: st
         ({"tick_set": "alpha-beta", "cores": 0}, "cores"),
         ({"tick_set": "alpha-beta", "fee_bps": -1}, "fee_bps"),
         ({"tick_set": "alpha-beta", "latency_ms": 1e9}, "latency_ms"),
+        ({"tick_set": "alpha-beta", "failed_percent": 101}, "failed_percent"),
+        ({"tick_set": "alpha-beta", "fee_tiers": {"beta": "cheap"}}, "fee_tiers.beta"),
+        ({"tick_set": "alpha-beta", "fee_tiers": {"beta": "0:1,0.0:2"}}, "fee_tiers.beta"),
+        ({"tick_set": "alpha-beta", "fee_tiers": {"gamma": "0:1"}}, "fee_tiers.gamma"),
         ({"tick_set": "alpha-beta", "settings": {"min_net_bps": "high"}}, "min_net_bps"),
         ({"tick_set": "alpha-beta", "settings": {"nothing": 1}}, "nothing"),
         ({"tick_set": "alpha-beta", "settings": {"min_net_bps": "0" * 200 + "5"}}, "settings.min_net_bps"),
@@ -114,6 +140,9 @@ async def test_a_report_may_load_and_run_nothing(api: httpx.AsyncClient, store: 
     row = (await api.get(f"/api/backtests/{job_id}")).json()
     assert (row["state"], row["report"]) == ("done", place)
     assert (row["figures"]["net"], row["figures"]["drawdown"], row["figures"]["trades"]) == ("-1.25", "2.5", 3)
+    points = (await api.get(f"/api/backtests/{job_id}/equity")).json()
+    assert points == [{"at": 5, "number": 1, "net": "-1.25"}]
+    assert (await api.get("/api/backtests/unknown/equity")).status_code == 404
     report = await api.get(place)
     assert report.text == "<!doctype html><p>fine</p>"
     assert report.headers["content-type"] == "text/html; charset=utf-8"

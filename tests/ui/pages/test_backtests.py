@@ -1,17 +1,27 @@
 """The page of backtests as a script (no browser): it starts and ends them as REST does, and compares them."""
 
+import json
+from dataclasses import replace
+from datetime import UTC
 from decimal import Decimal
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
+from market.equity import EquityPoint
+from store.trades import open_store
 from ui.dashboard import Dashboard
 from ui.keys import ensure_api_key
-from ui.pages.backtest_actions import changes_words, comparison_rows, state_words
+from ui.pages.backtest_actions import changes_words, fee_tiers_of, state_words
+from ui.pages.backtest_comparison import AS_SET, comparison_table, overlay_chart
+from ui.pages.signing_in import NOT_SIGNED_IN, TYPED
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
-FIGURES = BacktestFigures(1_000, 20, 3, 17, Decimal("-1.256"), Decimal(0), Decimal("2.5"), "USD", is_balanced=True)
+EQUITY = (EquityPoint(1_000_000, 1, Decimal("1.244")), EquityPoint(3_601_000_000, 2, Decimal("-1.256")))
+FIGURES = BacktestFigures(
+    1_000, 20, 3, 17, Decimal("-1.256"), Decimal(0), Decimal("2.5"), "USD", is_balanced=True, equity=EQUITY
+)
 JOB = BacktestJob("1", BacktestRequest("alpha-beta"), "rest", 1_000_000)
 SCRIPT = "from ui.pages.backtests import show_backtests; show_backtests()"
 
@@ -26,6 +36,15 @@ def jobs_of(dashboard: Dashboard) -> list[BacktestJob]:
 
 def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
+
+
+def sign_in(app: AppTest, dashboard: Dashboard) -> None:
+    app.text_input(key=TYPED).input(ensure_api_key(dashboard.session.home).read_text().strip())
+    press(app, "Sign in")
+
+
+def html_of(app: AppTest) -> str:
+    return "".join(one.proto.body for one in app.get("html"))
 
 
 def test_without_a_server_the_page_says_so() -> None:
@@ -44,28 +63,65 @@ def test_one_is_started_followed_and_cancelled(dashboard: Dashboard) -> None:
     app = page()
     app.text_input(key="backtest.min_net_bps").input("7.5")
     app.text_input(key="backtest.latency_ms").input("80")
+    app.text_input(key="backtest.fee_tiers").input("alpha=0:26,50000:24 beta=0:9")
+    app.text_input(key="backtest.failed_percent").input("1.5")
     press(app, "Start backtest")
-    assert [error.value for error in app.error] == ["Not done: the API key is missing or wrong."]
+    assert [error.value for error in app.error] == [NOT_SIGNED_IN]
     assert jobs_of(dashboard) == []
-    app.text_input(key="backtest_key").input(ensure_api_key(dashboard.session.home).read_text().strip())
+    sign_in(app, dashboard)
     press(app, "Start backtest")
     assert not app.exception
     assert [success.value for success in app.success] == ["Queued. It runs behind live trading, one at a time."]
     (job,) = jobs_of(dashboard)
     assert (job.who, job.request) == (
         "dashboard",
-        BacktestRequest("alpha-beta", {"min_net_bps": "7.5"}, latency_ms=80.0),
+        BacktestRequest(
+            "alpha-beta",
+            {"min_net_bps": "7.5"},
+            latency_ms=80.0,
+            fee_tiers={"alpha": "0:26,50000:24", "beta": "0:9"},
+            failed_percent=1.5,
+        ),
     )
-    press(app, "Cancel or remove it")
+    press(app, "Cancel")
+    assert not app.exception
     assert [job.state for job in jobs_of(dashboard)] == ["cancelled"]
-    press(app, "Cancel or remove it")
+    assert "cancelled before it began" in html_of(app)
+    press(app, "Remove it")
     assert jobs_of(dashboard) == []
+
+
+def test_every_state_is_said(dashboard: Dashboard) -> None:
+    async def all_states() -> None:
+        async with await open_store(dashboard.session) as store:
+            backtests = store.backtests
+            await backtests.tell_tick_sets([TICK_SET])
+            for number in ("done", "done-too", "failed", "running", "queued"):
+                await backtests.ask(number, BacktestRequest("alpha-beta", seed=len(number)), "rest")
+            for number in ("done", "done-too"):
+                await backtests.take_next("one")
+                await backtests.finish(number, "one", FIGURES, "<p>fine</p>")
+            await backtests.take_next("one")
+            await backtests.give_up("failed", "one", "failed", "the tick set is gone.")
+            await backtests.take_next("one")
+            await backtests.note_progress("running", "one", "trading", 0.4)
+
+    dashboard.answer(all_states())
+    app = page()
+    assert not app.exception
+    assert [bar.proto.text.partition(" · ")[0] for bar in app.get("progress")] == ["**trading 40%**", "**queued**"]
+    html = html_of(app)
+    assert "failed: the tick set is gone." in html
+    assert 'href="/api/backtests/done/report"' in html
+    assert "Parameters and figures of the backtests compared" in html
+    (chart,) = [json.loads(one.proto.spec) for one in app.get("echarts_chart")]
+    assert [len(series["data"]) for series in chart["series"]] == [2, 2]
 
 
 def test_what_is_wrong_is_said_by_field(dashboard: Dashboard) -> None:
     dashboard.answer(dashboard.reader.backtests.tell_tick_sets([TICK_SET]))
     app = page()
-    app.text_input(key="backtest_key").input(ensure_api_key(dashboard.session.home).read_text().strip())
+    sign_in(app, dashboard)
     app.text_input(key="backtest.max_notional").input("much")
     press(app, "Start backtest")
     assert app.error[0].value.startswith("Not started. max_notional: ")
@@ -95,9 +151,27 @@ def test_what_was_changed_in_words() -> None:
     assert changes_words(job) == "min_net_bps 7, fees 2.5 bps, latency 80 ms, seed 3"
 
 
-def test_figures_stand_side_by_side() -> None:
-    done = BacktestJob("2", BacktestRequest("alpha-beta"), "rest", 2_000_000, figures=FIGURES, has_report=True)
-    first, second = comparison_rows([done, JOB])
-    assert (first["net"], first["trades"], first["deepest fall"]) == (-1.26, 3, 2.5)
-    assert first["report"] == "/api/backtests/2/report"
-    assert (second["net"], second["report"]) == (None, None)
+def test_what_differs_is_marked() -> None:
+    other = replace(JOB, job_id="2", request=BacktestRequest("alpha-beta", {"min_net_bps": "7"}, seed=2))
+    html = comparison_table([replace(JOB, figures=FIGURES), replace(other, figures=replace(FIGURES, net=Decimal(3)))])
+    rows = {row.partition("</th>")[0].rpartition(">")[2]: row for row in html.split("<tr>")}
+    assert '<td class="number differs">−$1.26</td><td class="number differs">+$3.00</td>' in rows["Net"]
+    assert AS_SET in rows["min_net_bps"]
+    assert "differs" in rows["Seed"]
+    assert "same" in rows["Trades"]
+    assert "differs" not in rows["Trades"]
+
+
+def test_curves_of_one_tick_set_are_laid_over_each_other_by_its_time_others_from_their_start() -> None:
+    done = replace(JOB, figures=FIGURES)
+    by_time = overlay_chart([done, done], UTC)
+    assert by_time["xAxis"]["type"] == "time"
+    assert by_time["series"][0]["data"] == [[1_000.0, 1.244], [3_601_000.0, -1.256]]
+    by_hours = overlay_chart([done, replace(done, request=BacktestRequest("other"))], UTC)
+    assert by_hours["xAxis"]["type"] == "value"
+    assert by_hours["series"][1]["data"] == [[0.0, 1.244], [1.0, -1.256]]
+
+
+def test_fees_by_volume_are_read_by_exchange() -> None:
+    assert fee_tiers_of("") == {}
+    assert fee_tiers_of(" a=0:1,5:2\nb=0:3 c") == {"a": "0:1,5:2", "b": "0:3", "c": ""}
