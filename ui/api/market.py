@@ -4,6 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
+from ui.api.opportunity_examples import QUOTES, SPREADS
+from ui.api.trade_examples import shown
 from ui.dashboard import Dashboard
 from ui.live.snapshot import Snapshot
 from ui.rows import QuoteRow, SpreadRow
@@ -24,7 +26,7 @@ def snapshot_of(request: Request) -> Snapshot:
     return dashboard_of(request).hub.board.snapshot()
 
 
-@router.get("/quotes")
+@router.get("/quotes", responses=shown(example=QUOTES))
 async def quotes(request: Request, exchange: Exchange = None, base: Base = None) -> list[QuoteRow]:
     """The latest quote of each market, FX included."""
     return [
@@ -34,7 +36,7 @@ async def quotes(request: Request, exchange: Exchange = None, base: Base = None)
     ]
 
 
-@router.get("/spreads")
+@router.get("/spreads", responses=shown(example=SPREADS))
 async def spreads(request: Request, exchange: Exchange = None, base: Base = None) -> list[SpreadRow]:
     """Exchange × exchange by the latest quotes, net of fees and FX, with the statistics of the last windows."""
     return [

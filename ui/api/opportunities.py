@@ -9,9 +9,10 @@ from pydantic import BaseModel, Field
 from store.opportunity_outcomes import OutcomeName
 from store.opportunity_pages import WantedOpportunities
 from ui.api.market import Base, Exchange, dashboard_of
-from ui.api.opportunity_examples import KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS, answers
+from ui.api.opportunity_examples import KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
 from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
+from ui.api.trade_examples import shown
 from ui.opportunities import opportunity_by_id, opportunity_page, opportunity_statistics
 from ui.opportunity_rows import KeptOpportunityRow, Span, StatisticsRow
 from ui.preview import PreviewRow, threshold_preview
@@ -45,7 +46,7 @@ class Wanted(BaseModel):
         return WantedOpportunities(*sides, self.min_net_bps, self.outcome, self.reason, self.since, self.to)
 
 
-@router.get("/opportunities", tags=TAGS, responses=answers(KEPT_PAGE))
+@router.get("/opportunities", tags=TAGS, responses=shown(example=KEPT_PAGE))
 async def opportunities(
     request: Request, wanted: Annotated[Wanted, Query()], cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[KeptOpportunityRow]:
@@ -60,7 +61,7 @@ async def opportunities(
     return PageRow(items=page.rows, next_cursor=page.next_cursor)
 
 
-@router.get("/opportunities/newest", tags=TAGS, responses=answers(NEWEST))
+@router.get("/opportunities/newest", tags=TAGS, responses=shown(example=NEWEST))
 async def newest(
     request: Request,
     base: Base = None,
@@ -80,7 +81,7 @@ async def newest(
     return [opportunity_row(one) for one, _ in zip(found, range(limit), strict=False)]
 
 
-@router.get("/opportunities/statistics", tags=TAGS, responses=answers(STATISTICS))
+@router.get("/opportunities/statistics", tags=TAGS, responses=shown(example=STATISTICS))
 async def statistics(
     request: Request, span: Span = "10m", base: Base = None, exchange: Exchange = None
 ) -> StatisticsRow:
@@ -88,7 +89,7 @@ async def statistics(
     return await opportunity_statistics(dashboard_of(request), span, base, exchange)
 
 
-@router.get("/opportunities/{opportunity_id}", tags=TAGS, responses=answers(KEPT) | {404: PROBLEM_RESPONSE})
+@router.get("/opportunities/{opportunity_id}", tags=TAGS, responses=shown(example=KEPT) | {404: PROBLEM_RESPONSE})
 async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_length=200)]) -> KeptOpportunityRow:
     """One with what became of it: kept by a bot, or among the last 500 of the stream."""
     found = await opportunity_by_id(dashboard_of(request), opportunity_id)
@@ -97,7 +98,7 @@ async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_
     return found
 
 
-@router.get("/settings/preview", tags=["settings"], responses=answers(PREVIEW))
+@router.get("/settings/preview", tags=["settings"], responses=shown(example=PREVIEW))
 async def preview(
     request: Request,
     min_net_bps: Annotated[float, Query(ge=-1_000, le=10_000, allow_inf_nan=False, description="The threshold.")],

@@ -1,12 +1,52 @@
-"""What the answers about opportunities look like, for the documentation."""
-
-from typing import Any
+"""What the answers about quotes, spreads and opportunities look like, for the documentation."""
 
 from ui.lifetimes import DEFINITION
 from ui.opportunity_rows import KeptOpportunityRow, LifeRow, StatisticsRow
 from ui.preview import LIMITS, PreviewRow
-from ui.rows import OpportunityRow
+from ui.rows import OpportunityRow, QuoteRow, SpreadRow
 
+QUOTES = [
+    QuoteRow(
+        exchange="kraken",
+        region="us",
+        symbol="BTC/USD",
+        base="BTC",
+        quote_currency="USD",
+        bid="70000.1",
+        bid_amount="0.8",
+        ask="70001.5",
+        ask_amount="0.42",
+        mid="70000.8",
+        mean_mid=70000.6,
+        received_time=1_700_000_000_000_000,
+        verified_time=1_700_000_000_900_000,
+        status="fresh",
+    )
+]
+SPREADS = [
+    SpreadRow(
+        base="BTC",
+        buy_exchange="kraken",
+        buy_symbol="BTC/USD",
+        sell_exchange="bitflyer",
+        sell_symbol="BTC/JPY",
+        gross_bps=38.2,
+        fee_bps=24.9,
+        net_bps=13.3,
+        is_fresh=True,
+        windows=[
+            {
+                "seconds": 10,
+                "end": 1_700_000_000_000_000,
+                "mean_bps": 11.4,
+                "deviation": 2.2,
+                "max_bps": 15.8,
+                "share_above": 0.97,
+                "rows": 212,
+            }
+        ],
+    )
+]
 SEEN = OpportunityRow(
     opportunity_id="5f0c2b7e9a41d3c6",
     base="BTC",
@@ -87,8 +127,3 @@ PREVIEW = PreviewRow(
     curve=[{"min_net_bps": 3.0, "kept": 52, "kept_expected": 1301.2, "gained": 130, "gained_expected": 204.4}],
     limits=list(LIMITS),
 )
-
-
-def answers(example: object) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route that answers like this."""
-    return {200: {"content": {"application/json": {"example": example}}}}
