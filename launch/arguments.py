@@ -129,6 +129,16 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, help="of the dashboard (default: any that is free)")
 
 
+def add_keys(parser: argparse.ArgumentParser) -> None:
+    works = parser.add_subparsers(dest="work", required=True)
+    add = works.add_parser("add", help="make a key and show it once")
+    add.add_argument("name", metavar="NAME", help="whom it is for: the audit log says so")
+    add.add_argument("--role", choices=("viewer", "operator"), required=True, help="reads, or changes too")
+    works.add_parser("list", help="names, roles and since when")
+    revoke = works.add_parser("revoke", help="it counts no more, from the next request on")
+    revoke.add_argument("name", metavar="NAME")
+
+
 def add_exchanges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, default=8100, help="of all of them (default 8100)")
     parser.add_argument("--seed", type=seed, default=1, help="of their prices")

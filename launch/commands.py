@@ -13,6 +13,7 @@ from launch.arguments import (
     add_exchanges,
     add_feed,
     add_import,
+    add_keys,
     add_nothing,
     add_paper,
     add_reenact,
@@ -69,6 +70,7 @@ def _commands() -> tuple[Command, ...]:
             _chaos,
         ),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
+        ("keys", "give others keys of their own for REST and dashboard, list them, take them back", add_keys, _keys),
         ("exchanges", "run the simulated exchanges alone", add_exchanges, _exchanges),
         ("feed", "run one exchange's price feeder of the running session", add_feed, _feed),
         ("bot", "run one exchange's bot of the running session, or one that stands by", add_bot, _bot),
@@ -213,6 +215,12 @@ def _doctor(_: argparse.Namespace) -> int:
     from launch.doctor import doctor
 
     return doctor(home_folder(), say)
+
+
+def _keys(arguments: argparse.Namespace) -> int:
+    from launch.keys import run_keys
+
+    return run_keys(home_folder(), arguments, say)
 
 
 def _exchanges(arguments: argparse.Namespace) -> int:

@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from launch.access_terms import LimitConfiguration, OidcConfiguration, access_terms
 from launch.errors import CannotStartError
 from launch.notice_destinations import NoticesConfiguration
 from launch.transfers import TransferConfiguration
+from market.access import AccessTerms
 from market.settings import Settings
 
 
@@ -74,6 +76,10 @@ class Configuration(BaseModel):
     port: int = Field(default=8000, ge=1, le=65_535)
     bind: str = "127.0.0.1"
     """The address the dashboard listens on; beyond loopback only where told to."""
+    require_key: bool = False
+    """Whether reading needs a key too; beyond loopback it does in any case."""
+    limits: LimitConfiguration = LimitConfiguration()
+    oidc: OidcConfiguration | None = None
     seed: int = 1
     partitions: int = Field(default=1, ge=1, le=64)
     bots_per_exchange: int = Field(default=1, ge=1, le=4)
@@ -90,6 +96,11 @@ class Configuration(BaseModel):
     """`[[notices]]`: who is told what happens; none named means nobody."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
+
+    @property
+    def access(self) -> AccessTerms:
+        """Who may read and change."""
+        return access_terms(self.require_key, self.limits, self.oidc)
 
     @property
     def is_public(self) -> bool:

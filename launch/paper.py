@@ -137,6 +137,7 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
         web_host=told.bind,
         web_port=told.port if options.port is None else options.port,
+        access=told.access,
         seed=options.seed if options.seed is not None else told.seed,
         stale_after_ms=told.feeds.stale_after_ms,
         recordings_mb=room_for_recordings(home, options, told),

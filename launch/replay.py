@@ -109,6 +109,7 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, tol
         settlement_currency=recording.profile.settlement_currency,
         web_host=told.bind,
         web_port=told.port if options.port is None else options.port,
+        access=told.access,
         replay=_time_from(recording, 1.0, wall_now()),
         seed=told.seed,
         paper_balances=recording.profile.paper_balances,

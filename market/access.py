@@ -21,6 +21,8 @@ class Caller:
     role: Role
     means: Means = "open"
     address: str = ""
+    mark: str = field(default="", repr=False)
+    """Of the key itself, so that one that was replaced is told from the one before; not the key, nor its hash."""
 
     @property
     def may_change(self) -> bool:

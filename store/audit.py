@@ -38,10 +38,15 @@ class MongoAudit:
         with translated_errors():
             now = await server_now(self._database)
             kept = _ENTRY.validate_python(asdict(entry) | {"at": now})
-            document: Document = {"_id": kept.entry_id, **_plain(kept)}
-            # a repeated write of the driver, or of ours, is the same entry
-            await self._database[AUDIT].update_one({"_id": kept.entry_id}, {"$setOnInsert": document}, upsert=True)
+        # a repeated write of the driver, or of ours, is the same entry
+        await self.keep(kept)
         return kept
+
+    async def keep(self, entry: AuditEntry) -> None:
+        """An entry of what was done elsewhere, at its own time; a repeat changes nothing."""
+        document: Document = {"_id": entry.entry_id, **_plain(entry)}
+        with translated_errors():
+            await self._database[AUDIT].update_one({"_id": entry.entry_id}, {"$setOnInsert": document}, upsert=True)
 
     async def end(
         self,

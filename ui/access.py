@@ -2,7 +2,7 @@
 
 from market.access import ANYBODY, AccessTerms, Caller, RateTerms
 from market.session import Session
-from ui.keys import key_named, known_key
+from ui.keys import caller_of, key_named, known_key
 from ui.rates import Rates
 from ui.sign_ins import SignIns
 from ui.tickets import Tickets
@@ -31,7 +31,7 @@ class Access:
     def by_key(self, given: str | None, address: str = "") -> Caller | None:
         """Whose key it is; None where it is nobody's."""
         key = known_key(self.home, given)
-        return None if key is None else Caller(key.name, key.role, "key", address)
+        return None if key is None else caller_of(key, "key", address)
 
     def anybody(self, address: str = "") -> Caller | None:
         """The viewer that everybody is where reading is open; else None."""
@@ -44,7 +44,7 @@ class Access:
         if caller.means == "token":
             return True
         key = key_named(self.home, caller.name)
-        return key is not None and key.role == caller.role
+        return key is not None and (key.role, key.mark) == (caller.role, caller.mark)
 
 
 def is_loopback(web_host: str) -> bool:

@@ -17,26 +17,33 @@ from market.session import Session
 from store.reading import open_reader
 from ui.access import Access
 from ui.api import (
+    audit,
     backtests,
     bots,
     differences,
     health,
     inventory,
+    keys,
     live,
     logs,
     market,
     metrics,
+    notices,
     opportunities,
     risk,
+    signing_in,
     strategies,
+    tickets,
     trades,
     tuning,
 )
 from ui.api.access import SameHostOnly, names_of
 from ui.api.access_roles import REFUSED, viewer
+from ui.api.gate import SignedInOnly
 from ui.api.problems import answer_problems
 from ui.dashboard import Dashboard, announce, withdraw
 from ui.health import HealthWatch
+from ui.key_changes import tell_key_changes
 from ui.keys import ensure_api_key
 from ui.live.hub import Hub
 from ui.metrics import Metrics
@@ -63,13 +70,29 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
                     yield
 
     app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.add_middleware(SignedInOnly)
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     answer_problems(app)
-    for module in (backtests, bots, differences, inventory, market, opportunities, risk, strategies, trades, tuning):
+    for module in (
+        backtests,
+        bots,
+        differences,
+        inventory,
+        market,
+        notices,
+        opportunities,
+        risk,
+        strategies,
+        trades,
+        tuning,
+    ):
         # whatever a route says itself, nobody reads from it who may not
         app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer)], responses=REFUSED)
+    for module in (audit, keys, signing_in, tickets):
+        app.include_router(module.router, prefix="/api", responses=REFUSED)
+    app.include_router(signing_in.page_router)
     app.include_router(health.router, prefix="/api")
     app.include_router(logs.router, prefix="/api")
     app.include_router(metrics.router)
@@ -118,6 +141,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     reader = await open_reader(session)
     hub = Hub(session, reader)
     following = asyncio.create_task(hub.run())
+    telling = asyncio.create_task(tell_key_changes(session.home, reader.audit))
     watch = HealthWatch(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
@@ -127,7 +151,8 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     finally:
         withdraw()
         following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
+        telling.cancel()
+        await asyncio.gather(following, telling, return_exceptions=True)
         await watch.close()
         await reader.close()
 

@@ -9,17 +9,22 @@ import fcntl
 import logging
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from typing import Literal
+from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
 from market.access import ANYBODY, OWNER, Role
+from market.clock import wall_now
 from ui.errors import UiError
 
 KEYS_FILE = "api_keys.json"
 MOST_KEYS = 100
+MOST_CHANGES = 200
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 _RESERVED = (OWNER, ANYBODY)
 
@@ -41,84 +46,120 @@ class KeptKey:
     name: str
     role: Role
     created_at: int
-    digest: str
+    digest: str = field(repr=False)
+
+    @property
+    def mark(self) -> str:
+        """Tells it from another key of the same name, and gives nothing of it away."""
+        return sha256(self.digest.encode()).hexdigest()[:16]
 
 
-_KEYS = TypeAdapter(tuple[KeptKey, ...])
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """A key that was given or revoked, until the audit log has it. `at` in microseconds UTC."""
+
+    change_id: str
+    at: int
+    action: Literal["key.add", "key.revoke"]
+    name: str
+    role: Role
 
 
-def read_keys(home: Path) -> tuple[KeptKey, ...]:
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The file."""
+
+    keys: tuple[KeptKey, ...] = ()
+    changes: tuple[KeyChange, ...] = ()
+
+
+_FILE = TypeAdapter(_Kept)
+
+
+def read_keys(folder: Path) -> tuple[KeptKey, ...]:
     """In the order they were given. A damaged file lets nobody in but the owner, and the log says so."""
     try:
-        return _read(home)
+        return _read(folder).keys
     except KeysDamagedError as error:
         log.error("keys cannot be read", extra={"reason": str(error)})
         return ()
 
 
-def add_key(home: Path, key: KeptKey) -> None:
+def add_key(folder: Path, key: KeptKey) -> None:
     """Keep it. Raises KeyNameError where the name is taken or none, KeysDamagedError."""
     if not _NAME.fullmatch(key.name) or key.name in _RESERVED:
         raise KeyNameError(
             f"{key.name!r} cannot name a key: up to 40 of a-z, 0-9, '.', '_' and '-', and not {' or '.join(_RESERVED)}."
         )
 
-    def added(keys: Sequence[KeptKey]) -> Sequence[KeptKey]:
+    def added(kept: _Kept) -> _Kept:
+        keys = kept.keys
         if any(known.name == key.name for known in keys):
             raise KeyNameError(f"There is a key {key.name!r} already; revoke that one or choose another name.")
         if len(keys) >= MOST_KEYS:
             raise KeyNameError(f"There are {MOST_KEYS} keys already; revoke those that nobody needs.")
-        return (*keys, key)
+        return _Kept((*keys, key), _noted(kept, "key.add", key))
 
-    _replace(home, added)
+    _replace(folder, added)
 
 
-def revoke_key(home: Path, name: str) -> KeptKey:
+def revoke_key(folder: Path, name: str) -> KeptKey:
     """The key that counts no more. Raises KeyNameError where there is none of that name, KeysDamagedError."""
     revoked: list[KeptKey] = []
 
-    def without(keys: Sequence[KeptKey]) -> Sequence[KeptKey]:
-        revoked[:] = [key for key in keys if key.name == name]
+    def without(kept: _Kept) -> _Kept:
+        revoked[:] = [key for key in kept.keys if key.name == name]
         if not revoked:
             raise KeyNameError(f"There is no key {name!r}; `arbitrage keys list` names them all.")
-        return [key for key in keys if key.name != name]
+        remaining = tuple(key for key in kept.keys if key.name != name)
+        return _Kept(remaining, _noted(kept, "key.revoke", revoked[0]))
 
-    _replace(home, without)
+    _replace(folder, without)
     return revoked[0]
 
 
-def read_keys_strictly(home: Path) -> tuple[KeptKey, ...]:
+def read_keys_strictly(folder: Path) -> tuple[KeptKey, ...]:
     """Raises KeysDamagedError, so that a command can say so."""
-    return _read(home)
+    return _read(folder).keys
 
 
-def _read(home: Path) -> tuple[KeptKey, ...]:
-    path = home / KEYS_FILE
+def read_changes(folder: Path) -> tuple[KeyChange, ...]:
+    """The last ones, oldest first. Raises KeysDamagedError."""
+    return _read(folder).changes
+
+
+def _noted(kept: _Kept, action: Literal["key.add", "key.revoke"], key: KeptKey) -> tuple[KeyChange, ...]:
+    change = KeyChange(uuid4().hex, wall_now(), action, key.name, key.role)
+    return (*kept.changes, change)[-MOST_CHANGES:]
+
+
+def _read(folder: Path) -> _Kept:
+    path = folder / KEYS_FILE
     try:
-        return _KEYS.validate_json(path.read_bytes())
+        return _FILE.validate_json(path.read_bytes())
     except FileNotFoundError:
-        return ()
+        return _Kept()
     except (OSError, ValidationError):
         raise KeysDamagedError(
             f"{path} cannot be read as a list of keys; restore it, or delete it and give the keys anew."
         ) from None
 
 
-def _replace(home: Path, change: Callable[[Sequence[KeptKey]], Sequence[KeptKey]]) -> None:
-    home.mkdir(parents=True, exist_ok=True)
-    path = home / KEYS_FILE
-    with (home / f"{KEYS_FILE}.lock").open("a") as lock:
+def _replace(folder: Path, change: Callable[[_Kept], _Kept]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / KEYS_FILE
+    with (folder / f"{KEYS_FILE}.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        keys = tuple(change(_read(home)))
+        kept = change(_read(folder))
         draft = path.with_name(f"{path.name}.new")
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(_KEYS.dump_json(keys, indent=2) + b"\n")
+            file.write(_FILE.dump_json(kept, indent=2) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-        _sync_folder(home)
+        _sync_folder(folder)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from market.access import OWNER
+from market.access import OWNER, Caller, Means
 from ui.kept_keys import KeptKey, read_keys
 
 KEY_FILE = "api_key"
@@ -21,7 +21,12 @@ OWNER_ONLY = 0o600
 def ensure_api_key(home: Path) -> Path:
     """The owner's key file below `home`, made with a new random key where there is none. Two callers at once get one
     key."""
-    return ensure_secret(home / KEY_FILE)
+    return ensure_secret((home / KEY_FILE).resolve())
+
+
+def keys_folder(home: Path) -> Path:
+    """Where all keys lie: beside the owner's, which a session with a data folder of its own has as a link."""
+    return (home / KEY_FILE).resolve().parent
 
 
 def known_key(home: Path, given: str | None) -> KeptKey | None:
@@ -30,7 +35,7 @@ def known_key(home: Path, given: str | None) -> KeptKey | None:
         return None
     digest = digest_of(given)
     found: KeptKey | None = None
-    for key in (owner_key(home), *read_keys(home)):
+    for key in known_keys(home):
         if hmac.compare_digest(key.digest, digest):
             found = key
     return found
@@ -38,13 +43,16 @@ def known_key(home: Path, given: str | None) -> KeptKey | None:
 
 def key_named(home: Path, name: str) -> KeptKey | None:
     """The key of that name as it stands now; None where it is gone."""
-    return next((key for key in (owner_key(home), *read_keys(home)) if key.name == name), None)
+    return next((key for key in known_keys(home) if key.name == name), None)
 
 
-def is_api_key(home: Path, given: str | None) -> bool:
-    """Whether `given` is a key that may change something."""
-    key = known_key(home, given)
-    return key is not None and key.role == "operator"
+def caller_of(key: KeptKey, means: Means, address: str = "") -> Caller:
+    return Caller(key.name, key.role, means, address, key.mark)
+
+
+def known_keys(home: Path) -> tuple[KeptKey, ...]:
+    """The owner's first, then in the order they were given."""
+    return (owner_key(home), *read_keys(keys_folder(home)))
 
 
 def owner_key(home: Path) -> KeptKey:

@@ -12,7 +12,7 @@ from pathlib import Path
 from market.access import Caller
 from market.clock import MICROSECONDS, wall_now
 from ui.kept_keys import KeptKey
-from ui.keys import ensure_secret, key_named
+from ui.keys import caller_of, ensure_secret, key_named, keys_folder
 
 COOKIE = "arbitrage_sign_in"
 SIGN_IN_SECONDS = 12 * 3_600
@@ -49,8 +49,8 @@ class SignIns:
         key = key_named(self._home, name)
         if key is None or not hmac.compare_digest(parts[3].encode(), self._code(":".join(parts[:3]), key).encode()):
             return None
-        return Caller(name, key.role, "sign-in", address) if int(ends_at) > wall_now() else None
+        return caller_of(key, "sign-in", address) if int(ends_at) > wall_now() else None
 
     def _code(self, said: str, key: KeptKey) -> str:
-        secret = ensure_secret(self._home / SECRET_FILE).read_bytes()
+        secret = ensure_secret(keys_folder(self._home) / SECRET_FILE).read_bytes()
         return hmac.new(secret, f"{said}:{key.role}:{key.digest}".encode(), sha256).hexdigest()

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ui.keys import ensure_api_key, is_api_key
+from ui.keys import ensure_api_key, known_key
 
 
 def test_the_first_call_makes_a_key_that_only_its_owner_reads(tmp_path: Path) -> None:
@@ -29,13 +29,13 @@ def test_many_first_starts_at_once_agree_on_one_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [None, "", "wrong", "schlüssel"])
 def test_what_is_not_the_key_is_refused(tmp_path: Path, given: str | None) -> None:
-    assert not is_api_key(tmp_path, given)
+    assert not known_key(tmp_path, given)
 
 
 def test_a_replaced_key_counts_at_once(tmp_path: Path) -> None:
     path = ensure_api_key(tmp_path)
     old = path.read_text().strip()
-    assert is_api_key(tmp_path, old)
+    assert known_key(tmp_path, old)
     path.write_text("another\n")
-    assert is_api_key(tmp_path, "another")
-    assert not is_api_key(tmp_path, old)
+    assert known_key(tmp_path, "another")
+    assert not known_key(tmp_path, old)

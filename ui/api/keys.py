@@ -4,8 +4,7 @@ from fastapi import APIRouter, Request
 from typing_extensions import TypedDict
 
 from ui.api.access_roles import ReadingOperator, access_of
-from ui.kept_keys import read_keys
-from ui.keys import owner_key
+from ui.keys import known_keys
 
 router = APIRouter(tags=["access"])
 
@@ -21,6 +20,5 @@ class KeyRow(TypedDict):
 @router.get("/keys")
 async def keys(request: Request, _: ReadingOperator) -> list[KeyRow]:
     """The owner's first, then in the order they were given."""
-    home = access_of(request).home
-    known = (owner_key(home), *read_keys(home))
+    known = known_keys(access_of(request).home)
     return [KeyRow(name=key.name, role=key.role, created_at=key.created_at) for key in known]

@@ -13,8 +13,6 @@ from ui.api.access_roles import Operator
 from ui.api.market import dashboard_of
 from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
-from ui.dashboard import Dashboard
-from ui.keys import KEY_FILE, is_api_key
 from ui.rows import VersionRow
 from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings
 from ui.views import version_row
@@ -79,16 +77,6 @@ async def patch_settings(
         raise ProblemError(422, "`version` in the body and If-Match differ.")
     conflict_status = 409 if match_version is None else 412
     return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by), conflict_status)
-
-
-def check_key(dashboard: Dashboard, given: str | None) -> None:
-    """Raises ProblemError where `given` is not the key."""
-    if not is_api_key(dashboard.session.home, given):
-        raise ProblemError(
-            401,
-            f"Changing needs the header X-API-Key; the key lies in {KEY_FILE} in the data folder.",
-            headers={"WWW-Authenticate": "ApiKey"},
-        )
 
 
 async def _changed(change: Coroutine[Any, Any, Settings], conflict_status: int) -> JSONResponse:

@@ -10,7 +10,7 @@ import streamlit
 
 from market.access import Caller
 from ui.dashboard import Dashboard
-from ui.keys import KEY_FILE, key_named, known_key
+from ui.keys import KEY_FILE, caller_of, key_named, known_key
 from ui.sign_ins import COOKIE
 
 SIGNED_IN = "signed_in_key"
@@ -32,7 +32,7 @@ def signed_in(dashboard: Dashboard) -> Caller | None:
         name, digest = kept
         key = key_named(home, name)
         if key is not None and hmac.compare_digest(key.digest, digest):
-            return Caller(key.name, key.role, "key", PAGE_ADDRESS)
+            return caller_of(key, "key", PAGE_ADDRESS)
     by_cookie = dashboard.access.sign_ins.caller(streamlit.context.cookies.get(COOKIE), PAGE_ADDRESS)
     return by_cookie or dashboard.access.anybody(PAGE_ADDRESS)
 
@@ -90,7 +90,7 @@ def sign_in_with(dashboard: Dashboard, given: str) -> Caller | None:
     if key is None:
         return None
     streamlit.session_state[SIGNED_IN] = (key.name, key.digest)
-    return Caller(key.name, key.role, "key", PAGE_ADDRESS)
+    return caller_of(key, "key", PAGE_ADDRESS)
 
 
 def _sign_in(dashboard: Dashboard) -> None:

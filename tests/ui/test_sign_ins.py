@@ -1,0 +1,78 @@
+"""A signed-in browser: by a cookie that only this data folder can make, for as long as its key counts."""
+
+from pathlib import Path
+
+import pytest
+
+from market.clock import wall_now
+from ui.kept_keys import KeptKey, add_key, revoke_key
+from ui.keys import digest_of, ensure_api_key, new_key, owner_key
+from ui.sign_ins import SECRET_FILE, SignIns
+
+
+def desk(home: Path) -> KeptKey:
+    kept = KeptKey("desk", "viewer", wall_now(), digest_of(new_key()))
+    add_key(home, kept)
+    return kept
+
+
+def test_a_cookie_says_who_signed_in_and_holds_no_key(tmp_path: Path) -> None:
+    key, sign_ins = desk(tmp_path), SignIns(tmp_path)
+    cookie = sign_ins.begin(key)
+    caller = sign_ins.caller(cookie, "127.0.0.1")
+    assert caller is not None
+    assert (caller.name, caller.role, caller.means, caller.address) == ("desk", "viewer", "sign-in", "127.0.0.1")
+    assert key.digest not in cookie
+    assert (tmp_path / SECRET_FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_it_holds_after_a_restart_and_not_after_signing_out(tmp_path: Path) -> None:
+    sign_ins = SignIns(tmp_path)
+    cookie = sign_ins.begin(desk(tmp_path))
+    assert SignIns(tmp_path).caller(cookie) is not None
+    sign_ins.end(cookie)
+    assert sign_ins.caller(cookie) is None
+
+
+def test_a_revoked_or_replaced_key_signs_out(tmp_path: Path) -> None:
+    sign_ins = SignIns(tmp_path)
+    cookie, owners = sign_ins.begin(desk(tmp_path)), sign_ins.begin(owner_key(tmp_path))
+    revoke_key(tmp_path, "desk")
+    assert sign_ins.caller(cookie) is None
+    desk(tmp_path)
+    assert sign_ins.caller(cookie) is None
+    assert sign_ins.caller(owners) is not None
+    ensure_api_key(tmp_path).write_text("another\n")
+    assert sign_ins.caller(owners) is None
+
+
+def test_nothing_in_it_can_be_changed(tmp_path: Path) -> None:
+    sign_ins = SignIns(tmp_path)
+    cookie = sign_ins.begin(desk(tmp_path))
+    name, ends_at, identity, code = cookie.split(":")
+    for forged in (
+        f"owner:{ends_at}:{identity}:{code}",
+        f"{name}:{int(ends_at) + 1}:{identity}:{code}",
+        f"{name}:{ends_at}:0{identity}:{code}",
+        f"{name}:{ends_at}:{identity}:{'0' * 64}",
+        f"{name}:{ends_at}:{identity}:ä",
+        f"{name}:{ends_at}:{identity}",
+        f"{cookie}:",
+    ):
+        assert sign_ins.caller(forged) is None, forged
+    assert SignIns(tmp_path / "another").caller(cookie) is None
+
+
+@pytest.mark.parametrize("cookie", [None, "", ":::", "x", "a:b:c:d"])
+def test_what_is_no_cookie_of_ours_is_nobody(tmp_path: Path, cookie: str | None) -> None:
+    sign_ins = SignIns(tmp_path)
+    sign_ins.end(cookie)
+    assert sign_ins.caller(cookie) is None
+
+
+def test_it_ends_by_itself(tmp_path: Path) -> None:
+    key, sign_ins = desk(tmp_path), SignIns(tmp_path)
+    said = f"desk:{wall_now() - 1}:0123"
+    assert sign_ins.caller(f"{said}:{sign_ins._code(said, key)}") is None
+    said = f"desk:{wall_now() + 60_000_000}:0123"
+    assert sign_ins.caller(f"{said}:{sign_ins._code(said, key)}") is not None

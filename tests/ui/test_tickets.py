@@ -1,0 +1,39 @@
+from market.access import Caller
+from market.clock import MICROSECONDS
+from ui.tickets import MOST_TICKETS, TICKET_SECONDS, Tickets
+
+DESK = Caller("desk", "viewer", "key")
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_a_ticket_is_good_once_and_says_who_asked_for_it() -> None:
+    tickets = Tickets(Time())
+    ticket = tickets.issue(DESK)
+    assert len(ticket) >= 40
+    assert (tickets.redeem(ticket), tickets.redeem(ticket)) == (DESK, None)
+    assert tickets.redeem("") is None
+
+
+def test_it_is_good_for_half_a_minute() -> None:
+    time = Time()
+    tickets = Tickets(time)
+    early, late = tickets.issue(DESK), tickets.issue(DESK)
+    time.now = TICKET_SECONDS * MICROSECONDS - 1
+    assert tickets.redeem(early) == DESK
+    time.now += 1
+    assert tickets.redeem(late) is None
+
+
+def test_memory_is_bounded_and_the_oldest_goes_first() -> None:
+    tickets = Tickets(Time())
+    first, second = tickets.issue(DESK), tickets.issue(DESK)
+    for _ in range(MOST_TICKETS - 1):
+        newest = tickets.issue(DESK)
+    assert (tickets.redeem(first), tickets.redeem(second), tickets.redeem(newest)) == (None, DESK, DESK)
