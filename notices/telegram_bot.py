@@ -25,17 +25,18 @@ MOST_SAID = 120
 class TelegramSender:
     """`Sender` to one chat, with connections of its own. It sends and never reads what is said there."""
 
-    def __init__(self, url: str, secrets: TelegramSecrets) -> None:
+    def __init__(self, url: str, secrets: TelegramSecrets, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._secrets = secrets
+        self._seconds = answer_seconds
         self._hidden = HiddenInLogs(secrets.all)
         for name in TALKATIVE:
             logging.getLogger(name).addFilter(self._hidden)
         self._request = _Request(
             connection_pool_size=2,
-            connect_timeout=ANSWER_SECONDS / 2,
-            read_timeout=ANSWER_SECONDS,
-            write_timeout=ANSWER_SECONDS,
-            pool_timeout=ANSWER_SECONDS / 2,
+            connect_timeout=answer_seconds / 2,
+            read_timeout=answer_seconds,
+            write_timeout=answer_seconds,
+            pool_timeout=answer_seconds / 2,
             httpx_kwargs={"trust_env": False},
         )
         self._bot = Bot(
@@ -49,7 +50,7 @@ class TelegramSender:
     async def send(self, message: Message) -> None:
         try:
             # the library's own limits are for each read, and an answer may come in drops
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self._seconds):
                 await self._bot.send_message(
                     self._secrets.chat,
                     telegram_text(message),
@@ -59,7 +60,7 @@ class TelegramSender:
         except _AnsweredError as answered:
             check_answer(answered.status, answered.retry_after, self._secrets.hidden_in(answered.said)[:MOST_SAID])
         except (TimedOut, TimeoutError):
-            raise DestinationUnavailableError(f"no answer within {ANSWER_SECONDS:.0f} s") from None
+            raise DestinationUnavailableError(f"no answer within {self._seconds:g} s") from None
         except TelegramError:
             # the text of the error may hold the address, and that the token
             raise DestinationUnavailableError("it cannot be connected to") from None

@@ -25,9 +25,10 @@ SIGNATURE_HEADER = "X-Notice-Signature"
 class WebhookSender:
     """`Sender` to one address, with connections of its own. It follows no redirection and reads no answer's body."""
 
-    def __init__(self, secrets: WebhookSecrets) -> None:
+    def __init__(self, secrets: WebhookSecrets, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._secrets = secrets
-        self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS))
+        self._seconds = answer_seconds
+        self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=answer_seconds))
 
     async def send(self, message: Message) -> None:
         body = orjson.dumps(message_document(message))
@@ -37,7 +38,7 @@ class WebhookSender:
             ) as answer:
                 status, asked = answer.status, seconds_to_wait(answer.headers.get("Retry-After"))
         except TimeoutError:
-            raise DestinationUnavailableError(f"no answer within {ANSWER_SECONDS:.0f} s") from None
+            raise DestinationUnavailableError(f"no answer within {self._seconds:g} s") from None
         except aiohttp.ClientConnectorCertificateError:
             raise DestinationUnavailableError("its certificate is not to be trusted") from None
         except aiohttp.ClientConnectorError:

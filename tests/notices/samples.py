@@ -1,7 +1,14 @@
 """Notices and destinations for tests."""
 
+from dataclasses import replace
+from decimal import Decimal
+
+from market.arbitrages import Arbitrage, Transition
+from market.money import Amount
 from market.notices import Destination, Notice
+from market.profit_groups import profit_from
 from notices.messages import Message
+from tests.store.wishes import opportunity, wish
 
 AT = 1_700_000_000_000_000
 """2023-11-14 22:13:20 UTC."""
@@ -27,3 +34,29 @@ def message(*notices: Notice) -> Message:
 
 def webhook(name: str = "desk", **changes: object) -> Destination:
     return Destination(name, "webhook", **changes)  # type: ignore[arg-type]  # from tables of cases
+
+
+def arbitrage(*steps: str, net: str | None = "3.214", notional: str = "3000", **changes: object) -> Arbitrage:
+    """Buys 0.05 BTC on bitflyer, sells it on kraken; it took `steps`, a second apart, the last of which it is in."""
+    made = opportunity()
+    seen = replace(
+        made, buy=replace(made.buy, exchange="bitflyer"), sell=replace(made.sell, exchange="kraken"), base="BTC"
+    )
+    profit = None if net is None else profit_from("USD", {"gross": Decimal(net), "net": Decimal(net)})
+    arbitrage = Arbitrage(
+        arbitrage_id="opportunity-1",
+        base="BTC",
+        state=steps[-1],  # type: ignore[arg-type]  # of ArbitrageState, from tables of cases
+        opportunity=seen,
+        legs=(wish("buy").leg, wish("sell").leg),
+        amount=Amount(Decimal("0.05")),
+        reserve_by=AT,
+        send_by=AT,
+        profit=profit,
+        notional=Decimal(notional),
+        history=tuple(
+            Transition(step, AT + number * 1_000_000, "bot", 1, "late" if step == "held" else None)
+            for number, step in enumerate(steps)
+        ),
+    )
+    return replace(arbitrage, **changes)  # type: ignore[arg-type]  # from tables of cases

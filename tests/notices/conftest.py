@@ -1,0 +1,37 @@
+"""A session's database with open books, and what writes to it and reads it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from market.session import Session
+from store.client import connected
+from store.happenings import HappeningReader
+from store.trades import MongoTradeStore, open_store
+from tests.market.samples import EUR_MARKET, USD_MARKET
+from tests.store.wishes import open_books
+
+
+@pytest.fixture
+async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
+    name = f"test_{uuid4().hex}"
+    yield Session("session-1", "paper", tmp_path, "", mongodb_uri, name, (USD_MARKET, EUR_MARKET), "USD")
+    client = connected(mongodb_uri)
+    await client.drop_database(name)
+    client.close()
+
+
+@pytest.fixture
+async def store(session: Session) -> AsyncIterator[MongoTradeStore]:
+    async with await open_store(session) as opened:
+        await open_books(opened)
+        yield opened
+
+
+@pytest.fixture
+async def reader(session: Session, store: MongoTradeStore) -> AsyncIterator[HappeningReader]:
+    opened = HappeningReader(session)
+    yield opened
+    await opened.close()

@@ -1,0 +1,34 @@
+"""Work that runs for as long as a test looks at it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+
+from store.trades import MongoTradeStore
+from tests.store.wishes import close, opportunity, reserve_both, sent
+
+
+@asynccontextmanager
+async def running(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
+    """A failure of any is the test's."""
+    tasks = [asyncio.create_task(each) for each in work]
+    ended: list[object] = []
+    try:
+        yield
+    finally:
+        ended = [task.exception() for task in tasks if task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert ended == []
+
+
+async def traded(store: MongoTradeStore, number: int) -> str:
+    """An arbitrage that is begun and closed; its id."""
+    of = opportunity(f"opportunity-{number}", sequence=number)
+    arbitrage = await reserve_both(store, of, ("0.01", "0.01"))
+    for role in ("buy", "sell"):
+        await sent(store, arbitrage.arbitrage_id, role)  # type: ignore[arg-type]  # both are roles
+    await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close)
+    await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close)
+    return arbitrage.arbitrage_id
