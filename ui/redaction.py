@@ -49,7 +49,7 @@ def without_secrets(text: str) -> str:
 
 def _hidden(match: "re.Match[str]") -> str:
     value = match["value"]
-    if _HARMLESS.match(value):
+    if _HARMLESS.match(value) or HIDDEN.startswith(value):
         return match[0]
     quote = value[0] if value[0] in "\"'" else ""
     return f"{match['name']}{quote}{HIDDEN}{quote}"

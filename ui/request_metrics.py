@@ -7,6 +7,8 @@ from market.clock import MICROSECONDS, steady_now
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
+NO_ROUTE = "/api/{path:path}"
+"""What answers 404 below /api."""
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
@@ -58,10 +60,10 @@ class CountedRequests:
 
 def _route(scope: Scope, path: str) -> str:
     """The template that answers; a folder where it is one of ours; `pages` for what Streamlit answers."""
-    template = getattr(scope.get("route"), "path", None)
-    if isinstance(template, str) and template != "/api/{path:path}":
-        return template
-    folder = path.split("/", 2)[1]
+    template, folder = getattr(scope.get("route"), "path", None), path.split("/", 2)[1]
+    if isinstance(template, str) and template != NO_ROUTE:
+        # FastAPI tells a route of an included router without the prefix that it was included with
+        return template if folder != "api" or template.startswith("/api") else f"/api{template}"
     if folder == "api":
         return OTHER
     return f"/{folder}" if folder in ("assets", "vendor") else "pages"

@@ -38,6 +38,7 @@ def test_a_value_that_is_named_like_a_secret_is_hidden(text: str) -> None:
     for piece in ("s3cr3t", "Value", "of+mine"):
         assert piece not in shown
     assert HIDDEN in shown
+    assert without_secrets(shown) == shown
 
 
 @pytest.mark.parametrize(

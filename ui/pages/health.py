@@ -1,13 +1,82 @@
-"""The page Health: whether every part does its work."""
+"""The page Health: whether every part does its work, and what to do where one does not."""
 
 import streamlit
 
+from store.errors import StoreError
+from ui.dashboard import Dashboard
+from ui.health_rows import HealthReportRow
 from ui.pages.frame import dashboard_or_reason
-from ui.views import feed_row
+from ui.pages.health_log import show_log
+from ui.pages.health_tables import (
+    changes_table,
+    detection_table,
+    feeds_table,
+    headline,
+    kafka_table,
+    latencies_table,
+    latency_chart,
+    processes_table,
+    queries_table,
+    stage_name,
+    verdict,
+)
+from ui.pages.times import shown_zone
+
+LOOK_AGAIN_SECONDS = 3.0
+STAGE = "health.stage"
+NO_ANSWER = "The parts were not asked in time. Try again in a moment."
+BETWEEN_BATCHES = (
+    "Spark reports a real-time query at the end of a batch, every five minutes; rows per second and state are of "
+    "that batch. That it works in between is shown by the probe row that is written into the log every two seconds."
+)
 
 
 def show_health() -> None:
+    """The whole page; a reason where it cannot be drawn."""
     streamlit.header("Health", anchor=False)
     dashboard = dashboard_or_reason()
-    if dashboard is not None:
-        streamlit.dataframe([dict(feed_row(feed)) for feed in dashboard.snapshot().ledger.feeds])
+    if dashboard is None:
+        return
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+    show_log(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
+    try:
+        report = dashboard.answer(dashboard.health.report())
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_ANSWER)
+        return
+    zone = shown_zone()
+    streamlit.html(verdict(report))
+    streamlit.html(headline(report))
+    _section("Processes", processes_table(report, zone))
+    _section("Feeds", feeds_table(report))
+    _section("Spark", queries_table(report, zone))
+    streamlit.caption(BETWEEN_BATCHES)
+    left, right = streamlit.columns(2, gap="medium")
+    with left:
+        _section("Detection, row by row", detection_table(report))
+        _section("Change streams of MongoDB", changes_table(report))
+    with right:
+        _section("Kafka lag", kafka_table(report))
+    _show_latencies(report)
+
+
+def _section(title: str, html: str) -> None:
+    streamlit.subheader(title, anchor=False)
+    streamlit.html(html)
+
+
+def _show_latencies(report: HealthReportRow) -> None:
+    streamlit.subheader("Latencies", anchor=False)
+    rows = {stage_name(row): row for row in report["latencies"]}
+    left, right = streamlit.columns(2, gap="medium")
+    with left:
+        streamlit.html(latencies_table(report))
+        streamlit.caption("Of arbitrages that ended since the dashboard started; p50 and p95 are read off buckets.")
+    with right:
+        chosen = streamlit.selectbox("Stage", list(rows), key=STAGE)
+        streamlit.echarts_chart(
+            latency_chart(rows[chosen]), height=240, key="health.latency", alt=f"How many took how long: {chosen}"
+        )

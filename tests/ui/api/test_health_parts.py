@@ -1,0 +1,126 @@
+"""Health, logs and metrics over REST."""
+
+import json
+
+import httpx
+from fastapi import FastAPI
+from prometheus_client.parser import text_string_to_metric_families
+
+from market.clock import wall_now
+from market.feeds import FeedState
+from market.processes import Told
+from market.progress import QueryProgress, Reach
+from market.session import Session
+from store.processes import MongoProcesses
+from store.trades import MongoTradeStore
+from streams.progress import progress_row
+from streams.records import Record
+from streams.topics import HEALTH, OPPORTUNITIES, TICKS
+from tests.ui.waiting import until
+from ui.application import dashboard_of
+
+LEDGER_SECONDS = 30
+PROBE = b'{"kind": "probe", "base": "BTC", "marker_id": "1"}'
+
+
+async def told_of(store: MongoTradeStore, session: Session, *names: str) -> None:
+    """As the supervisor does."""
+    processes = MongoProcesses(store._database, session.session_id)
+    now = await processes.beat(1)
+    await processes.tell([Told(name, "cep", None, "ready", 0, 7) for name in names], now)
+
+
+async def report_of(api: httpx.AsyncClient) -> dict[str, object]:
+    answer = await api.get("/api/health/parts")
+    assert answer.status_code == 200
+    row: dict[str, object] = answer.json()
+    return row
+
+
+async def test_the_whole_report_is_told(
+    api: httpx.AsyncClient, application: FastAPI, store: MongoTradeStore, session: Session
+) -> None:
+    now = wall_now()
+    await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", now, now, quotes=3, gaps=1, offset_us=5))
+    await store.reach.note(Reach("bot-alpha", "alpha", 0, 1_000, {"opportunities/0": 5}))
+    await told_of(store, session, "cep", "kafka")
+    progress = QueryProgress("session-1", "spreads", False, True, now, now, "Waiting", batch=3, offsets={"0": 7})
+    hub = dashboard_of(application).hub
+    hub.note_records(
+        [
+            Record(HEALTH, 0, 0, "spreads", progress_row(progress), now),
+            Record(TICKS, 0, 6, "BTC", PROBE, now),
+            Record(OPPORTUNITIES, 0, 4, "BTC", PROBE[:-1] + b', "offset": 6}', now + 9_000),
+        ]
+    )  # fmt: skip
+
+    async def is_whole() -> bool:
+        row = await report_of(api)
+        return bool(row["feeds"] and row["processes"]) and len(row["change_streams"]) == 2  # type: ignore[arg-type]  # a list
+
+    await until(is_whole, LEDGER_SECONDS)
+    row = json.loads((await api.get("/api/health/parts")).content)
+    assert (row["feeds"][0]["gaps"], row["feeds"][0]["offset_us"]) == (1, 5)
+    assert row["detection"] == [
+        row["detection"][0] | {"partition": 0, "next_offset": 7, "delay": 0.009, "waiting": 0.0}
+    ]
+    assert (row["queries"][0]["query"], row["queries"][0]["batch"]) == ("spreads", 3)
+    readers = {
+        (topic["topic"], reader["reader"]): reader["next_offset"]
+        for topic in row["topics"]
+        for reader in topic["readers"]
+    }
+    assert readers["ticks", "cep (spreads)"] == 7
+    assert readers["opportunities", "bot-alpha"] == 5
+    assert [process["name"] for process in row["processes"]] == ["cep", "kafka", "supervisor"]
+    assert {latency["stage"] for latency in row["latencies"]} >= {"received_to_detected", "hub_to_client"}
+    assert row["verdict"] == "failing"
+    assert row["findings"][0]["part"] == "kafka"
+
+
+async def test_reports_are_made_once_a_second_however_many_ask(api: httpx.AsyncClient) -> None:
+    times = {(await report_of(api))["now"] for _ in range(20)}
+    assert len(times) < 10
+
+
+async def test_metrics_parse_and_count_requests_by_route(api: httpx.AsyncClient) -> None:
+    for path in ("/api/arbitrages/no-such-one", "/api/arbitrages/another", "/api/made/up", "/assets/none.js"):
+        await api.get(path)
+    answer = await api.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    counted = {
+        (sample.labels["route"], sample.labels["status"]): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+        if sample.name == "arbitrage_http_requests_total"
+    }
+    assert counted["/api/arbitrages/{arbitrage_id}", "404"] == 2
+    assert counted["other", "404"] == 1
+    assert counted["/assets", "404"] == 1
+    assert not any("made" in route or "no-such" in route for route, _ in counted)
+
+
+async def test_logs_are_told_by_part(api: httpx.AsyncClient, store: MongoTradeStore, session: Session) -> None:
+    await told_of(store, session, "cep", "kafka")
+    (session.home / "logs").mkdir()
+    rows = [{"time": "t", "level": level, "room": "cep", "event": level.lower()} for level in ("INFO", "ERROR")]
+    (session.home / "logs" / "cep.log").write_text("\n".join(map(json.dumps, rows)))
+
+    async def is_told() -> bool:
+        return bool((await api.get("/api/logs")).json() == {"parts": ["cep"]})
+
+    await until(is_told)
+    tail = (await api.get("/api/logs/cep?lines=1")).json()
+    assert ([line["event"] for line in tail["lines"]], tail["is_whole"]) == (["error"], False)
+    tail = (await api.get("/api/logs/cep?level=ERROR&text=INFO")).json()
+    assert (tail["lines"], tail["is_whole"]) == ([], True)
+
+
+async def test_only_logs_of_the_sessions_parts_and_bounded_questions(api: httpx.AsyncClient, session: Session) -> None:
+    (session.home / "logs").mkdir()
+    (session.home / "logs" / "cep.log").write_text("of another session")
+    for path in ("cep", "..%2fapi_key", "%2e%2e", "api_key"):
+        answer = await api.get(f"/api/logs/{path}")
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    for query in ("lines=0", "lines=501", "level=LOUD", f"text={'x' * 201}"):
+        assert (await api.get(f"/api/logs/cep?{query}")).status_code == 422

@@ -1,0 +1,130 @@
+"""The page Health as a script (no browser), and the tables that it is made of."""
+
+import json
+from datetime import UTC
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from market.processes import Told
+from store.processes import MongoProcesses
+from store.trades import open_store
+from tests.ui.health_reports import FINDING, LATENCY, part, report
+from tests.ui.waiting import until
+from ui.dashboard import Dashboard
+from ui.pages.health_log import log_lines
+from ui.pages.health_tables import (
+    duration,
+    feeds_table,
+    kafka_table,
+    latencies_table,
+    latency_chart,
+    processes_table,
+    queries_table,
+    verdict,
+)
+
+SECONDS = 30
+SCRIPT = "from ui.pages.health import show_health; show_health()"
+
+
+def page() -> AppTest:
+    return AppTest.from_string(SCRIPT, default_timeout=SECONDS).run()
+
+
+def shown(app: AppTest) -> str:
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+async def tell_of(dashboard: Dashboard, *names: str) -> None:
+    """As the supervisor does."""
+    async with await open_store(dashboard.session) as store:
+        processes = MongoProcesses(store._database, dashboard.session.session_id)
+        now = await processes.beat(1)
+        await processes.tell([Told(name, "cep", None, "ready", 0, 7) for name in names], now)
+    await until(lambda: _is_told(dashboard, names))
+
+
+async def _is_told(dashboard: Dashboard, names: tuple[str, ...]) -> bool:
+    return set(names) <= await dashboard.health.part_names()
+
+
+def test_without_kafka_the_page_says_so_first(dashboard: Dashboard) -> None:
+    app = page()
+    assert not app.exception
+    html = shown(app)
+    assert 'data-verdict="failing"' in html
+    assert "kafka." in html
+    assert "prices, spreads and opportunities on all pages stand still" in html
+    assert [info.value for info in app.info] == [
+        "No part of this session has a log on this machine: they run elsewhere, or were started by hand."
+    ]
+
+
+def test_the_log_of_a_part_is_shown_filtered_and_without_secrets(dashboard: Dashboard) -> None:
+    logs = dashboard.session.home / "logs"
+    logs.mkdir()
+    events = [("INFO", "it began"), ("ERROR", "query died: apiKey=abcdefgh <b>")]
+    lines = [json.dumps({"time": "t", "level": level, "room": "cep", "event": event}) for level, event in events]
+    (logs / "cep.log").write_text("\n".join(lines))
+    (logs / "other.log").write_text("of no part of this session")
+    dashboard.answer(tell_of(dashboard, "cep", "kafka"))
+    app = page()
+    assert app.selectbox(key="health.log.part").options == ["cep"]
+    assert "query died: apiKey=[hidden] &lt;b&gt;" in shown(app)
+    assert ">it began<" in shown(app)
+    app.selectbox(key="health.log.level").select("ERROR").run()
+    assert ">it began<" not in shown(app)
+    app.text_input(key="health.log.text").input("nowhere").run()
+    assert "No line fits." in shown(app)
+    assert "of no part" not in shown(app)
+
+
+def test_stages_can_be_chosen(dashboard: Dashboard) -> None:
+    app = page()
+    app.selectbox(key="health.stage").select("sent → filled").run()
+    assert not app.exception
+
+
+def test_the_verdict_names_the_part_and_what_to_do() -> None:
+    assert "All well" in verdict(report())
+    html = verdict(report(verdict="failing", summary="1 failing: kafka", findings=[FINDING]))
+    assert "1 failing: kafka" in html
+    assert "<b>Failing: kafka.</b> It is gone &amp; silent. Start it." in html
+
+
+def test_every_table_shows_its_rows() -> None:
+    whole = report()
+    assert "-12 ms" in feeds_table(whole)
+    assert "≤ 40" in kafka_table(whole)
+    assert "first of 5 min" in queries_table(whole, UTC)
+    assert "7 ms" in latencies_table(whole)
+    restarted = report(processes=[part("cep", "restarting", last_end="exit code 1")])
+    assert '<td class="bad">restarting</td>' in processes_table(restarted, UTC)
+
+
+def test_the_chart_has_a_bar_for_each_bucket() -> None:
+    chart = json.loads(json.dumps(latency_chart(LATENCY)))
+    assert chart["series"][0]["data"] == [0, 3, 1]
+    assert chart["xAxis"]["data"] == ["≤ 5 ms", "≤ 10 ms", "longer"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (None, "–"),
+        (0, "0 ms"),
+        (0.0123, "12.3 ms"),
+        (0.9999, "1 s"),
+        (3.44, "3.44 s"),
+        (300, "5 min"),
+        (9_000, "2.5 h"),
+    ],
+)
+def test_durations_are_short(seconds: float | None, expected: str) -> None:
+    assert duration(seconds) == expected
+
+
+def test_a_log_that_goes_further_back_says_so() -> None:
+    assert "older lines" in log_lines({"part": "cep", "lines": [], "is_whole": False})
+    assert "older lines" not in log_lines({"part": "cep", "lines": [], "is_whole": True})

@@ -1,0 +1,91 @@
+"""What is complained of, and what not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.health_reports import detection, feed, part, partition, query, report
+from tests.ui.samples import session_of
+from ui.health_verdict import summary_of, verdict_of, with_findings
+
+
+def found(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:
+    """(severity, part)."""
+    findings = with_findings(report(**changes), session_of(tmp_path))
+    assert all(finding["what"].endswith((".", "?")) and finding["todo"].endswith(".") for finding in findings)
+    return [(finding["severity"], finding["part"]) for finding in findings]
+
+
+def test_of_a_session_that_is_well_nothing_is_said(tmp_path: Path) -> None:
+    assert found(tmp_path) == []
+    assert (summary_of([]), verdict_of([])) == ("All well", "well")
+
+
+ALL_LIVE = [feed("alpha", "BTC/USD"), feed("beta", "BTC/EUR"), feed("fx", "EUR/USD")]
+LATE = {"reader": "bot-alpha", "lag": 9.0, "told_age": 1.0, "lost": 0}
+SILENT = {"reader": "bot-alpha", "lag": 0.1, "told_age": 30.0, "lost": 0}
+BEHIND = {"reader": "dashboard", "next_offset": 0, "behind": 90_000, "is_bound": False}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"sources": {"kafka": False, "mongodb": True}}, [("failing", "kafka")]),
+        ({"sources": {"kafka": True, "mongodb": False}}, [("failing", "mongodb")]),
+        ({"processes": [part("cep", "failed", last_end="exit code 2")]}, [("failing", "cep")]),
+        ({"processes": [part("cep", "restarting")]}, [("failing", "cep")]),
+        ({"processes": [part("cep", "starting")]}, [("warning", "cep")]),
+        ({"processes": [part("bot-alpha", "stopped", is_wanted=False)]}, [("warning", "bot-alpha")]),
+        ({"processes": [part("cep", restarts=2, since=report()["now"] - 1_000_000)]}, [("warning", "cep")]),
+        ({"processes": [part("cep", restarts=2)]}, []),
+        ({"processes": [part("cep", "unknown"), part("bot-alpha", "unknown")]}, [("failing", "supervisor")]),
+        ({"processes": []}, []),
+        ({"feeds": [*ALL_LIVE[:2], feed("fx", "EUR/USD", status="down")]}, [("failing", "feed fx EUR/USD")]),
+        ({"feeds": [*ALL_LIVE[:2], feed("fx", "EUR/USD", status="stale")]}, [("warning", "feed fx EUR/USD")]),
+        ({"feeds": [*ALL_LIVE[:2], feed("fx", "EUR/USD", status="resyncing")]}, [("warning", "feed fx EUR/USD")]),
+        ({"feeds": [*ALL_LIVE[:2], feed("fx", "EUR/USD", offset_us=9_000_000)]}, [("warning", "feed fx EUR/USD")]),
+        ({"feeds": ALL_LIVE[:2]}, [("warning", "feed fx")]),
+        (
+            {"feeds": ALL_LIVE[:2], "processes": [part("feed-fx", "stopped", is_wanted=False)]},
+            [("warning", "feed-fx")],
+        ),
+        ({"detection": [detection(waiting=4.0)]}, [("warning", "detection, partition 0")]),
+        ({"detection": [detection(waiting=40.0)]}, [("failing", "detection, partition 0")]),
+        ({"detection": [detection(delay=1.5)]}, [("warning", "detection, partition 0")]),
+        ({"queries": [query("opportunities", is_active=False)]}, [("failing", "query opportunities")]),
+        ({"queries": [query("opportunities", told_age=30.0)]}, [("failing", "query opportunities")]),
+        ({"queries": [query("spreads", batch_age=90.0)]}, [("warning", "query spreads")]),
+        ({"queries": [query("spreads", batch_seconds=12.0)]}, [("warning", "query spreads")]),
+        ({"queries": [query("opportunities", is_real_time=True, batch_age=290.0)]}, []),
+        ({"bridge": {"version": 3, "version_in_log": 3, "repeated_age": 30.0}}, [("failing", "bridge")]),
+        ({"bridge": {"version": 4, "version_in_log": 3, "repeated_age": 0.5}}, [("warning", "bridge")]),
+        ({"bridge": {"version": 4, "version_in_log": None, "repeated_age": None}}, []),
+        ({"change_streams": [LATE]}, [("warning", "bot-alpha")]),
+        ({"change_streams": [SILENT]}, [("warning", "bot-alpha")]),
+        ({"change_streams": [SILENT], "processes": [part("bot-alpha", "starting")]}, [("warning", "bot-alpha")]),
+        ({"topics": [partition(readers=[BEHIND])]}, [("warning", "dashboard")]),
+    ],
+)
+def test_what_is_wrong_is_named_once(tmp_path: Path, changes: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert found(tmp_path, **changes) == expected
+
+
+def test_what_follows_from_a_cause_that_is_named_is_left_out(tmp_path: Path) -> None:
+    broken = {"detection": [detection(waiting=40.0)], "queries": [query("spreads", told_age=99.0)]}
+    assert found(tmp_path, **broken, sources={"kafka": False, "mongodb": True}) == [("failing", "kafka")]
+    assert found(tmp_path, **broken, processes=[part("cep", "starting")]) == [("warning", "cep")]
+
+
+def test_without_any_feed_nothing_can_be_traded(tmp_path: Path) -> None:
+    down = [feed(one["exchange"], one["symbol"], status="down") for one in ALL_LIVE]
+    assert ("failing", "feeds") in found(tmp_path, feeds=down)
+
+
+def test_what_is_failing_comes_first_and_is_counted(tmp_path: Path) -> None:
+    changes = {"processes": [part("ui", "starting"), part("cep", "failed"), part("bridge", "failed")]}
+    findings = with_findings(report(**changes), session_of(tmp_path))
+    assert [finding["part"] for finding in findings] == ["cep", "bridge", "ui"]
+    assert summary_of(findings) == "2 failing and 1 to look at: cep, bridge, ui"
+    assert verdict_of(findings) == "failing"
+    assert verdict_of(findings[2:]) == "warning"
