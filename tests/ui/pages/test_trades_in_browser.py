@@ -1,0 +1,58 @@
+"""Trades and backtests in a real Chromium: an arbitrage looked into, a file saved, a backtest asked for and ended."""
+
+import csv
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from market.backtests import TickSetSummary
+from market.session import Session
+from store.trades import open_store
+from tests.ui.pages.browser import NEWS_MS, PAINT_MS, Watched, awaited
+from tests.ui.serving import Served
+
+pytestmark = pytest.mark.browser
+
+TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
+
+
+def test_an_arbitrage_is_looked_into_and_all_of_them_saved(wide: Watched) -> None:
+    page = wide.page
+    wide.go("Trades & P&L")
+    listed = page.get_by_role("region", name="Arbitrages, newest first")
+    expect(listed.get_by_role("row")).to_have_count(2, timeout=PAINT_MS)
+    page.get_by_label("Details of one arbitrage").click()
+    page.get_by_role("option").first.click()
+    steps = page.get_by_role("region", name="Time of every step")
+    expect(steps.get_by_role("rowheader", name="reserved")).to_have_count(2, timeout=NEWS_MS)
+    assert rows_saved(page, "Arbitrages as CSV") == ["the-first-trade"]
+    assert wide.complaints == []
+    assert wide.hosts == {"127.0.0.1"}
+
+
+def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, served_dashboard: Served) -> None:
+    page, session = wide.page, served_dashboard.session
+    awaited(told(session))
+    wide.go("Backtests")
+    page.get_by_label("API key", exact=True).fill((session.home / "api_key").read_text().strip(), timeout=PAINT_MS)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("may change settings")).to_be_visible(timeout=NEWS_MS)
+    page.get_by_role("button", name="Start backtest").click()
+    expect(page.get_by_text("Waiting and running")).to_be_visible(timeout=NEWS_MS)
+    page.get_by_role("button", name="Cancel").click()
+    results = page.get_by_role("region", name="Backtests that have ended, newest first")
+    expect(results.get_by_text("cancelled before it began")).to_be_visible(timeout=NEWS_MS)
+    assert wide.complaints == []
+
+
+def rows_saved(page: Page, link: str) -> list[str]:
+    """Ids in the file behind `link`."""
+    with page.expect_download() as saving:
+        page.get_by_role("link", name=link).click()
+    with saving.value.path().open(newline="") as file:
+        return [row["arbitrage_id"] for row in csv.DictReader(file)]
+
+
+async def told(session: Session) -> None:
+    async with await open_store(session) as store:
+        await store.backtests.tell_tick_sets([TICK_SET])
