@@ -2,9 +2,24 @@
 
 import streamlit
 
+from ui.pages.bot_actions import show_bot_actions
+from ui.pages.frame import dashboard_or_reason
+from ui.pages.kill_switch import show_kill_switch
+from ui.pages.preview import show_preview
 from ui.pages.settings_form import show_settings
+from ui.pages.settings_history import show_history
+from ui.pages.signing_in import show_signing_in
 
 
 def show_bots() -> None:
+    """The kill switch stands first, whatever else there is to say."""
     streamlit.header("Bots & thresholds", anchor=False)
-    show_settings()
+    dashboard = dashboard_or_reason()
+    if dashboard is None:
+        return
+    show_kill_switch(dashboard)
+    show_signing_in(dashboard)
+    show_bot_actions(dashboard)
+    show_settings(dashboard)
+    show_history(dashboard)
+    show_preview()

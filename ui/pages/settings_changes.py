@@ -1,31 +1,18 @@
 """What the settings form changes: from its widgets to one call of the service that REST uses, and back in words."""
 
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
-from market.access import Caller
-from market.clock import MICROSECONDS
-from market.settings import Settings, TradingState
-from store.errors import StoreError, VersionConflictError
+from market.settings import Settings
+from store.errors import VersionConflictError
 from ui.dashboard import Dashboard
-from ui.pages.signing_in import PAGE_ADDRESS
-from ui.rows import VersionRow
-from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings, switch_trading
-from ui.views import version_row
+from ui.pages.acting import Outcome, acted
+from ui.pages.settings_bounds import value_problem
+from ui.pages.settings_fields import COLUMNS, FEE_UNIT, unit_of
+from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings, changed_settings
 
-WHO = "dashboard"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One sentence for the user; `settings`: what the form should show now, None where the input should stay."""
-
-    is_good: bool
-    words: str
-    settings: Settings | None = None
+WHOLE = "settings"
+"""What is wrong of no single field."""
 
 
 def widget_key(name: str, shown: Settings) -> str:
@@ -33,31 +20,83 @@ def widget_key(name: str, shown: Settings) -> str:
     return f"setting.{name}.{shown.version}"
 
 
-def save_form(dashboard: Dashboard, shown: Settings, entered: Mapping[str, object], key: str) -> Outcome:
-    """`entered` by widget key."""
-    changes = changed_fields(shown, entered)
+def save_form(dashboard: Dashboard, shown: Settings, changes: Mapping[str, object]) -> Outcome[Settings]:
+    """Make these changes to the version that was shown; the outcome has the settings in force then."""
     if not changes:
         return Outcome(True, "Nothing was changed.")
-    return _outcome(dashboard, lambda caller: change_settings(dashboard, changes, shown.version, caller, WHO), key)
-
-
-def save_switch(dashboard: Dashboard, state: TradingState, key: str) -> Outcome:
-    return _outcome(dashboard, lambda caller: switch_trading(dashboard, state, caller, WHO), key)
-
-
-def history_lines(dashboard: Dashboard, most: int = 10) -> list[str]:
-    """The newest changes, one line each; one line saying so where MongoDB does not answer."""
+    if problems_of(shown, changes, dashboard.session.exchanges, dashboard.session.settlement_currency):
+        return Outcome(False, "Not saved: see what is said at the fields.")
     try:
-        page = dashboard.answer(dashboard.reader.settings_history(None, most))
-    except (StoreError, TimeoutError):
-        return ["MongoDB does not answer. Try again in a moment."]
-    return [_history_line(version_row(version)) for version in page.items]
+        return acted(
+            dashboard,
+            lambda caller: change_settings(dashboard, changes, shown.version, caller),
+            lambda saved: f"Saved as version {saved.version}.",
+        )
+    except VersionConflictError as conflict:
+        words = f"Not saved: somebody changed the settings to version {conflict.current} since these were filled in."
+        return Outcome(False, f"{words} Choose above what becomes of your changes.")
+    except SettingsInvalidError as invalid:
+        wrong = "; ".join(f"{problem['field']}: {problem['why']}" for problem in invalid.errors)
+        return Outcome(False, f"Not saved. {wrong}.")
+    except SettingsMissingError:
+        return Outcome(False, "Not saved: there are no settings yet.")
 
 
-def _history_line(row: VersionRow) -> str:
-    changed_at = datetime.fromtimestamp(row["changed_at"] / MICROSECONDS, UTC)
-    changes = ", ".join(f"{change['field']} {change['before']} → {change['after']}" for change in row["changes"])
-    return f"{changed_at:%Y-%m-%d %H:%M:%S} UTC · version {row['version']} by {row['who']}: {changes or 'as shipped'}"
+def problems_of(
+    shown: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...], currency: str
+) -> dict[str, str]:
+    """Field, or `taker_fees.EXCHANGE`, → what is wrong with its new value, in one sentence; WHOLE for all together."""
+    found: dict[str, str] = {}
+    fields = {field.name: field for groups in COLUMNS for group in groups for field in group.fields}
+    for name, value in changes.items():
+        field = fields.get(name)
+        if name == "taker_fees" and isinstance(value, dict):
+            wrong = {f"{name}.{exchange}": value_problem(name, fee, FEE_UNIT) for exchange, fee in value.items()}
+            found |= {key: why for key, why in wrong.items() if why is not None}
+        elif field is not None and not field.choices and (why := value_problem(name, value, unit_of(field, currency))):
+            found[name] = why
+    return found or _problems_together(shown, changes, exchanges)
+
+
+def _problems_together(shown: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...]) -> dict[str, str]:
+    """Where each value is right and they do not go together."""
+    try:
+        changed_settings(shown, changes, exchanges)
+    except SettingsInvalidError as invalid:
+        return {problem["field"]: f"{problem['why'][:1].upper()}{problem['why'][1:]}." for problem in invalid.errors}
+    return {}
+
+
+def as_entered(shown: Settings, draft: Mapping[str, object]) -> dict[str, object]:
+    """A draft by widget key, as if it had just been typed."""
+    entered: dict[str, object] = {}
+    for name, value in draft.items():
+        if name == "taker_fees" and isinstance(value, dict):
+            entered |= {widget_key(f"{name}.{exchange}", shown): fee for exchange, fee in value.items()}
+        else:
+            entered[widget_key(name, shown)] = value
+    return entered
+
+
+def change_lines(shown: Settings, changes: Mapping[str, object]) -> list[str]:
+    """`field before → after`, one for each field that differs."""
+    before = shown.model_dump(mode="json")
+    lines: list[str] = []
+    for name, value in changes.items():
+        old = before[name]
+        if isinstance(value, dict) and isinstance(old, dict):
+            lines += [
+                f"{name}.{key} {old.get(key)} → {fee}"
+                for key, fee in value.items()
+                if _comparable(fee) != _comparable(old.get(key))
+            ]
+        else:
+            lines.append(f"{name} {_text(old)} → {_text(value)}")
+    return lines
+
+
+def _text(value: object) -> str:
+    return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
 def changed_fields(shown: Settings, entered: Mapping[str, object]) -> dict[str, object]:
@@ -88,22 +127,3 @@ def _comparable(value: object) -> object:
             except ArithmeticError:
                 return value
     return value
-
-
-def _outcome(dashboard: Dashboard, change: Callable[[Caller], Coroutine[Any, Any, Settings]], key: str) -> Outcome:
-    caller = dashboard.access.by_key(key, PAGE_ADDRESS)
-    if caller is None or not caller.may_change:
-        return Outcome(False, "Not changed: the API key is missing or wrong.")
-    try:
-        saved = dashboard.answer(change(caller))
-    except VersionConflictError as conflict:
-        words = f"Not changed: somebody changed the settings to version {conflict.current} since the form was filled."
-        return Outcome(False, f"{words} Fill the form with those and change it again.")
-    except SettingsInvalidError as invalid:
-        wrong = "; ".join(f"{problem['field']}: {problem['why']}" for problem in invalid.errors)
-        return Outcome(False, f"Not changed. {wrong}.")
-    except SettingsMissingError:
-        return Outcome(False, "Not changed: there are no settings yet.")
-    except (StoreError, TimeoutError):
-        return Outcome(False, "Not changed: MongoDB does not answer. Try again in a moment.")
-    return Outcome(True, f"Saved as version {saved.version}.", saved)

@@ -5,6 +5,10 @@ from typing import get_args
 
 from market.settings import Settings
 
+CURRENCY = "settlement currency"
+"""As a unit; the page names the session's."""
+FEE_UNIT = "of the notional"
+
 
 @dataclass(frozen=True, slots=True)
 class SettingField:
@@ -12,12 +16,18 @@ class SettingField:
 
     name: str
     label: str
+    unit: str = CURRENCY
     step: float | None = None
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The words that it takes; empty where it takes a number."""
         return tuple(one for one in get_args(Settings.model_fields[self.name].annotation) if isinstance(one, str))
+
+
+def unit_of(field: SettingField, currency: str) -> str:
+    """As it stands behind a number."""
+    return currency if field.unit == CURRENCY else field.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +43,20 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
         FieldGroup(
             "What is traded",
             (
-                SettingField("min_net_bps", "Trade at or above (bps net)", 0.5),
-                SettingField("emit_net_bps", "Show at or above (bps net)", 0.5),
-                SettingField("min_share_above_10s", "Least share of the last 10 s above it (0: off)", 0.05),
-                SettingField("max_quote_age_ms", "Oldest usable quote (ms)", 100),
-                SettingField("opportunity_lifetime_ms", "Lifetime of an opportunity (ms)", 100),
-                SettingField("max_slippage_bps", "Slippage allowed (bps)", 0.5),
+                SettingField("min_net_bps", "Trade at or above (bps net)", "bps", 0.5),
+                SettingField("emit_net_bps", "Show at or above (bps net)", "bps", 0.5),
+                SettingField("min_share_above_10s", "Least share of the last 10 s above it (0: off)", "of 1", 0.05),
+                SettingField("max_quote_age_ms", "Oldest usable quote (ms)", "ms", 100),
+                SettingField("opportunity_lifetime_ms", "Lifetime of an opportunity (ms)", "ms", 100),
+                SettingField("max_slippage_bps", "Slippage allowed (bps)", "bps", 0.5),
             ),
         ),
         FieldGroup(
             "What is not believed",
             (
-                SettingField("quarantine_deviations", "Beyond so many deviations (0: off)", 0.5),
-                SettingField("quarantine_floor_bps", "... but never up to (bps net)", 10.0),
-                SettingField("quarantine_ceiling_bps", "Above, whatever was before (bps net; 0: off)", 50.0),
+                SettingField("quarantine_deviations", "Beyond so many deviations (0: off)", "deviations", 0.5),
+                SettingField("quarantine_floor_bps", "... but never up to (bps net)", "bps", 10.0),
+                SettingField("quarantine_ceiling_bps", "Above, whatever was before (bps net; 0: off)", "bps", 50.0),
             ),
         ),
     ),
@@ -66,11 +76,11 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
         FieldGroup(
             "Limits in number and time",
             (
-                SettingField("max_open_arbitrages", "Open arbitrages at most", 1),
-                SettingField("cool_down_ms", "Pause of a pair after trading it (ms)", 50),
-                SettingField("breaker_failures", "Failures that pause an exchange (0: off)", 1),
-                SettingField("breaker_window_ms", "... within (ms)", 1_000),
-                SettingField("breaker_pause_ms", "... for (ms)", 1_000),
+                SettingField("max_open_arbitrages", "Open arbitrages at most", "", 1),
+                SettingField("cool_down_ms", "Pause of a pair after trading it (ms)", "ms", 50),
+                SettingField("breaker_failures", "Failures that pause an exchange (0: off)", "", 1),
+                SettingField("breaker_window_ms", "... within (ms)", "ms", 1_000),
+                SettingField("breaker_pause_ms", "... for (ms)", "ms", 1_000),
             ),
         ),
     ),
@@ -79,9 +89,9 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
             "Single legs",
             (
                 SettingField("single_leg_policy", "What to do"),
-                SettingField("single_leg_limit_bps", "Furthest price (bps)", 5.0),
-                SettingField("flatten_limit_bps", "Furthest price after a late fill (bps)", 5.0),
-                SettingField("reconcile_ms", "Compare with the exchange every (ms)", 1_000),
+                SettingField("single_leg_limit_bps", "Furthest price (bps)", "bps", 5.0),
+                SettingField("flatten_limit_bps", "Furthest price after a late fill (bps)", "bps", 5.0),
+                SettingField("reconcile_ms", "Compare with the exchange every (ms)", "ms", 1_000),
             ),
         ),
         FieldGroup(
@@ -89,7 +99,7 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
             (
                 SettingField("ma_trading", "Signals, or orders too"),
                 SettingField("ma_notional", "Notional of an order"),
-                SettingField("ma_interval_ms", "Between two closes (ms)", 500),
+                SettingField("ma_interval_ms", "Between two closes (ms)", "ms", 500),
             ),
         ),
     ),

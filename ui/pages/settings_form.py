@@ -1,142 +1,182 @@
-"""The form under the panel: the settings as they were when it was drawn, and what the user makes of them."""
-
-from typing import Literal
+"""The settings, each with its range, as a form that says what is not saved yet, and what somebody else changed."""
 
 import streamlit
 
-from market.settings import Settings, TradingState
-from ui.dashboard import Dashboard, running
-from ui.errors import UiError
-from ui.keys import KEY_FILE
-from ui.pages.settings_changes import Outcome, history_lines, save_form, save_switch, widget_key
-from ui.pages.settings_fields import COLUMNS, SettingField
+from market.settings import Settings
+from store.errors import StoreError
+from ui.dashboard import Dashboard
+from ui.pages.acting import keep_outcome, show_outcome
+from ui.pages.settings_bounds import bounds_of
+from ui.pages.settings_changes import (
+    WHOLE,
+    as_entered,
+    change_lines,
+    changed_fields,
+    problems_of,
+    save_form,
+    widget_key,
+)
+from ui.pages.settings_fields import COLUMNS, FEE_UNIT, SettingField, unit_of
+from ui.pages.settings_history import changes_text
+from ui.views import version_row
 
 SHOWN = "shown_settings"
-OUTCOME = "outcome"
-API_KEY = "api_key"
-IS_SURE = "is_sure"
-HISTORY = "history"
-STATES: dict[TradingState, str] = {
-    "running": "**Trading is on.**",
-    "reducing": ":orange[**Nothing new is begun.**] Single legs are still unwound.",
-    "halted": ":red[**Trading is halted.**] Nothing is sent any more; orders in flight are watched to their end.",
-}
+DRAFT = "settings_draft"
+"""What is not saved yet, by field: widgets forget what was typed when their page is left."""
+PLACE = "settings_bar"
+CSS = """
+<style>
+[data-testid="stLayoutWrapper"]:has(> .st-key-settings_bar) { position: sticky; top: 52px; z-index: 40; }
+.st-key-settings_bar { background: light-dark(#ffffff, #0e1117); }
+@media (max-width: 640px) { [data-testid="stLayoutWrapper"]:has(> .st-key-settings_bar) { top: 84px; } }
+</style>
+"""
+Wrong = dict[str, str]
 
 
-def show_settings() -> None:
-    """Everything below the panel; without settings, the reason why there are none."""
-    streamlit.subheader("Settings", anchor=False)
-    try:
-        dashboard = running()
-    except UiError as reason:
-        streamlit.error(str(reason))
-        return
+def show_settings(dashboard: Dashboard) -> None:
+    """A fragment of its own: what is typed draws nothing else of the page anew."""
+    streamlit.subheader("Thresholds and limits", anchor=False)
+    streamlit.html(CSS)
+    streamlit.fragment(_show)(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
     newest = dashboard.hub.settings
     if newest is None:
         streamlit.info("Waiting for the first settings; they appear once the system has started.")
         streamlit.button("Look again")
         return
-    shown: Settings = streamlit.session_state.setdefault(SHOWN, newest)
-    _show_outcome()
-    streamlit.text_input(
-        "API key",
-        type="password",
-        key=API_KEY,
-        autocomplete="off",
-        placeholder="needed to change anything below",
-        help=f"It lies in the file {KEY_FILE} in the data folder. It stays in this tab and is never stored.",
-        width=420,
-    )
-    _show_switch(dashboard, newest)
+    shown = _shown(newest)
+    changes = streamlit.session_state[DRAFT] = _changes(shown)
+    session = dashboard.session
+    wrong = problems_of(shown, changes, session.exchanges, session.settlement_currency) if changes else {}
+    with streamlit.container(border=True, key=PLACE):
+        _show_bar(dashboard, shown, changes, wrong)
     if newest.version > shown.version:
-        _offer_newest(newest)
-    _show_form(dashboard, shown)
-    if streamlit.toggle("Show who changed what", key=HISTORY):
-        streamlit.code("\n".join(history_lines(dashboard)), language=None)
+        _show_conflict(dashboard, shown, newest)
+    columns = streamlit.columns(len(COLUMNS), gap="large")
+    for column, groups in zip(columns, COLUMNS, strict=True):
+        with column:
+            for group in groups:
+                streamlit.markdown(f"**{group.title}**")
+                for field in group.fields:
+                    _show_field(shown, field, wrong, session.settlement_currency)
+    with columns[-1]:
+        streamlit.markdown("**Exchanges**")
+        _show_exchanges(shown, session.exchanges, wrong)
 
 
-def _show_outcome() -> None:
-    outcome: Outcome | None = streamlit.session_state.pop(OUTCOME, None)
-    if outcome is not None:
-        (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)
+def _shown(newest: Settings) -> Settings:
+    """The version that the form was filled from; the newest where nothing was changed in it."""
+    state = streamlit.session_state
+    shown: Settings = state.setdefault(SHOWN, newest)
+    state.setdefault(DRAFT, {})
+    if newest.version > shown.version and not _changes(shown):
+        shown = state[SHOWN] = newest
+    return shown
 
 
-def _show_switch(dashboard: Dashboard, settings: Settings) -> None:
-    """The kill switch: halting needs a second, deliberate click; it holds whatever else was changed meanwhile."""
-    state = settings.trading_state
-    with streamlit.container(border=True):
-        streamlit.markdown(STATES[state])
-        columns = streamlit.columns(3)
-        with columns[0]:
-            if state != "halted":
-                is_sure = streamlit.checkbox("I want to halt trading", key=IS_SURE)
-                _switch_button(dashboard, "Halt trading", "halted", is_disabled=not is_sure)
-        with columns[1]:
-            if state != "reducing":
-                _switch_button(dashboard, "Begin nothing new", "reducing")
-        with columns[2]:
-            if state != "running":
-                _switch_button(dashboard, "Resume trading", "running")
+def _changes(shown: Settings) -> dict[str, object]:
+    state = streamlit.session_state
+    typed = {str(name): value for name, value in state.items() if str(name).startswith("setting.")}
+    return changed_fields(shown, as_entered(shown, state[DRAFT]) | typed)
 
 
-def _switch_button(dashboard: Dashboard, label: str, state: TradingState, *, is_disabled: bool = False) -> None:
-    kind: Literal["primary", "secondary"] = "primary" if state != "reducing" else "secondary"
-    streamlit.button(label, type=kind, disabled=is_disabled, on_click=_switch, args=(dashboard, state))
+def _show_bar(dashboard: Dashboard, shown: Settings, changes: dict[str, object], wrong: Wrong) -> None:
+    lines = change_lines(shown, changes)
+    with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if lines:
+            count = "1 unsaved change" if len(lines) == 1 else f"{len(lines)} unsaved changes"
+            streamlit.markdown(
+                f":orange[**● {count}**] to version {shown.version}: {'; '.join(lines)}", width="stretch"
+            )
+        else:
+            streamlit.markdown(f"Version {shown.version}, no unsaved changes.", width="stretch")
+        streamlit.button("Discard", key="discard", disabled=not changes, on_click=_fill_from, args=(shown,))
+        streamlit.button("Save settings", key="save", type="primary", on_click=_save, args=(dashboard, shown))
+    if WHOLE in wrong:
+        streamlit.error(wrong[WHOLE])
+    show_outcome(PLACE)
 
 
-def _offer_newest(newest: Settings) -> None:
-    streamlit.warning(f"The settings were changed to version {newest.version} since this form was filled.")
-    if streamlit.button("Fill the form with those"):
-        streamlit.session_state[SHOWN] = newest
-        streamlit.rerun()
+def _show_conflict(dashboard: Dashboard, shown: Settings, newest: Settings) -> None:
+    """Somebody saved a newer version while this one was being changed."""
+    streamlit.warning(
+        f"The settings were changed to version {newest.version} while you changed version {shown.version}"
+        f"{_by_whom(dashboard, shown)}. Nothing of yours is saved yet."
+    )
+    with streamlit.container(horizontal=True, gap="small"):
+        streamlit.button("Keep my changes, on top of those", key="rebase", on_click=_rebase, args=(newest,))
+        streamlit.button("Drop my changes", key="drop", on_click=_fill_from, args=(newest,))
 
 
-def _show_form(dashboard: Dashboard, shown: Settings) -> None:
-    with streamlit.form("settings", border=True):
-        streamlit.caption(f"Version {shown.version}. Every change is kept: who, when, before and after.")
-        columns = streamlit.columns(len(COLUMNS), gap="large")
-        for column, groups in zip(columns, COLUMNS, strict=True):
-            with column:
-                for group in groups:
-                    streamlit.markdown(f"**{group.title}**")
-                    for field in group.fields:
-                        _show_field(shown, field)
-        with columns[-1]:
-            streamlit.markdown("**Exchanges**")
-            _show_exchanges(shown, dashboard.session.exchanges)
-        streamlit.form_submit_button("Save settings", type="primary", on_click=_save, args=(dashboard, shown))
+def _by_whom(dashboard: Dashboard, shown: Settings) -> str:
+    try:
+        page = dashboard.answer(dashboard.reader.settings_history(None, 10))
+    except (StoreError, TimeoutError):
+        return ""
+    rows = [version_row(version) for version in page.items if version.version > shown.version]
+    return "".join(f"; {row['who']} changed {changes_text(row)}" for row in reversed(rows))
 
 
-def _show_field(shown: Settings, field: SettingField) -> None:
-    """Limits are not set on the widgets: they are checked in one place, and explained, when the form is sent."""
+def _show_field(shown: Settings, field: SettingField, wrong: Wrong, currency: str) -> None:
+    """The range stands below each number, and in its place what is wrong with what was typed."""
     value, key = getattr(shown, field.name), widget_key(field.name, shown)
     if field.choices:
-        streamlit.selectbox(field.label, field.choices, field.choices.index(value), key=key)
+        _fill(key, value, shown)
+        streamlit.selectbox(field.label, field.choices, key=key)
     elif field.step is None:
-        streamlit.text_input(field.label, str(value), key=key)
+        _fill(key, str(value), shown)
+        streamlit.text_input(field.label, key=key)
     else:
-        streamlit.number_input(field.label, value=value, step=type(value)(field.step), key=key)
+        _fill(key, value, shown)
+        streamlit.number_input(field.label, step=type(value)(field.step), key=key)
+    _say_range(wrong.get(field.name), bounds_of(field.name).words(unit_of(field, currency)))
 
 
-def _show_exchanges(shown: Settings, exchanges: tuple[str, ...]) -> None:
-    enabled = [exchange for exchange in exchanges if exchange in shown.enabled_exchanges]
-    streamlit.multiselect("Exchanges traded", exchanges, enabled, key=widget_key("enabled_exchanges", shown))
+def _show_exchanges(shown: Settings, exchanges: tuple[str, ...], wrong: Wrong) -> None:
+    key = widget_key("enabled_exchanges", shown)
+    _fill(key, [exchange for exchange in exchanges if exchange in shown.enabled_exchanges], shown)
+    streamlit.multiselect("Exchanges traded", exchanges, key=key)
+    _say_range(wrong.get("enabled_exchanges"), "")
+    words = bounds_of("taker_fees").words(FEE_UNIT)
     for exchange, fee in shown.taker_fees.items():
-        key = widget_key(f"taker_fees.{exchange}", shown)
-        streamlit.text_input(f"Taker fee on {exchange} (fraction)", str(fee), key=key)
+        name = f"taker_fees.{exchange}"
+        _fill(widget_key(name, shown), str(fee), shown)
+        streamlit.text_input(f"Taker fee on {exchange} (fraction)", key=widget_key(name, shown))
+        _say_range(wrong.get(name), words)
+
+
+def _fill(key: str, value: object, shown: Settings) -> None:
+    """A widget that is new to this visit of the page: with what was typed before, else with the setting."""
+    state = streamlit.session_state
+    if key not in state:
+        state[key] = as_entered(shown, state[DRAFT]).get(key, value)
+
+
+def _say_range(problem: str | None, words: str) -> None:
+    if problem is not None:
+        streamlit.markdown(f":red[{problem}]")
+    elif words:
+        streamlit.caption(words)
 
 
 def _save(dashboard: Dashboard, shown: Settings) -> None:
     """Runs before the script does, so it sees the form as it was sent."""
-    state = streamlit.session_state
-    entered = {str(name): value for name, value in state.items()}
-    outcome = save_form(dashboard, shown, entered, str(state.get(API_KEY, "")))
-    state[OUTCOME] = outcome
-    if outcome.settings is not None:
-        state[SHOWN] = outcome.settings
+    outcome = save_form(dashboard, shown, _changes(shown))
+    keep_outcome(PLACE, outcome)
+    if outcome.result is not None:
+        _fill_from(outcome.result)
 
 
-def _switch(dashboard: Dashboard, trading_state: TradingState) -> None:
+def _rebase(newest: Settings) -> None:
+    streamlit.session_state[SHOWN] = newest
+
+
+def _fill_from(settings: Settings) -> None:
+    """Whatever was typed goes."""
     state = streamlit.session_state
-    state[OUTCOME] = save_switch(dashboard, trading_state, str(state.get(API_KEY, "")))
-    state[IS_SURE] = False
+    state[SHOWN], state[DRAFT] = settings, {}
+    for key in [str(key) for key in state if str(key).startswith("setting.")]:
+        del state[key]

@@ -59,6 +59,67 @@ def test_a_new_trade_appears_by_itself_and_the_filter_keeps_working(wide: Watche
     assert newest_first[0] == "the-fourth-trade"
 
 
+"The page in a real Chromium: what a user sees, by itself, from this host alone."""
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.ui.pages.browser import NEWS_MS, PAINT_MS, Scheme, Watched, opened, trade
+from tests.ui.serving import Served, served, served_again
+
+pytestmark = pytest.mark.browser
+
+
+def test_nobody_can_miss_that_it_is_paper(wide: Watched) -> None:
+    badge = wide.part("paper-badge")
+    expect(badge).to_be_in_viewport()
+    expect(badge).to_contain_text("Paper trading")
+    expect(badge).to_contain_text("no real money")
+    expect(wide.part("state")).to_have_text("live", timeout=NEWS_MS)
+    expect(wide.part("trading")).to_have_text("trading on")
+
+
+def test_everything_that_is_known_is_shown(wide: Watched) -> None:
+    expect(wide.page.locator(".chart canvas")).to_have_count(2, timeout=NEWS_MS)
+    expect(wide.page.locator('[data-market="alpha BTC/USD"] .figure')).to_have_text("$70,001.00")
+    expect(wide.page.locator('[data-market="beta BTC/EUR"]')).to_contain_text("eu")
+    expect(wide.page.locator(".spreads .cell")).to_have_count(2)
+    expect(wide.page.locator('[data-trade="the-first-trade"]')).to_contain_text("closed")
+    expect(wide.part("figure-net")).to_have_text("+$1.00")
+    expect(wide.part("balances")).to_contain_text("EUR")
+    expect(wide.part("profit")).to_contain_text("Depth slippage")
+    expect(wide.part("profit-lines")).to_contain_text("not split")
+    wide.part("more").locator("summary").click()
+    wide.page.get_by_role("button", name="Asset").click()
+    expect(wide.part("profit-lines")).to_contain_text("BTC")
+    expect(wide.part("exposures")).to_contain_text("USD")
+    expect(wide.part("drifts")).to_contain_text("beta EUR")
+    expect(wide.part("plan")).to_contain_text("Terms unknown")
+    expect(wide.part("feeds")).to_contain_text("live")
+    expect(wide.part("refusals")).to_have_text("No opportunity was refused yet.")
+    expect(wide.part("opportunities")).to_have_text("Waiting for the first opportunity…")
+
+
+def test_a_new_trade_appears_by_itself_and_the_filter_keeps_working(wide: Watched, served_dashboard: Served) -> None:
+    trade(served_dashboard.session, "the-second-trade", 2)
+    expect(wide.page.locator('[data-trade="the-second-trade"]')).to_be_visible(timeout=NEWS_MS)
+    wide.part("filter").fill("alpha third")
+    expect(wide.part("trades")).to_have_text("No trade matches the filter.")
+    trade(served_dashboard.session, "the-third-trade", 3)
+    expect(wide.page.locator('[data-trade="the-third-trade"]')).to_be_visible(timeout=NEWS_MS)
+    trade(served_dashboard.session, "the-fourth-trade", 4)
+    expect(wide.part("figure-net")).to_have_text("+$4.00", timeout=NEWS_MS)
+    expect(wide.page.locator("[data-trade]")).to_have_count(1)
+    wide.part("filter").fill("")
+    expect(wide.page.locator("[data-trade]")).to_have_count(4)
+    newest_first = wide.page.locator("[data-trade]").evaluate_all("rows => rows.map(row => row.dataset.trade)")
+    assert newest_first[0] == "the-fourth-trade"
+
+
 def test_settings_change_through_the_form(wide: Watched, served_dashboard: Served) -> None:
     key = (served_dashboard.session.home / "api_key").read_text().strip()
     assert key not in wide.page.content()

@@ -1,0 +1,56 @@
+"""A change that a page makes: by whoever is signed in, through the service that REST uses, and its outcome in words."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit
+
+from market.access import Caller
+from store.errors import StoreError, VersionConflictError
+from ui.dashboard import Dashboard
+from ui.pages.signing_in import operator_of, why_not_operator
+
+Result = TypeVar("Result")
+
+NO_STORE = "Not done: MongoDB does not answer. Try again in a moment."
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Result]):
+    """One sentence for the user; `result` None where nothing was changed."""
+
+    is_good: bool
+    words: str
+    result: Result | None = None
+
+
+def acted(
+    dashboard: Dashboard,
+    change: Callable[[Caller], Coroutine[Any, Any, Result]],
+    said: Callable[[Result], str],
+) -> Outcome[Result]:
+    """Make the change and say so. What the service refuses is raised, for the caller to say."""
+    caller = operator_of(dashboard)
+    if caller is None:
+        return Outcome(False, why_not_operator(dashboard))
+    try:
+        result = dashboard.answer(change(caller))
+    except VersionConflictError:
+        # an answer like others, though the store gives it
+        raise
+    except (StoreError, TimeoutError):
+        return Outcome(False, NO_STORE)
+    return Outcome(True, said(result), result)
+
+
+def keep_outcome(place: str, outcome: Outcome[Any]) -> None:
+    """For the next drawing of `place`."""
+    streamlit.session_state[f"outcome.{place}"] = outcome
+
+
+def show_outcome(place: str) -> None:
+    """Once."""
+    outcome: Outcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
+    if outcome is not None:
+        (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)

@@ -1,0 +1,114 @@
+"""One bot, or one feed, as a card: its state in words, and the facts that a trader asks for."""
+
+from datetime import tzinfo
+from html import escape
+
+from ui.bots import BotRow
+from ui.pages.dom_tables import CSS
+from ui.pages.times import moment
+from ui.processes import ProcessRow
+
+TONES = {
+    "trading": "good",
+    "ready": "good",
+    "standby": "",
+    "starting": "",
+    "stopping": "bad",
+    "stopped": "bad",
+    "restarting": "bad",
+    "failed": "bad",
+    "unknown": "bad",
+}
+"""How each activity is coloured; the word stands there, too."""
+NAMES = {
+    "trading": "Trading",
+    "ready": "Running",
+    "standby": "Standing by",
+    "starting": "Starting",
+    "stopping": "Stopping: sees its orders through",
+    "stopped": "Stopped",
+    "restarting": "Restarting",
+    "failed": "Fails to start",
+    "unknown": "Unknown: its supervisor is silent",
+}
+CARD_CSS = """
+<style>
+.card { font-size: 13px; min-height: 252px; }
+.card.small { min-height: 112px; }
+.card h4 { margin: 0; padding: 0; font-size: 15px; font-weight: 600; display: flex; justify-content: space-between;
+  gap: 8px; }
+.card h4 small { font-weight: 400; opacity: .75; }
+.card .state { margin: 2px 0 6px; font-weight: 600; }
+.card .state::before { content: "● "; }
+.card dl { margin: 0; display: grid; grid-template-columns: auto 1fr; gap: 2px 12px; }
+.card dt { opacity: .78; font-weight: 400; }
+.card dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.card .note { margin: 6px 0 0; line-height: 1.35; }
+.good { color: light-dark(#0d6b3d, #4bd08c); } .bad { color: light-dark(#b3202e, #ff8b92); }
+</style>
+"""
+
+
+def bot_card(bot: BotRow, zone: tzinfo) -> str:
+    """HTML."""
+    facts = [
+        ("Since", moment(bot["since"], zone) if bot["since"] else "–"),
+        ("Restarts", str(bot["restarts"])),
+        ("Last end", bot["last_end"] or "–"),
+        ("Lease", _lease(bot)),
+        ("Open arbitrages", str(bot["open_arbitrages"])),
+        ("Open legs here", str(bot["open_legs"])),
+        ("Breaker", _breaker(bot, zone)),
+        ("Last seen", moment(bot["last_seen"], zone) if bot["last_seen"] else "–"),
+    ]
+    return _card(bot["name"], f"{bot['exchange']} · {bot['region']}", bot["activity"], facts, _notes(bot, zone))
+
+
+def feed_card(feed: ProcessRow, zone: tzinfo) -> str:
+    """HTML."""
+    facts = [
+        ("Since", moment(feed["since"], zone) if feed["since"] else "–"),
+        ("Restarts", str(feed["restarts"])),
+        ("Last end", feed["last_end"] or "–"),
+    ]
+    return _card(feed["name"], feed["exchange"] or "", feed["state"], facts, [], kind="card small")
+
+
+def _card(
+    name: str, beside: str, activity: str, facts: list[tuple[str, str]], notes: list[str], kind: str = "card"
+) -> str:
+    rows = "".join(f"<dt>{escape(title)}</dt><dd>{escape(value)}</dd>" for title, value in facts)
+    said = "".join(f'<p class="note bad">{escape(note)}</p>' for note in notes)
+    return (
+        f'{CSS}{CARD_CSS}<div class="{kind}" role="group" aria-label="{escape(name, quote=True)}">'
+        f"<h4>{escape(name)}<small>{escape(beside)}</small></h4>"
+        f'<p class="state {TONES.get(activity, "bad")}">{escape(NAMES.get(activity, activity))}</p>'
+        f"<dl>{rows}</dl>{said}</div>"
+    )
+
+
+def _lease(bot: BotRow) -> str:
+    lease = bot["lease"]
+    if lease is None or not lease["is_held"]:
+        return "free"
+    return "its own" if bot["activity"] == "trading" else lease["holder"]
+
+
+def _breaker(bot: BotRow, zone: tzinfo) -> str:
+    breaker = bot["breaker"]
+    if breaker["is_paused"] and breaker["paused_until"] is not None:
+        return f"open until {moment(breaker['paused_until'], zone)}"
+    failures = sum(breaker["failures"].values())
+    return f"closed, {failures} failures" if failures else "closed"
+
+
+def _notes(bot: BotRow, zone: tzinfo) -> list[str]:
+    notes = []
+    if bot["wanted"] == "stopped":
+        since = "" if bot["wanted_at"] is None else f" at {moment(bot['wanted_at'], zone)}"
+        notes.append(f"Stopped by {bot['wanted_by'] or 'somebody'}{since}; it stays so until it is started.")
+    if bot["is_unwatched"]:
+        notes.append("Orders of this exchange may be in flight and nobody watches them: start a bot of it.")
+    if not bot["is_enabled"]:
+        notes.append("The settings leave this exchange out of new arbitrages.")
+    return notes

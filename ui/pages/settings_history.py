@@ -1,0 +1,51 @@
+"""Who changed which setting when, newest first."""
+
+from datetime import tzinfo
+
+import streamlit
+
+from store.errors import StoreError
+from ui.dashboard import Dashboard
+from ui.pages.dom_tables import Line, numbers, table, words
+from ui.pages.times import moment, shown_zone
+from ui.rows import VersionRow
+from ui.views import version_row
+
+MOST = 20
+LOOK_AGAIN_SECONDS = 5.0
+
+
+def show_history(dashboard: Dashboard) -> None:
+    """A fragment of its own, looked at again by itself."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
+    streamlit.subheader("Who changed what", anchor=False)
+    try:
+        page = dashboard.answer(dashboard.reader.settings_history(None, MOST))
+    except (StoreError, TimeoutError):
+        streamlit.warning("MongoDB does not answer. Try again in a moment.")
+        return
+    streamlit.html(history_table([version_row(version) for version in page.items], shown_zone()))
+
+
+def history_table(rows: list[VersionRow], zone: tzinfo) -> str:
+    """HTML."""
+    lines: list[Line] = [
+        [str(row["version"]), moment(row["changed_at"], zone), row["who"], changes_text(row)] for row in rows
+    ]
+    return table(
+        "Changes of the settings",
+        (*numbers("Version"), *words("When", "Who", "What")),
+        lines,
+        "Nothing was changed yet.",
+    )
+
+
+def changes_text(row: VersionRow) -> str:
+    """`field before → after`, all of one version."""
+    return (
+        "; ".join(f"{change['field']} {change['before']} → {change['after']}" for change in row["changes"])
+        or "as shipped"
+    )
