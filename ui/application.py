@@ -75,6 +75,16 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     answer_problems(app)
+    _include_routers(app)
+    app.include_router(_nothing_else)
+    app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
+    app.mount("/vendor", OwnFiles(directory=FOLDER / "vendor"))
+    if pages is not None:
+        app.mount("/", pages)
+    return app
+
+
+def _include_routers(app: FastAPI) -> None:
     for module in (
         backtests,
         bots,
@@ -97,12 +107,6 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.include_router(logs.router, prefix="/api")
     app.include_router(metrics.router)
     app.include_router(live.router)
-    app.include_router(_nothing_else)
-    app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
-    app.mount("/vendor", OwnFiles(directory=FOLDER / "vendor"))
-    if pages is not None:
-        app.mount("/", pages)
-    return app
 
 
 class OwnFiles(StaticFiles):
