@@ -86,8 +86,8 @@ async def pnl(
     currency = dashboard.session.settlement_currency
     if by is not None:
         return [pnl_line_row(line) for line in profit_by(await dashboard.reader.profit_groups(currency), by)]
-    profit = await dashboard.reader.profit(currency)
-    return pnl_row(profit, await dashboard.reader.arbitrage_counts())
+    totals = await dashboard.reader.totals(currency)
+    return pnl_row(totals.profit, totals.arbitrages)
 
 
 @router.get("/pnl/equity", responses=EQUITY_EXAMPLE)
