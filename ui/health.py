@@ -48,6 +48,7 @@ class HealthWatch:
         self._hub = hub
         self._reader = reader
         self._glance: TopicGlance | None = None
+        self._asking: asyncio.Task[dict[Position, int]] | None = None
         self._report: HealthReportRow | None = None
         self._made_at = 0
         self._making = asyncio.Lock()
@@ -65,6 +66,9 @@ class HealthWatch:
         return frozenset(process.name for process in await self._reader.processes.all())
 
     async def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
         if self._glance is not None:
             with suppress(StreamError):
                 await self._glance.close()
@@ -84,6 +88,7 @@ class HealthWatch:
             mode=self._session.mode,
             session_id=self._session.session_id,
             sources=sources_row(board.sources),
+            kafka_answers=bool(ends),
             feeds=[feed_health_row(feed, market_now) for feed in board.ledger.feeds],
             topics=topic_rows(self._session, hub.signs, ends, telling),
             detection=detection_rows(hub.signs, now),
@@ -100,15 +105,20 @@ class HealthWatch:
         return report
 
     async def _ends(self) -> dict[Position, int]:
-        """Empty while Kafka does not answer; the glance is opened anew then."""
+        """Empty while Kafka does not answer. A question that hangs is not asked again beside itself."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._asked_ends())
+        await asyncio.wait([self._asking], timeout=ANSWER_SECONDS)
+        return self._asking.result() if self._asking.done() else {}
+
+    async def _asked_ends(self) -> dict[Position, int]:
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                if self._glance is None:
-                    glance = TopicGlance(self._session.kafka, *ALL_TOPICS)
-                    await glance.open()
-                    self._glance = glance
-                return await self._glance.ends()
-        except (StreamError, TimeoutError):
+            if self._glance is None:
+                glance = TopicGlance(self._session.kafka, *ALL_TOPICS)
+                await glance.open()
+                self._glance = glance
+            return await self._glance.ends()
+        except StreamError:
             return {}
 
     async def _processes(self) -> list[Process]:

@@ -144,7 +144,10 @@ class ClientsRow(TypedDict):
 
 
 class HealthReportRow(TypedDict):
-    """Everything that is known of the health of the parts, and the verdict on it in words."""
+    """Everything that is known of the health of the parts, and the verdict on it in words.
+
+    `kafka_answers`: just now. Whoever follows a topic is not told that Kafka is away: rows only stop coming.
+    """
 
     verdict: Verdict
     summary: str
@@ -153,6 +156,7 @@ class HealthReportRow(TypedDict):
     mode: str
     session_id: str
     sources: SourcesRow
+    kafka_answers: bool
     feeds: list[FeedHealthRow]
     topics: list[PartitionRow]
     detection: list[DetectionRow]

@@ -33,15 +33,15 @@ CEP_AGAIN = "Spark may be starting, which takes up to a minute; if it lasts, rea
 
 def with_findings(report: HealthReportRow, session: Session) -> list[FindingRow]:
     """What is failing first."""
-    sources = report["sources"]
+    sources, has_kafka = report["sources"], _has_kafka(report)
     found = [*_sources(report), *_processes(report)]
     if sources["mongodb"]:
         found += [*_feeds(report, session), *_change_streams(report)]
-    if sources["kafka"] and not _is_off("cep", report["processes"]):
+    if has_kafka and not _is_off("cep", report["processes"]):
         found += [*_detection(report), *_queries(report)]
-    if sources["kafka"] and not _is_off("bridge", report["processes"]):
+    if has_kafka and not _is_off("bridge", report["processes"]):
         found += _bridge(report)
-    if sources["kafka"]:
+    if has_kafka:
         found += _readers(report)
     return sorted(found, key=lambda finding: finding["severity"] != "failing")
 
@@ -64,12 +64,16 @@ def summary_of(findings: list[FindingRow]) -> str:
 
 
 def _sources(report: HealthReportRow) -> Iterator[FindingRow]:
-    if not report["sources"]["kafka"]:
+    if not _has_kafka(report):
         what = "It does not answer the dashboard: prices, spreads and opportunities on all pages stand still."
         yield _finding("failing", "kafka", what, STARTED_AGAIN)
     if not report["sources"]["mongodb"]:
         what = "It does not answer: bots reserve nothing, and trades, balances and settings stand still on all pages."
         yield _finding("failing", "mongodb", what, STARTED_AGAIN)
+
+
+def _has_kafka(report: HealthReportRow) -> bool:
+    return report["sources"]["kafka"] and report["kafka_answers"]
 
 
 def _processes(report: HealthReportRow) -> Iterator[FindingRow]:

@@ -112,6 +112,7 @@ class _Collected(Collector):
 def _sources(report: HealthReportRow) -> Iterator[Metric]:
     followed: list[Labelled] = [((name,), float(bool(is_live))) for name, is_live in report["sources"].items()]
     yield _gauge("arbitrage_source_followed", "1 while the dashboard follows it.", ("source",), followed)
+    yield _gauge("arbitrage_kafka_answers", "1 while Kafka answers.", (), [((), float(report["kafka_answers"]))])
     severities = [finding["severity"] for finding in report["findings"]]
     found: list[Labelled] = [((name,), float(severities.count(name))) for name in ("failing", "warning")]
     yield _gauge("arbitrage_health_findings", "What the page Health complains of.", ("severity",), found)

@@ -57,6 +57,19 @@ async def test_every_partition_is_looked_at(broker: ServiceProcess, new_topic: N
         assert of_partition == [294 + partition, 297 + partition]
 
 
+async def test_the_ends_of_several_topics_are_told_at_once(broker: ServiceProcess, new_topic: NewTopicName) -> None:
+    one, other = await new_topic(1), await new_topic(2)
+    glance = TopicGlance(broker.address, one, other)
+    await glance.open()
+    await write_numbers(broker.address, one, range(3))
+    assert await glance.ends() == {(one, 0): 3, (other, 0): 0, (other, 1): 0}
+    await write_numbers(broker.address, one, range(2))
+    assert (await glance.ends())[one, 0] == 5
+    await glance.close()
+    with pytest.raises(StreamRefusedError, match="closed"):
+        await glance.ends()
+
+
 async def test_what_cannot_be_looked_at(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     with pytest.raises(StreamRefusedError, match="no topic"):
         await TopicGlance(broker.address, "there-is-none").open()

@@ -114,6 +114,7 @@ def report(**changes: Any) -> HealthReportRow:
         mode="paper",
         session_id="session-1",
         sources={"kafka": True, "mongodb": True},
+        kafka_answers=True,
         feeds=[feed("alpha", "BTC/USD"), feed("beta", "BTC/EUR"), feed("fx", "EUR/USD")],
         topics=[partition()],
         detection=[detection()],

@@ -32,6 +32,7 @@ BEHIND = {"reader": "dashboard", "next_offset": 0, "behind": 90_000, "is_bound":
     ("changes", "expected"),
     [
         ({"sources": {"kafka": False, "mongodb": True}}, [("failing", "kafka")]),
+        ({"kafka_answers": False}, [("failing", "kafka")]),
         ({"sources": {"kafka": True, "mongodb": False}}, [("failing", "mongodb")]),
         ({"processes": [part("cep", "failed", last_end="exit code 2")]}, [("failing", "cep")]),
         ({"processes": [part("cep", "restarting")]}, [("failing", "cep")]),
