@@ -28,7 +28,7 @@ async def traded(store: MongoTradeStore, number: int) -> str:
     of = opportunity(f"opportunity-{number}", sequence=number)
     arbitrage = await reserve_both(store, of, ("0.01", "0.01"))
     for role in ("buy", "sell"):
-        await sent(store, arbitrage.arbitrage_id, role)  # type: ignore[arg-type]  # both are roles
+        await sent(store, arbitrage.arbitrage_id, role)
     await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close)
     await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close)
     return arbitrage.arbitrage_id

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ SINGLE = replace(trade(1), kind="single_legs")
         ({"least_loss": Decimal(5)}, "-5", True),
     ],
 )
-def test_trades(changes: dict[str, object], net: str, wanted: bool) -> None:
+def test_trades(changes: dict[str, Any], net: str, wanted: bool) -> None:
     assert is_wanted(trade(1, net), webhook(**changes), AT) == wanted
 
 
