@@ -27,6 +27,8 @@ class Fault:
     exchange: str
     line: str
     facts: Mapping[str, str] = field(default_factory=dict)
+    is_meant: bool = False
+    """A user stopped it: nobody has to be told, and it is not well either."""
 
 
 def faults_now(present: Present, session: Session, now: int) -> list[Fault]:
@@ -50,6 +52,7 @@ def _feed_faults(present: Present, session: Session, now: int) -> Iterable[Fault
             exchange=exchange,
             line=f"{exchange_name(exchange)} FEED DOWN: no prices of {names}",
             facts={"exchange": exchange, "symbols": names},
+            is_meant=("feed", exchange) in present.stopped,
         )
 
 
@@ -66,6 +69,7 @@ def _bot_faults(present: Present, session: Session) -> Iterable[Fault]:
                 exchange=exchange,
                 line=f"BOT DOWN on {exchange_name(exchange)}: nothing is traded or unwound there",
                 facts={"exchange": exchange},
+                is_meant=("bot", exchange) in present.stopped,
             )
 
 
@@ -83,7 +87,9 @@ class FaultWatch:
         holding = {fault.key: fault for fault in faults}
         for exchange in exchanges:
             self._seen_well |= {f"feed:{exchange}", f"bot:{exchange}"} - set(holding)
-        self._seen_since = {key: self._seen_since.get(key, now) for key in holding}
+        self._seen_since = {
+            key: now if fault.is_meant else self._seen_since.get(key, now) for key, fault in holding.items()
+        }
         told = [self._ended(key, now) for key in sorted(set(self.standing) - set(holding))]
         for key, fault in sorted(holding.items()):
             if key not in self.standing and self._is_lasting(key, now):

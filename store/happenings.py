@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -13,6 +13,7 @@ from market.arbitrages import Arbitrage
 from market.breaker import Health
 from market.feeds import FeedState
 from market.leases import Lease
+from market.processes import Process
 from market.session import Session
 from market.settings import Settings
 from store.client import Database, Document, connected, database_of, translated_errors
@@ -34,6 +35,7 @@ from store.documents import (
 )
 from store.errors import StoreError, StoreUnavailableError
 from store.notices import MongoNotices
+from store.processes import MongoProcesses
 from store.standing import Counters, read_counters
 from store.watching import ChangeFollower
 
@@ -64,6 +66,8 @@ class Present:
     health: tuple[Health, ...]
     feeds: tuple[FeedState, ...]
     leases: tuple[Lease, ...]
+    stopped: frozenset[tuple[str, str]] = frozenset()
+    """(`bot` or `feed`, exchange) of which a user has every process stopped."""
 
 
 class HappeningFollower:
@@ -106,6 +110,7 @@ class HappeningReader:
         self._session_id = session.session_id
         self._database = database_of(self._client, session.database)
         self.notices = MongoNotices(self._database)
+        self._processes = MongoProcesses(self._database, session.session_id)
 
     async def close(self) -> None:
         self._client.close()
@@ -116,12 +121,13 @@ class HappeningReader:
     async def present(self) -> Present:
         """Raises StoreUnavailableError."""
         with translated_errors():
-            settings, counters, health, feeds, leases = await asyncio.gather(
+            settings, counters, health, feeds, leases, processes = await asyncio.gather(
                 self._database[SETTINGS].find_one({"_id": SETTINGS_ID}),
                 read_counters(self._database, self._session_id),
                 self._all(HEALTH),
                 self._all(FEEDS),
                 self._all(LEASES),
+                self._processes.all(),
             )
         return Present(
             settings=None if settings is None else settings_of(settings),
@@ -129,6 +135,7 @@ class HappeningReader:
             health=tuple(health_of(one) for one in health),
             feeds=tuple(feed_of(one) for one in feeds),
             leases=tuple(lease_of(one) for one in leases),
+            stopped=_stopped(processes),
         )
 
     async def ended_since(self, since: int) -> list[Arbitrage]:
@@ -146,6 +153,14 @@ class HappeningReader:
 
     async def _all(self, collection: str) -> list[Document]:
         return [document async for document in self._database[collection].find().sort("_id", ASCENDING)]
+
+
+def _stopped(processes: Iterable[Process]) -> frozenset[tuple[str, str]]:
+    wanted: dict[tuple[str, str], set[str]] = {}
+    for process in processes:
+        if process.exchange is not None and process.is_stoppable:
+            wanted.setdefault((process.kind, process.exchange), set()).add(process.order.wanted)
+    return frozenset(key for key, orders in wanted.items() if orders == {"stopped"})
 
 
 def _happening_of(change: Mapping[str, object]) -> Happening | None:

@@ -80,6 +80,22 @@ def test_a_start_is_no_fault() -> None:
     assert told_at(FaultWatch(AT), *looks, (STARTING_SECONDS, True)) == [(STARTING_SECONDS, "feed_down")]
 
 
+def test_what_a_user_stopped_is_not_down_and_has_its_time_to_come_back() -> None:
+    told = replace(present(leases=("alpha",)), stopped=frozenset({("bot", "beta")}))
+    (meant,) = faults_now(told, SESSION, AT)
+    assert meant.is_meant
+    watch = FaultWatch(AT)
+    assert watch.look([], EXCHANGES, AT) == []
+    for second in range(1, 60):
+        assert watch.look([meant], EXCHANGES, AT + second * SECOND) == []
+    wanted = replace(meant, is_meant=False)
+    assert watch.look([wanted], EXCHANGES, AT + 60 * SECOND) == []
+    assert watch.look([], EXCHANGES, AT + 70 * SECOND) == []
+    assert watch.look([wanted], EXCHANGES, AT + 80 * SECOND) == []
+    (notice,) = watch.look([wanted], EXCHANGES, AT + 96 * SECOND)
+    assert notice.event == "bot_down"
+
+
 def test_a_restarted_notifier_repeats_nothing_and_tells_the_end() -> None:
     first = FaultWatch(AT)
     told_at(first, (0, False), (1, True), (30, True))
