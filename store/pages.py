@@ -62,6 +62,11 @@ def older_than(cursor: str, field: str = "at") -> Document:
         at, key = orjson.loads(urlsafe_b64decode(cursor))
     except ValueError:
         raise CursorError from None
-    if type(at) is not int or not isinstance(key, str | int):
+    if not _fits(at) or not (isinstance(key, str) or _fits(key)):
         raise CursorError
     return {"$or": [{field: {"$lt": at}}, {field: at, "_id": {"$lt": key}}]}
+
+
+def _fits(value: object) -> bool:
+    """Whether MongoDB could have it as an integer."""
+    return type(value) is int and -(2**63) <= value < 2**63

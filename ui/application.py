@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import streamlit
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
-from starlette.exceptions import HTTPException
 
 from market.session import Session
 from store.reading import open_reader
@@ -40,6 +39,7 @@ from ui.api import (
 from ui.api.access import SameHostOnly, names_of
 from ui.api.access_roles import REFUSED, viewer
 from ui.api.gate import SignedInOnly
+from ui.api.methods import HeadAsGet, refuse
 from ui.api.problems import answer_problems
 from ui.dashboard import Dashboard, announce, withdraw
 from ui.health import HealthWatch
@@ -70,6 +70,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
                     yield
 
     app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(SignedInOnly)
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
     app.state.metrics = Metrics()
@@ -107,6 +108,7 @@ def _include_routers(app: FastAPI) -> None:
     app.include_router(logs.router, prefix="/api")
     app.include_router(metrics.router)
     app.include_router(live.router)
+    app.state.routes = tuple(app.routes)
 
 
 class OwnFiles(StaticFiles):
@@ -133,10 +135,10 @@ async def documentation() -> HTMLResponse:
     )
 
 
-@_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
-async def nothing(path: str) -> None:
+@_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+async def nothing(request: Request) -> None:
     """Streamlit answers any path with its page; below /api that would hide mistakes."""
-    raise HTTPException(404)
+    refuse(request, request.app.state.routes)
 
 
 @asynccontextmanager

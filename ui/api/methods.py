@@ -1,0 +1,40 @@
+"""What a route does not say itself: HEAD is GET without its body, any other method is 405 with those that there are."""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+"""That routes of ours have."""
+PREFIX = "/api/"
+
+
+class HeadAsGet:
+    """Below /api; the server leaves the body out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD" and scope["path"].startswith(PREFIX):
+            scope = {**scope, "method": "GET"}
+        await self._app(scope, receive, send)
+
+
+def refuse(request: Request, routes: Sequence[BaseRoute]) -> NoReturn:
+    """Raises HTTPException: 405 where another method would find something in `routes`, else 404."""
+    allowed = [method for method in METHODS if _is_found(routes, {**request.scope, "method": method})]
+    if not allowed:
+        raise HTTPException(404)
+    if "GET" in allowed:
+        allowed.insert(1, "HEAD")
+    allow = ", ".join(allowed)
+    raise HTTPException(405, f"{request.method} is not allowed here; {allow} is.", {"Allow": allow})
+
+
+def _is_found(routes: Sequence[BaseRoute], scope: Scope) -> bool:
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
