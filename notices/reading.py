@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from market.arbitrages import Arbitrage
-from market.clock import SystemClock, wall_now
+from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.money import total
 from market.notices import Destination, Notice
 from market.session import Session
@@ -24,6 +24,7 @@ from store.watching import patiently
 KEEP_SECONDS = 2.0
 """So often the place in the change stream is kept; what is read twice after a kill is put once."""
 MOST_REMEMBERED = 10_000
+LONGEST_LOOK_BACK = 24 * 3_600 * MICROSECONDS
 
 log = logging.getLogger(__name__)
 
@@ -99,15 +100,16 @@ class Reading:
 
     async def _catch_up(self, is_lost: bool) -> None:
         """From the collections: what happened since the place was kept. Trades are but counted where it is long."""
-        since = self._read_at
+        present = await patiently(self._reader.present)
+        # who was away for weeks is not to read weeks
+        since = max(self._read_at, present.counters.now - LONGEST_LOOK_BACK)
         ended = await patiently(lambda: self._reader.ended_since(since))
         versions = await patiently(lambda: self._reader.versions_since(since))
-        present = await patiently(self._reader.present)
         found: list[Happening] = [*ended, *versions, *present.health]
         told = [notice for one in found for notice in notices_of(one)]
         if is_lost:
             told = [notice for notice in told if notice.kind != "trades"]
-            told.append(lost_notice(since, present, ended, self._session.settlement_currency))
+            told.append(lost_notice(self._read_at, present, ended, self._session.settlement_currency))
             log.warning("the history of changes was lost", extra={"destination": self.destination.name})
         await self._tell(notice for notice in told if notice.at >= since or notice.kind == "notifier")
 
@@ -137,14 +139,15 @@ def notices_of(happening: Happening) -> list[Notice]:
 
 
 def lost_notice(since: int, present: Present, ended: Sequence[Arbitrage], currency: str) -> Notice:
-    """That changes since `since` are gone, and what stands now."""
+    """That changes since `since` are gone, what `ended` of what was read again, and what stands now."""
     now = present.counters.now
     nets = [one.profit.net for one in ended if one.profit is not None and one.profit.currency == currency]
     single = sum(one.state == "single_leg" for one in ended)
     state = "unknown" if present.settings is None else present.settings.trading_state
+    meanwhile = "Meanwhile" if now - since <= LONGEST_LOOK_BACK else "In the last 24 hours"
     line = (
         f"NOTICES MISSED between {date_and_time(since)} and {date_and_time(now)}: MongoDB no longer has the changes. "
-        f"Meanwhile {plural(len(nets), 'trade')} ended, {signed_money(total(nets), currency)} net; "
+        f"{meanwhile} {plural(len(nets), 'trade')} ended, {signed_money(total(nets), currency)} net; "
         f"trading is {state}, {plural(single, 'single leg')} open"
     )
     facts = {"since": str(since), "trades": str(len(nets)), "net": str(total(nets)), "trading_state": state}
