@@ -36,6 +36,8 @@ KEPT_SECONDS = 1.0
 """However many ask, the parts are asked no more often."""
 ANSWER_SECONDS = 2.0
 """What Kafka or MongoDB may take; without an answer the rest is told all the same."""
+SILENT_KAFKA = 8 * MICROSECONDS
+"""A busy one takes seconds."""
 REACHES_KEPT = 60 * MICROSECONDS
 """A bot that has told nothing for so long is no reader any more; its process's row says what it is."""
 
@@ -47,8 +49,11 @@ class HealthWatch:
         self._session = session
         self._hub = hub
         self._reader = reader
-        self._glance: TopicGlance | None = None
-        self._asking: asyncio.Task[dict[Position, int]] | None = None
+        self._glance = TopicGlance(session.kafka, *ALL_TOPICS)
+        self._asking: asyncio.Task[None] | None = None
+        self._ends: dict[Position, int] = {}
+        self._answered_at: int | None = None
+        """When Kafka told the ends, or, before it ever did, when it was asked first."""
         self._report: HealthReportRow | None = None
         self._made_at = 0
         self._making = asyncio.Lock()
@@ -69,13 +74,12 @@ class HealthWatch:
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
-        if self._glance is not None:
-            with suppress(StreamError):
-                await self._glance.close()
+        with suppress(StreamError):
+            await self._glance.close()
 
     async def _made(self) -> HealthReportRow:
         ends, processes, reaches, server_ahead = await asyncio.gather(
-            self._ends(), self._processes(), self._reaches(), self._server_ahead()
+            self._known_ends(), self._processes(), self._reaches(), self._server_ahead()
         )
         now, hub, board = wall_now(), self._hub, self._hub.board
         market_now = self._session.clock().now()
@@ -88,7 +92,7 @@ class HealthWatch:
             mode=self._session.mode,
             session_id=self._session.session_id,
             sources=sources_row(board.sources),
-            kafka_answers=bool(ends),
+            kafka_answers=self._kafka_answers(),
             feeds=[feed_health_row(feed, market_now) for feed in board.ledger.feeds],
             topics=topic_rows(self._session, hub.signs, ends, telling),
             detection=detection_rows(hub.signs, now),
@@ -104,22 +108,22 @@ class HealthWatch:
         report["summary"] = summary_of(report["findings"])
         return report
 
-    async def _ends(self) -> dict[Position, int]:
-        """Empty while Kafka does not answer. A question that hangs is not asked again beside itself."""
+    async def _known_ends(self) -> dict[Position, int]:
+        """As Kafka told them last; empty where that is too long ago. A question that hangs is not asked again."""
+        self._answered_at = self._answered_at or wall_now()
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._asked_ends())
+            self._asking = asyncio.create_task(self._ask_ends())
         await asyncio.wait([self._asking], timeout=ANSWER_SECONDS)
-        return self._asking.result() if self._asking.done() else {}
+        return self._ends if self._kafka_answers() else {}
 
-    async def _asked_ends(self) -> dict[Position, int]:
-        try:
-            if self._glance is None:
-                glance = TopicGlance(self._session.kafka, *ALL_TOPICS)
-                await glance.open()
-                self._glance = glance
-            return await self._glance.ends()
-        except StreamError:
-            return {}
+    def _kafka_answers(self) -> bool:
+        return wall_now() - (self._answered_at or 0) < SILENT_KAFKA
+
+    async def _ask_ends(self) -> None:
+        with suppress(StreamError):
+            await self._glance.open()
+            self._ends = await self._glance.ends()
+            self._answered_at = wall_now()
 
     async def _processes(self) -> list[Process]:
         return await _within(self._reader.processes.all, [])

@@ -76,6 +76,7 @@ async def test_the_whole_report_is_told(
     assert {latency["stage"] for latency in row["latencies"]} >= {"received_to_detected", "hub_to_client"}
     assert row["verdict"] == "failing"
     assert row["findings"][0]["part"] == "kafka"
+    assert row["topics"][0]["end_offset"] is None
 
 
 async def test_reports_are_made_once_a_second_however_many_ask(api: httpx.AsyncClient) -> None:
