@@ -19,6 +19,7 @@ from streams.reader import TopicReader
 from streams.records import Record
 from streams.topics import OPPORTUNITIES, TICKS
 from streams.wire import WireError, opportunity_of, row_of
+from ui.keys import ensure_api_key
 
 REMEMBERED_IDS = 100_000
 """Ids kept to count distinct opportunities; a re-emission after a crash lies well within."""
@@ -121,7 +122,13 @@ class Meter:
 
     async def _watch_page(self) -> None:
         address = f"{self._session.web_host}:{self._session.web_port}"
-        async with websockets.connect(f"ws://{address}/ws/live", origin=f"http://{address}", max_size=None) as socket:  # type: ignore[arg-type]
+        key = ensure_api_key(self._session.home).read_text().strip()
+        async with websockets.connect(
+            f"ws://{address}/ws/live",
+            origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
+            additional_headers={"X-API-Key": key},
+            max_size=None,
+        ) as socket:
             async for message in socket:
                 self._note_shown(orjson.loads(message))
 

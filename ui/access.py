@@ -6,6 +6,7 @@ from ui.keys import caller_of, key_named, known_key
 from ui.rates import Rates
 from ui.sign_ins import SignIns
 from ui.tickets import Tickets
+from ui.tokens import Tokens
 
 NOTED_REFUSALS = RateTerms(per_second=1, burst=100)
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -17,7 +18,8 @@ class Access:
     def __init__(self, session: Session) -> None:
         terms: AccessTerms = session.access
         self.home = session.home
-        self.oidc = terms.oidc
+        self.tokens = None if terms.oidc is None else Tokens(terms.oidc)
+        """None where no tokens are taken."""
         self.is_reading_open = is_loopback(session.web_host) and not terms.require_key
         """Whether reading needs no key."""
         self.tickets = Tickets()

@@ -29,6 +29,7 @@ from ui.api import (
     metrics,
     notices,
     opportunities,
+    problem_types,
     risk,
     signing_in,
     strategies,
@@ -101,7 +102,7 @@ def _include_routers(app: FastAPI) -> None:
     ):
         # whatever a route says itself, nobody reads from it who may not
         app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer)], responses=REFUSED)
-    for module in (audit, keys, signing_in, tickets):
+    for module in (audit, keys, problem_types, signing_in, tickets):
         app.include_router(module.router, prefix="/api", responses=REFUSED)
     app.include_router(signing_in.page_router)
     app.include_router(health.router, prefix="/api")

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from market.access import Caller
 from market.audit import AuditEntry, AuditOutcome
+from store.audit import AuditWish
 from store.errors import StoreError, VersionConflictError
 from ui.dashboard import Dashboard
 
@@ -141,3 +142,8 @@ async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note:
         await dashboard.reader.audit.end(entry_id, outcome, shown_safely(note.before), shown_safely(note.after), reason)
     except StoreError as error:
         log.error("end of a change not recorded", extra={"entry": entry_id, "outcome": outcome, "reason": str(error)})
+
+
+async def newest_entries(dashboard: Dashboard, most: int) -> tuple[AuditEntry, ...]:
+    """Raises StoreError."""
+    return (await dashboard.reader.audit.page(AuditWish(), None, most)).items

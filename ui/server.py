@@ -87,6 +87,8 @@ def uvicorn_config(app: object) -> uvicorn.Config:
         app,  # type: ignore[arg-type]  # any ASGI application
         lifespan="on",
         log_config=None,
+        # its debug lines hold whole headers: keys, cookies, tickets
+        log_level="info",
         access_log=False,
         server_header=False,
         ws=CuttingOff,

@@ -18,8 +18,10 @@ from ui.dashboard import Dashboard
 from ui.keys import KEY_FILE
 from ui.rates import Rates
 from ui.sign_ins import COOKIE
+from ui.tokens import IssuerUnavailableError, TokenRefusedError, Tokens, looks_like_token
 
 CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="arbitrage", Bearer realm="arbitrage"'}
+API = "/api"
 READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 UNCHANGING_PATHS = frozenset({"/api/tickets"})
 REFUSED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 422, 429, 503), PROBLEM_RESPONSE)
@@ -91,11 +93,29 @@ async def caller_by_key(access: Access, given: str, address: str) -> Caller:
     A right one passes even then: 256 bits are not guessed, and one program with an old key must not lock its
     neighbours out.
     """
+    if access.tokens is not None and looks_like_token(given):
+        return await _bearer(access.tokens, access, given, address)
     caller = access.by_key(given, address)
     if caller is None:
-        wait = access.guesses.take(address)
-        raise too_many(wait) if wait else ProblemError(401, "This key is not, or no longer, known.", headers=CHALLENGE)
+        raise _wrong(access, address, "This key is not, or no longer, known.")
     return caller
+
+
+async def _bearer(tokens: Tokens, access: Access, token: str, address: str) -> Caller:
+    try:
+        caller = await tokens.caller(token, address)
+    except TokenRefusedError as refused:
+        raise _wrong(access, address, f"This token is not taken: {refused}.") from None
+    except IssuerUnavailableError as error:
+        raise ProblemError(503, str(error), headers={"Retry-After": "30"}) from None
+    if caller is None:
+        raise ProblemError(403, "This token gives no role here.")
+    return caller
+
+
+def _wrong(access: Access, address: str, detail: str) -> ProblemError:
+    wait = access.guesses.take(address)
+    return too_many(wait) if wait else ProblemError(401, detail, headers=CHALLENGE)
 
 
 def access_of(request: Request) -> Access:
@@ -148,6 +168,8 @@ async def _refusal(request: Request, problem: ProblemError, caller: Caller | Non
     dashboard: Dashboard = request.app.state.dashboard
     if not dashboard.access.noted_refusals.take("all"):
         who = caller or Caller(ANYBODY, "viewer", "open", address_of(request))
-        action = f"{request.method} {getattr(request.scope.get('route'), 'path', request.url.path)}"
+        path: str = getattr(request.scope.get("route"), "path", request.url.path)
+        # a router's own path may come without the prefix it was included under
+        action = f"{request.method} {path if path.startswith(API) else API + path}"
         await audit_refusal(dashboard, who, action, request.url.path, problem.detail)
     return problem

@@ -45,10 +45,11 @@ async def admit(websocket: WebSocket) -> Admission | None:
 
 
 async def until_refused(websocket: WebSocket, caller: Caller) -> None:
-    """Returns once `caller` may listen no more: its key was revoked."""
+    """Closes the connection and returns once `caller` may listen no more: its key was revoked."""
     dashboard: Dashboard = websocket.app.state.dashboard
     while dashboard.access.still_holds(caller):
         await SystemClock().sleep(LOOKED_AGAIN_SECONDS)
+    await websocket.close(1008, "The key counts no more.")
 
 
 async def _caller(websocket: WebSocket, access: Access) -> Caller:

@@ -17,8 +17,44 @@ from ui.field_problems import FieldProblem, field_problems
 MEDIA_TYPE = "application/problem+json"
 
 
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """A kind of problem; one for each status."""
+
+    name: str
+    status: int
+    title: str
+    advice: str
+
+
+PROBLEM_TYPES = (
+    ProblemType("bad-request", 400, "The request cannot be read", "Compare it with the document at /openapi.json."),
+    ProblemType(
+        "key-needed", 401, "A key is needed", "Send a key that counts: X-API-Key, Authorization: Bearer, or sign in."
+    ),
+    ProblemType(
+        "not-allowed", 403, "The caller may not do this", "Ask the owner for an operator's key, or use our own origin."
+    ),
+    ProblemType("not-found", 404, "There is nothing here", "Look it up in the resource that lists it."),
+    ProblemType("wrong-method", 405, "The resource does not take this method", "The header Allow says which it takes."),
+    ProblemType("conflict", 409, "It has changed, or is in the way", "Read it again and decide anew."),
+    ProblemType("version-passed", 412, "If-Match names a version that is over", "Read it again; use the new ETag."),
+    ProblemType("too-large", 413, "The body is too large", "Send less at once."),
+    ProblemType("invalid", 422, "A value is not valid", "`errors` names each field and what is wrong with it."),
+    ProblemType("version-needed", 428, "Say which version was changed", "Send If-Match with the ETag, or `version`."),
+    ProblemType("too-many-requests", 429, "Too many requests", "Wait for as many seconds as Retry-After says."),
+    ProblemType("not-answering", 503, "Something behind this service does not answer", "Try again after Retry-After."),
+)
+_BY_STATUS = {one.status: one for one in PROBLEM_TYPES}
+
+
+def type_address(kind: ProblemType) -> str:
+    """Relative to this service, where it can be read."""
+    return f"/api/problems/{kind.name}"
+
+
 class Problem(BaseModel):
-    """Problem details; `errors` and `current_version` where they apply."""
+    """Problem details; `errors` and `current_version` where they apply. `type` can be read at its own address."""
 
     type: str = "about:blank"
     title: str
@@ -44,7 +80,10 @@ PROBLEM_RESPONSE: dict[str, Any] = {"model": Problem, "description": "Problem de
 def problem_response(
     status: int, detail: str, members: Mapping[str, object] | None = None, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    kind = _BY_STATUS.get(status)
+    place = "about:blank" if kind is None else type_address(kind)
+    title = HTTPStatus(status).phrase if kind is None else kind.title
+    body = {"type": place, "title": title, "status": status, "detail": detail}
     return JSONResponse({**body, **(members or {})}, status, headers, MEDIA_TYPE)
 
 

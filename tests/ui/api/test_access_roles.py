@@ -19,7 +19,7 @@ from ui.keys import digest_of, ensure_api_key, new_key
 CHANGING = ("post", "put", "patch", "delete")
 NO_CHANGE = {"/api/tickets", "/api/sign-in", "/api/sign-out"}
 """They change nothing that anybody else sees."""
-WITHOUT_A_KEY = {"/api/health", "/api/ready", *NO_CHANGE}
+WITHOUT_A_KEY = {"/api/health", "/api/ready", "/api/problems", "/api/problems/x", *NO_CHANGE}
 PROBLEM = "application/problem+json"
 
 
