@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -47,6 +47,9 @@ PAGES = {
     "Health": "health",
 }
 """Titles and paths, in the order of the links at the top."""
+
+OTHER_MARKET = replace(USD_MARKET, symbol="ETH/USD", base="ETH")
+"""So that there is an asset to switch to."""
 
 Scheme = Literal["dark", "light"]
 Answer = TypeVar("Answer")
@@ -94,10 +97,17 @@ class Watched:
 
 @contextmanager
 def opened(
-    chromium: Browser, served_at: Served, width: int = 1280, scheme: Scheme = "dark", path: str = ""
+    chromium: Browser,
+    served_at: Served,
+    width: int = 1280,
+    scheme: Scheme = "dark",
+    path: str = "",
+    zone: str = "UTC",
 ) -> Iterator[Watched]:
-    """The page below `path` ("" is Live), once its header is live."""
-    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    """The page below `path` ("" is Live), once its header is live; `zone` is the browser's own."""
+    context = chromium.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, timezone_id=zone, locale="en-GB"
+    )
     watched = Watched(context.new_page()).watch()
     watched.page.goto(f"http://{served_at.address}/{path}", timeout=PAINT_MS)
     expect(watched.page.locator('[data-part="header"][data-known="yes"]')).to_be_visible(timeout=PAINT_MS)
@@ -132,7 +142,13 @@ async def prepare(session: Session) -> None:
         await traded(store, opportunity("the-first-trade", 1), "0.01")
     writer = TopicWriter(session.kafka)
     now = wall_now()
-    for book in ((FX_MARKET, "1.1", "1.1001"), (USD_MARKET, "70000", "70002"), (EUR_MARKET, "63600", "63601")):
+    books = (
+        (FX_MARKET, "1.1", "1.1001"),
+        (USD_MARKET, "70000", "70002"),
+        (EUR_MARKET, "63600", "63601"),
+        (OTHER_MARKET, "3500", "3501"),
+    )
+    for book in books:
         writer.write(TICKS, quote_row(quote(*book, now)), partition=0)
     await writer.flush()
     await writer.close()

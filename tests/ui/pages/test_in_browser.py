@@ -2,6 +2,7 @@
 
 import signal
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,43 @@ def test_a_new_trade_appears_by_itself_and_the_filter_keeps_working(wide: Watche
     expect(wide.page.locator("[data-trade]")).to_have_count(4)
     newest_first = wide.page.locator("[data-trade]").evaluate_all("rows => rows.map(row => row.dataset.trade)")
     assert newest_first[0] == "the-fourth-trade"
+
+
+def test_filter_and_asset_outlive_a_change_of_page(wide: Watched) -> None:
+    assets = wide.part("assets")
+    assets.get_by_role("button", name="ETH").click()
+    expect(wide.page.locator("[data-market]")).to_have_count(1)
+    expect(wide.page.locator('[data-market="alpha ETH/USD"] .figure')).to_have_text("$3,500.50")
+    wide.part("filter").fill("third")
+    wide.go("Health")
+    expect(wide.part("panel")).to_have_count(0)
+    wide.go("Live")
+    expect(assets.get_by_role("button", name="ETH")).to_have_attribute("aria-pressed", "true")
+    expect(wide.page.locator("[data-market]")).to_have_count(1)
+    expect(wide.part("filter")).to_have_value("third")
+    expect(wide.page.locator("[data-trade]")).to_have_count(1)
+    wide.part("filter").fill("")
+    assets.get_by_role("button", name="BTC").click()
+    expect(wide.page.locator("[data-market]")).to_have_count(2)
+
+
+def test_local_times_hold_on_every_page_and_are_remembered(chromium: Browser, served_dashboard: Served) -> None:
+    with opened(chromium, served_dashboard, zone="Asia/Tokyo") as watched:
+        first = watched.page.locator("[data-trade]").last.locator(".time")
+        in_utc = first.get_attribute("title") or ""
+        assert in_utc.endswith("UTC")
+        watched.page.get_by_role("button", name="Local").click()
+        expect(first).not_to_have_attribute("title", in_utc)
+        in_tokyo = first.get_attribute("title") or ""
+        apart = datetime.fromisoformat(in_tokyo.removesuffix(" local")) - datetime.fromisoformat(
+            in_utc.removesuffix(" UTC")
+        )
+        assert apart == timedelta(hours=9)
+        watched.go("Trades & P&L")
+        expect(watched.page.get_by_text("JST").first).to_be_visible(timeout=PAINT_MS)
+        watched.page.reload()
+        expect(watched.page.get_by_role("button", name="Local")).to_have_attribute("aria-pressed", "true")
+        expect(watched.page.get_by_text("JST").first).to_be_visible(timeout=PAINT_MS)
 
 
 def test_after_all_that_one_socket_served_it_no_other_host_was_asked_and_nothing_complained(wide: Watched) -> None:
