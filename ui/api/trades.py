@@ -8,7 +8,7 @@ from market.profit_groups import GroupedBy, profit_by
 from ui.api.downloads import router as downloads
 from ui.api.market import Exchange, dashboard_of
 from ui.api.paging import Cursor, Limit, PageRow
-from ui.api.problems import ProblemError
+from ui.api.problems import PROBLEM_RESPONSE, ProblemError
 from ui.api.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.api.trade_filters import Wanted
 from ui.equity import EquityRow, equity_row
@@ -31,7 +31,7 @@ async def arbitrages(
     return PageRow(items=[arbitrage_row(arbitrage) for arbitrage in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/arbitrages/{arbitrage_id}")
+@router.get("/arbitrages/{arbitrage_id}", responses={404: PROBLEM_RESPONSE})
 async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
     """One arbitrage, with the time of every step and every decision; its id is the opportunity's."""
     found = await dashboard_of(request).reader.arbitrage(arbitrage_id)
