@@ -15,7 +15,7 @@ from store.opportunity_sums import BINS_PER_BPS
 SLOT_MICROSECONDS = 30 * MICROSECONDS
 KEPT_SLOTS = 121
 """An hour and the slot that has begun."""
-KEPT_RUNS = 20_000
+KEPT_RUNS = 5_000
 
 PairKey = tuple[str, str, str, str, str]
 """Base, exchange and symbol of the buying and of the selling side."""
@@ -63,6 +63,8 @@ class OpportunityCensus:
     def __init__(self) -> None:
         self._began: int | None = None
         self._slots: deque[_Slot] = deque()
+        self._recent: dict[PairKey, Counter[int]] = {}
+        """The sum of the slots: adding up an hour of them for each who asks would hold up the live stream."""
         self._older: dict[PairKey, Counter[int]] = {}
         """What has left the slots."""
         self._newest: dict[PairKey, Run] = {}
@@ -73,8 +75,9 @@ class OpportunityCensus:
         pair = (opportunity.base, buy.exchange, buy.symbol, sell.exchange, sell.symbol)
         at = opportunity.event_time
         self._began = at if self._began is None else min(self._began, at)
-        bins = self._slot(at).bins.setdefault(pair, Counter())
-        bins[floor(opportunity.net_bps * BINS_PER_BPS)] += 1
+        number = floor(opportunity.net_bps * BINS_PER_BPS)
+        for bins in (self._slot(at).bins, self._recent):
+            bins.setdefault(pair, Counter())[number] += 1
         run = self._newest.get(pair)
         if run is None or at > run.expires_at:
             if run is not None:
@@ -93,9 +96,12 @@ class OpportunityCensus:
         bins: dict[PairKey, Counter[int]] = {}
         if since is None:
             _add(bins, self._older)
-        for slot in self._slots:
-            if since is None or slot.start + SLOT_MICROSECONDS > start:
-                _add(bins, slot.bins)
+        if since is None or (self._slots and start < self._slots[0].start + SLOT_MICROSECONDS):
+            _add(bins, self._recent)
+        else:
+            for slot in self._slots:
+                if slot.start + SLOT_MICROSECONDS > start:
+                    _add(bins, slot.bins)
         ended = tuple(run for run in self._all_ended(now) if run.last >= start)
         return Census(start, bins, ended, sum(run.expires_at >= now for run in self._newest.values()))
 
@@ -109,8 +115,15 @@ class OpportunityCensus:
         if not self._slots or start > self._slots[-1].start:
             self._slots.append(_Slot(start))
             while len(self._slots) > KEPT_SLOTS or self._slots[0].start < start - KEPT_SLOTS * SLOT_MICROSECONDS:
-                _add(self._older, self._slots.popleft().bins)
+                self._retire(self._slots.popleft().bins)
         return self._slots[-1]
+
+    def _retire(self, bins: dict[PairKey, Counter[int]]) -> None:
+        _add(self._older, bins)
+        for pair, counts in bins.items():
+            left = self._recent[pair]
+            left.subtract(counts)
+            self._recent[pair] = +left
 
 
 def _add(to: dict[PairKey, Counter[int]], counted: Mapping[PairKey, Counter[int]]) -> None:
