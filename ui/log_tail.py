@@ -9,12 +9,12 @@ from typing import Literal, get_args
 
 from typing_extensions import TypedDict
 
-from ui.redaction import HIDDEN, follows_secret, is_secret_name, without_secrets
+from ui.redaction import HIDDEN, follows_secret, is_secret_name, may_hold_secret, without_secrets
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 MOST_LINES = 500
-MOST_BYTES = 2 * 1024**2
+MOST_BYTES = 1024**2
 """Of a log and of the one put aside before it together; a filter looks no further back."""
 MOST_CHARACTERS = 2_000
 """Of one line; a longer one loses its middle."""
@@ -74,12 +74,23 @@ def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion
     before = b""
     if not is_cut:
         before, is_cut = _end_of(path.with_suffix(".log.1"), MOST_BYTES - len(current))
-    secrets = _known_secrets(home)
-    fitting = [
-        row for row in _rows((before + current).splitlines(), secrets) if _fits(row, question.level, question.text)
-    ]
-    is_whole = len(fitting) <= question.lines and not is_cut
+    fitting, is_all = _fitting((before + current).splitlines(), question, _known_secrets(home))
+    is_whole = is_all and not is_cut and len(fitting) <= question.lines
     return LogTailRow(part=part, lines=fitting[-question.lines :], is_whole=is_whole)
+
+
+def _fitting(lines: Sequence[bytes], question: LogQuestion, secrets: tuple[str, ...]) -> tuple[list[LogLineRow], bool]:
+    """More than are wanted, oldest first, or all that fit, and whether these are all: taken apart from the end, since
+    most questions are answered by the newest lines."""
+    looked_at = 4 * question.lines
+    while True:
+        newest = lines[-looked_at:]
+        fitting = [row for row in _rows(newest, secrets) if _fits(row, question.level, question.text)]
+        is_all = len(newest) == len(lines)
+        # one more than wanted: the first of them may not know the level of the line before it
+        if is_all or len(fitting) > question.lines:
+            return fitting, is_all
+        looked_at *= 4
 
 
 def _end_of(path: Path, most: int) -> tuple[bytes, bool]:
@@ -196,9 +207,12 @@ def _shown(text: str, secrets: tuple[str, ...]) -> str:
     """One line that moves no terminal's cursor, without secrets; shortened last, so that no half of one is left."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    lines = (without_secrets(one) for one in without_secrets(text[:MOST_READ]).splitlines())
-    text = " ⏎ ".join(line.strip() for line in lines if line.strip())
-    text = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
+    text = text[:MOST_READ].strip()
+    if may_hold_secret(text):
+        text = "\n".join(without_secrets(one) for one in without_secrets(text).splitlines())
+    if not text.isprintable():
+        text = " ⏎ ".join(line.strip() for line in text.splitlines() if line.strip())
+        text = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
     if len(text) <= MOST_CHARACTERS:
         return text
     half = MOST_CHARACTERS // 2

@@ -3,7 +3,7 @@
 import pytest
 
 from market.clock import steady_now
-from ui.redaction import HIDDEN, is_secret_name, without_secrets
+from ui.redaction import HIDDEN, is_secret_name, may_hold_secret, without_secrets
 
 SECRET = "s3cr3t-Value/of+mine=="
 
@@ -34,6 +34,7 @@ SECRET = "s3cr3t-Value/of+mine=="
     ],
 )
 def test_a_value_that_is_named_like_a_secret_is_hidden(text: str) -> None:
+    assert may_hold_secret(text)
     shown = without_secrets(text)
     for piece in ("s3cr3t", "Value", "of+mine"):
         assert piece not in shown

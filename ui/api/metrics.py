@@ -9,13 +9,15 @@ from ui.api.access_roles import REFUSED, Viewer
 from ui.dashboard import Dashboard
 from ui.metrics import Metrics
 
+MEDIA_TYPES = ("text/plain", "application/openmetrics-text")
+
 router = APIRouter(tags=["health"])
 
 
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **REFUSED},
+    responses={200: {"content": dict.fromkeys(MEDIA_TYPES, {"schema": {"type": "string"}})}, **REFUSED},
 )
 async def metrics(
     request: Request, _: Viewer, accept: Annotated[str, Header(include_in_schema=False)] = ""

@@ -8,7 +8,7 @@ from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.log_tail import LEVELS, LogLineRow, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
 
-LOOK_AGAIN_SECONDS = 3.0
+LOOK_AGAIN_SECONDS = 5.0
 PART, LEVEL, TEXT, LINES = "health.log.part", "health.log.level", "health.log.text", "health.log.lines"
 LINE_CHOICES = (50, 100, 200, 500)
 NO_STORE = "MongoDB does not answer, so it is not known which parts there are. Try again in a moment."
