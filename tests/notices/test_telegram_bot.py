@@ -29,7 +29,7 @@ async def test_it_is_sent_as_html_without_previews() -> None:
     assert form["link_preview_options"] == '{"is_disabled": true}'
 
 
-@given(st.lists(st.text(st.characters(max_codepoint=0xFFFF), max_size=2_000), min_size=1, max_size=20))
+@given(st.lists(st.text(st.characters(max_codepoint=0xFFFF), max_size=800), min_size=1, max_size=8))
 def test_no_text_breaks_its_marks_or_is_too_long(lines: list[str]) -> None:
     text = telegram_text(message(*(replace(trade(number), line=line) for number, line in enumerate(lines))))
     marked, _, rest = text.partition("</b> ")
