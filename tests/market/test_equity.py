@@ -82,6 +82,8 @@ def test_going_on_from_a_copy_is_going_on(rows: list[tuple[int, Decimal, str]], 
         at += step
         copied.add(Ending(at, str(number), state, net))  # type: ignore[arg-type]  # of ArbitrageState, drawn above
     assert copied.equity() == whole
+    assert whole.net == sum(net for _, net, _ in rows)
+    assert whole.deepest.depth >= whole.current.depth >= 0
     assert first.equity() == before
 
 

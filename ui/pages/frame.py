@@ -4,6 +4,7 @@ import streamlit
 
 from ui.dashboard import Dashboard, running
 from ui.errors import UiError
+from ui.pages.signing_in import show_signing_in, signed_in
 
 PAGE_CSS = """
 <style>
@@ -46,9 +47,14 @@ def mode_now() -> str:
 
 
 def dashboard_or_reason() -> Dashboard | None:
-    """The dashboard of this process; None where there is none, and the page then says why."""
+    """The dashboard of this process; None where there is none or who looks may not read, and the page then says why."""
     try:
-        return running()
+        dashboard = running()
     except UiError as reason:
         streamlit.error(str(reason))
         return None
+    if signed_in(dashboard) is None:
+        streamlit.info("Reading needs a key here.")
+        show_signing_in(dashboard)
+        return None
+    return dashboard
