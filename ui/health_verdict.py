@@ -28,6 +28,10 @@ FEW_BEHIND = {"ticks": 20_000, "opportunities": 2_000, "spreads": 2_000, "health
 
 LOOK_AT_LOG = "Read its log at the bottom of this page."
 STARTED_AGAIN = "It is started again by itself; if it does not come back, read its log at the bottom of this page."
+WAIT_FOR_BATCH = (
+    "Wait: Spark pauses for 1–2 s at the end of each batch of five minutes. If it lasts, the machine is too busy: look "
+    "at its load."
+)
 CEP_AGAIN = "Spark may be starting, which takes up to a minute; if it lasts, read the log of cep."
 
 
@@ -145,7 +149,7 @@ def _detection(report: HealthReportRow) -> Iterator[FindingRow]:
             yield _finding("failing", part, what, CEP_AGAIN)
         elif row["waiting"] > SLOW_PROBE_SECONDS:
             what = f"A probe row has waited {row['waiting']:.1f} s in the log."
-            yield _finding("warning", part, what, "Wait: every five minutes a batch ends, which takes 1–2 s.")
+            yield _finding("warning", part, what, WAIT_FOR_BATCH)
         elif (row["delay"] or 0.0) > SLOW_DETECTION_SECONDS:
             what = f"A row takes {row['delay']:.1f} s through Spark; milliseconds are usual."
             yield _finding("warning", part, what, "The machine may be too busy: look at its load.")
