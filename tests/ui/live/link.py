@@ -1,4 +1,4 @@
-"""A wire to MongoDB that can be cut, while writers reach it on their own."""
+"""A wire to MongoDB that can be cut or go dead, while writers reach it on their own."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,6 +14,8 @@ class Link:
         self._port = 0
         self._server: asyncio.Server | None = None
         self._is_cut = False
+        self._flowing = asyncio.Event()
+        self._flowing.set()
         self._ends: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -26,6 +28,13 @@ class Link:
         self._is_cut = False
         self._server = await asyncio.start_server(self._forward, "127.0.0.1", self._port)
         self._port = self._server.sockets[0].getsockname()[1]
+
+    def stall(self) -> None:
+        """Every connection stays open, and nothing passes."""
+        self._flowing.clear()
+
+    def flow(self) -> None:
+        self._flowing.set()
 
     async def cut(self) -> None:
         """Every connection is broken, and none can be made."""
@@ -47,20 +56,20 @@ class Link:
             other_writer.transport.abort()
             return
         for source, sink in ((reader, other_writer), (other_reader, writer)):
-            task = asyncio.create_task(_copy(source, sink))
+            task = asyncio.create_task(self._copy(source, sink))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-
-async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-    try:
-        while part := await source.read(65_536):
-            sink.write(part)
-            await sink.drain()
-    except ConnectionError:
-        pass
-    finally:
-        sink.close()
+    async def _copy(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        try:
+            while part := await source.read(65_536):
+                await self._flowing.wait()
+                sink.write(part)
+                await sink.drain()
+        except ConnectionError:
+            pass
+        finally:
+            sink.close()
 
 
 @asynccontextmanager

@@ -76,6 +76,16 @@ async def test_an_outage_is_told_and_nothing_of_it_is_missed(session: Session, s
     assert "snapshot" not in listener.kinds[heard:], "its changes were still to be had"
 
 
+async def test_a_mongodb_that_is_stuck_is_told_as_well(session: Session, store: MongoTradeStore) -> None:
+    async with link_to(session.mongodb) as link, following(session, link) as (_, listener):
+        link.stall()
+        await until(lambda: listener.mongodb[-1] is False)
+        await traded(store, opportunity("meanwhile", 2))
+        link.flow()
+        await until(lambda: listener.mongodb[-1] is True)
+        await until(lambda: listener.seen.get("meanwhile") == "closed")
+
+
 async def test_lost_history_is_healed_by_a_snapshot_and_stands_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
