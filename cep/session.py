@@ -139,6 +139,10 @@ def stop_at_once(spark: SparkSession) -> None:
         if process.stdin is not None:
             with suppress(OSError):  # nobody holds the other end any more
                 process.stdin.close()
+    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        # waits for its thread, which else complains of the JVM's end whenever it comes to it
+        server.shutdown()
     _forget_session()
 
 

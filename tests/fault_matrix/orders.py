@@ -1,6 +1,7 @@
 """One order under a fault, through the order path of the bots: what placing said, and what there really was."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -53,14 +54,14 @@ class _Customer:
             return "unknown", order
         return ("filled" if report.is_final and report.filled == order.amount else "partly filled"), order
 
-    async def find(self, order: LimitOrder, seconds: float = 0) -> OrderReport | None:
+    async def find(self, order: LimitOrder, seconds: float = 0, others: Collection[str] = ()) -> OrderReport | None:
         """Final; asked again for as long as the exchange does not answer or the order may still fill, and for `seconds`
-        while there is none."""
+        while there is none. `others`: the exchange's ids of orders that are not this one, however like it."""
         gives_up_at = wall_now() + int(seconds * MICROSECONDS)
         async with asyncio.timeout(DEADLINE_SECONDS):
             while True:
                 try:
-                    found = await self.account.look_up(order)
+                    found = await self.account.look_up(order, others)
                 except ExchangeUnavailableError:
                     await SystemClock().sleep(_LOOK_SECONDS)
                     continue
@@ -92,7 +93,8 @@ async def order_under(world: World, exchange: str, trial: OrderTrial) -> OrderSe
         found = await customer.find(order, UNKNOWN_SECONDS if trial.waits else 0)
         journalled, requests = len(world.journalled_orders(exchange)), world.order_requests[exchange]
         again, another = await customer.send()
-        fills = _fills_of(found) + _fills_of(await customer.find(another))
+        others = () if found is None else (found.exchange_order_id,)
+        fills = _fills_of(found) + _fills_of(await customer.find(another, others=others))
         world.clear(exchange)
         is_balanced = await account.balances() == balances_after(before, fills)
         return OrderSeen(OrderShows(placed, _kind_of(found, order)), journalled, requests, again, is_balanced)
