@@ -23,8 +23,10 @@ CSS = """
 .rows .differs { background: light-dark(#fff1cc, #3d3310); }
 .rows p, .rows caption { margin: 0; padding: 12px 10px; color: var(--quiet); }
 .rows caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); padding: 0; }
-.good { color: var(--good); } .bad { color: var(--bad); } .quiet { color: var(--quiet); }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(142px, 1fr)); gap: 8px; margin: 0; }
+:is(.rows, .figures) .good { color: var(--good); } :is(.rows, .figures) .bad { color: var(--bad); }
+:is(.rows, .figures) .quiet { color: var(--quiet); }
+dl.figures.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(142px, 1fr)); gap: 8px;
+  margin: 0; padding: 0; }
 .figures div { border: 1px solid var(--faint); border-radius: 6px; padding: 8px 12px; min-height: 74px; }
 .figures dt { color: var(--quiet); font-weight: 400; }
 .figures dd { margin: 0; font-size: 18px; font-weight: 600; font-variant-numeric: tabular-nums; }
