@@ -53,10 +53,10 @@ async def test_what_is_told_is_read_with_the_servers_time(processes: MongoProces
     assert abs(now - wall_now()) < 60_000_000
     await processes.tell([BOT, CEP], now)
     bot, cep, supervisor = await processes.all()
-    assert (bot.name, bot.kind, bot.exchange, bot.state, bot.pid) == ("bot-alpha", "bot", "alpha", "ready", 7)
+    assert (bot.name, bot.kind, bot.exchange, bot.told_state, bot.pid) == ("bot-alpha", "bot", "alpha", "ready", 7)
     assert (bot.since, bot.restarts, bot.last_end, bot.order) == (now - 2_000_000, 1, "exit code 1", Order())
-    assert (cep.name, cep.state, cep.pid, cep.since, cep.is_stoppable) == ("cep", "starting", None, now, False)
-    assert (supervisor.name, supervisor.kind, supervisor.state, supervisor.pid) == (
+    assert (cep.name, cep.told_state, cep.pid, cep.since, cep.is_stoppable) == ("cep", "starting", None, now, False)
+    assert (supervisor.name, supervisor.kind, supervisor.told_state, supervisor.pid) == (
         SUPERVISOR,
         "supervisor",
         "ready",
@@ -84,8 +84,12 @@ async def test_of_a_silent_supervisor_nothing_is_known(processes: MongoProcesses
     bot, supervisor = await processes.all()
     assert (bot.state, bot.told_state) == ("unknown", "ready")
     assert supervisor.state == "unknown"
-    await heard(processes, await processes.beat(pid=1))
-    assert (await named(processes, "bot-alpha")).state == "ready"
+
+    async def is_known_again() -> bool:
+        await processes.beat(pid=1)
+        return (await named(processes, "bot-alpha")).state == "ready"
+
+    await until(is_known_again)
 
 
 async def test_without_any_supervisor_nothing_is_known(processes: MongoProcesses) -> None:

@@ -2,6 +2,7 @@
 
 from market.processes import SUPERVISOR, Process, Told
 from market.session import Session
+from store.client import connected, database_of
 from store.processes import MongoProcesses, opened_processes
 from tests.ui.waiting import until
 
@@ -13,12 +14,25 @@ PROCESSES = (
 )
 
 
+LONG = 3_600_000_000
+"""Microseconds: longer than any test, however busy the machine is."""
+
+
 async def told(session: Session, *processes: Told) -> None:
-    """Once, with a sign of life; read by everybody when it returns."""
+    """Once, with a sign of life that holds for the whole test; read by everybody when it returns."""
     async with opened_processes(session) as book:
         now = await book.beat(pid=100)
         await book.tell(processes or PROCESSES, now)
-        await until(lambda: _is_heard(book, now))
+        await heard_at(session, now + LONG)
+        await until(lambda: _is_heard(book, now + LONG))
+
+
+async def heard_at(session: Session, updated: int) -> None:
+    """As if the supervisor had been heard of then."""
+    client = connected(session.mongodb)
+    processes = database_of(client, session.database)["processes"]
+    await processes.update_one({"_id": SUPERVISOR}, {"$set": {"updated": updated}})
+    client.close()
 
 
 async def _is_heard(book: MongoProcesses, now: int) -> bool:

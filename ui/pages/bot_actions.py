@@ -9,7 +9,7 @@ from store.errors import StoreError
 from ui.bots import BotRow, bots_now
 from ui.dashboard import Dashboard
 from ui.pages.acting import Outcome, acted, keep_outcome, show_outcome
-from ui.pages.bot_cards import bot_card, feed_card
+from ui.pages.bot_cards import CSS, bot_card, feed_card
 from ui.pages.times import shown_zone
 from ui.processes import NoSuchProcessError, OrderRefusedError, ProcessRow, order_process, processes_now
 
@@ -41,6 +41,7 @@ def _show(dashboard: Dashboard) -> None:
     if not bots:
         streamlit.info("No supervisor has told of any bot yet.")
         return
+    streamlit.html(CSS)
     _show_bots(dashboard, bots)
     if feeds:
         ready = sum(feed["state"] == "ready" for feed in feeds)

@@ -4,7 +4,6 @@ from datetime import tzinfo
 from html import escape
 
 from ui.bots import BotRow
-from ui.pages.dom_tables import CSS
 from ui.pages.times import moment
 from ui.processes import ProcessRow
 
@@ -31,7 +30,7 @@ NAMES = {
     "failed": "Fails to start",
     "unknown": "Unknown: its supervisor is silent",
 }
-CARD_CSS = """
+CSS = """
 <style>
 .card { font-size: 13px; min-height: 252px; }
 .card.small { min-height: 112px; }
@@ -50,7 +49,7 @@ CARD_CSS = """
 
 
 def bot_card(bot: BotRow, zone: tzinfo) -> str:
-    """HTML."""
+    """HTML; `CSS` stands once on the page."""
     facts = [
         ("Since", moment(bot["since"], zone) if bot["since"] else "–"),
         ("Restarts", str(bot["restarts"])),
@@ -65,7 +64,7 @@ def bot_card(bot: BotRow, zone: tzinfo) -> str:
 
 
 def feed_card(feed: ProcessRow, zone: tzinfo) -> str:
-    """HTML."""
+    """HTML; `CSS` stands once on the page."""
     facts = [
         ("Since", moment(feed["since"], zone) if feed["since"] else "–"),
         ("Restarts", str(feed["restarts"])),
@@ -80,7 +79,7 @@ def _card(
     rows = "".join(f"<dt>{escape(title)}</dt><dd>{escape(value)}</dd>" for title, value in facts)
     said = "".join(f'<p class="note bad">{escape(note)}</p>' for note in notes)
     return (
-        f'{CSS}{CARD_CSS}<div class="{kind}" role="group" aria-label="{escape(name, quote=True)}">'
+        f'<div class="{kind}" role="group" aria-label="{escape(name, quote=True)}">'
         f"<h4>{escape(name)}<small>{escape(beside)}</small></h4>"
         f'<p class="state {TONES.get(activity, "bad")}">{escape(NAMES.get(activity, activity))}</p>'
         f"<dl>{rows}</dl>{said}</div>"

@@ -1,4 +1,4 @@
-"""Who changed which setting when, newest first."""
+"""Who changed which setting when, newest first; below it everything else that anybody changed, or tried to."""
 
 from datetime import tzinfo
 
@@ -6,6 +6,7 @@ import streamlit
 
 from store.errors import StoreError
 from ui.dashboard import Dashboard
+from ui.pages.audit import show_audit
 from ui.pages.dom_tables import Line, numbers, table, words
 from ui.pages.times import moment, shown_zone
 from ui.rows import VersionRow
@@ -21,13 +22,15 @@ def show_history(dashboard: Dashboard) -> None:
 
 
 def _show(dashboard: Dashboard) -> None:
-    streamlit.subheader("Who changed what", anchor=False)
+    streamlit.subheader("Who changed which setting", anchor=False)
     try:
         page = dashboard.answer(dashboard.reader.settings_history(None, MOST))
     except (StoreError, TimeoutError):
         streamlit.warning("MongoDB does not answer. Try again in a moment.")
         return
     streamlit.html(history_table([version_row(version) for version in page.items], shown_zone()))
+    streamlit.subheader("Everything that was changed, or tried", anchor=False)
+    show_audit(dashboard)
 
 
 def history_table(rows: list[VersionRow], zone: tzinfo) -> str:

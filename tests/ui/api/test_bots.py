@@ -5,13 +5,13 @@ import pytest
 from fastapi import FastAPI
 
 from market.breaker import Failure
+from market.clock import wall_now
 from market.processes import SUPERVISOR, Told
 from market.session import Session
-from store.client import connected
 from store.trades import MongoTradeStore
 from tests.store.wishes import wish
 from tests.ui.samples import SETTINGS
-from tests.ui.told import process_named, told
+from tests.ui.told import heard_at, process_named, told
 from ui.application import dashboard_of
 from ui.kept_keys import KeptKey, add_key
 from ui.keys import digest_of
@@ -111,10 +111,7 @@ async def test_what_cannot_be_stopped(
 
 
 async def test_nobody_obeys_a_silent_supervisor(supervised: httpx.AsyncClient, session: Session, key: str) -> None:
-    client = connected(session.mongodb)
-    silent = {"$inc": {"updated": -60_000_000}}
-    await client[session.database]["processes"].update_one({"_id": SUPERVISOR}, silent)
-    client.close()
+    await heard_at(session, wall_now() - 60_000_000)
     row = await row_of(supervised, "bot-alpha")
     assert (row["state"], row["activity"]) == ("unknown", "unknown")
     answer = await supervised.post("/api/bots/bot-alpha/stop", headers={"X-API-Key": key})

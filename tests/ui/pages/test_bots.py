@@ -219,6 +219,7 @@ def test_each_bot_is_shown_and_stopped_and_started(dashboard: Dashboard) -> None
     order = dashboard.answer(process_named(dashboard.session, "bot-alpha")).order
     assert (order.wanted, order.by) == ("stopped", "owner")
     assert "Stopped by owner at " in html(app)
+    assert "<td>process.stop</td><td>bot-alpha</td>" in html(app.run())
     click(app, "Start bot-alpha")
     assert dashboard.answer(process_named(dashboard.session, "bot-alpha")).order.wanted == "running"
 
