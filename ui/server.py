@@ -100,7 +100,7 @@ def uvicorn_config(app: object) -> uvicorn.Config:
 
 
 @contextmanager
-def bound_socket(host: str, port: int) -> Iterator[socket.socket]:
+def bound_socket(host: str, port: int, silent_milliseconds: int = SILENT_MILLISECONDS) -> Iterator[socket.socket]:
     """Raises PortTakenError with one sentence for the user; port 0 is any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -111,14 +111,14 @@ def bound_socket(host: str, port: int) -> Iterator[socket.socket]:
         except OSError as error:
             listener.close()
             raise PortTakenError(f"Cannot serve on {host}:{port}: {error.strerror or error}.") from None
-        _bound_each_client(listener)
+        _bound_each_client(listener, silent_milliseconds)
         yield listener
     finally:
         listener.close()
 
 
-def _bound_each_client(listener: socket.socket) -> None:
+def _bound_each_client(listener: socket.socket, silent_milliseconds: int) -> None:
     """What is set here, accepted connections inherit."""
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_MILLISECONDS)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, silent_milliseconds)

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+import pytest
 import websockets
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+from fastapi.responses import StreamingResponse
 
 from market.clock import SystemClock
 from tests.ui.waiting import until
@@ -15,7 +17,13 @@ from ui.server import WebServer, bound_socket, uvicorn_config
 from ui.slow_sockets import TRY_AGAIN_LATER, CuttingOff
 
 PATIENCE_SECONDS = 0.3
+SILENT_MILLISECONDS = 1_000
 LARGE = "x" * 100_000
+
+UPGRADE = (
+    "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+)
 
 
 class Pushing:
@@ -25,6 +33,7 @@ class Pushing:
         self.sent: dict[str, int] = {}
         self.app = FastAPI()
         self.app.websocket("/{name}")(self.push)
+        self.app.get("/events")(self.events)
 
     async def push(self, websocket: WebSocket, name: str) -> None:
         await websocket.accept()
@@ -39,10 +48,22 @@ class Pushing:
         finally:
             del self.sent[name]
 
+    async def events(self) -> StreamingResponse:
+        return StreamingResponse(self._events())
+
+    async def _events(self) -> AsyncIterator[str]:
+        self.sent["events"] = 0
+        try:
+            while True:
+                yield LARGE
+                await SystemClock().sleep(0.001)
+        finally:
+            del self.sent["events"]
+
 
 @asynccontextmanager
 async def serving(pushing: Pushing) -> AsyncIterator[tuple[str, WebServer]]:
-    with bound_socket("127.0.0.1", 0) as listener:
+    with bound_socket("127.0.0.1", 0, SILENT_MILLISECONDS) as listener:
         config = uvicorn_config(pushing.app)
         config.ws = partial(CuttingOff, patience=PATIENCE_SECONDS)  # type: ignore[assignment]  # called like the class
         server = WebServer(config)
@@ -54,13 +75,10 @@ async def serving(pushing: Pushing) -> AsyncIterator[tuple[str, WebServer]]:
 
 
 @asynccontextmanager
-async def silent(address: str, name: str) -> AsyncIterator[socket.socket]:
+async def silent(address: str, name: str, upgrade: str = UPGRADE) -> AsyncIterator[socket.socket]:
     """A client that says hello and reads nothing more."""
     host, port = address.split(":")
-    hello = (
-        f"GET /{name} HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    )
+    hello = f"GET /{name} HTTP/1.1\r\nHost: {address}\r\n{upgrade}\r\n"
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         client.setblocking(False)
@@ -130,4 +148,12 @@ async def test_accepted_connections_inherit_the_bounds() -> None:
         accepted = connection.transport.get_extra_info("socket")
         assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 600_000
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == SILENT_MILLISECONDS
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux breaks silent connections by itself")
+async def test_a_program_that_stops_reading_its_events_is_broken_off_by_the_system() -> None:
+    pushing = Pushing()
+    async with serving(pushing) as (address, _), silent(address, "events", upgrade=""):
+        await until(lambda: "events" in pushing.sent)
+        await until(lambda: "events" not in pushing.sent)
