@@ -52,6 +52,8 @@ class HealthWatch:
         self._glance = TopicGlance(session.kafka, *ALL_TOPICS)
         self._asking: asyncio.Task[None] | None = None
         self._ends: dict[Position, int] = {}
+        self._rates: dict[Position, float] = {}
+        """Rows per second between the last two answers."""
         self._answered_at: int | None = None
         """When Kafka told the ends, or, before it ever did, when it was asked first."""
         self._report: HealthReportRow | None = None
@@ -94,7 +96,7 @@ class HealthWatch:
             sources=sources_row(board.sources),
             kafka_answers=self._kafka_answers(),
             feeds=[feed_health_row(feed, market_now) for feed in board.ledger.feeds],
-            topics=topic_rows(self._session, hub.signs, ends, telling),
+            topics=topic_rows(self._session, hub.signs, ends, self._rates if ends else {}, telling),
             detection=detection_rows(hub.signs, now),
             queries=[query_row(query, now) for _, query in sorted(hub.signs.queries.items())],
             bridge=bridge_row(hub.settings, hub.signs, now),
@@ -122,8 +124,11 @@ class HealthWatch:
     async def _ask_ends(self) -> None:
         with suppress(StreamError):
             await self._glance.open()
-            self._ends = await self._glance.ends()
-            self._answered_at = wall_now()
+            ends, now = await self._glance.ends(), wall_now()
+            seconds = (now - (self._answered_at or now)) / MICROSECONDS
+            known = self._ends.items() if seconds > 0 else ()
+            self._rates = {at: max(0, ends.get(at, before) - before) / seconds for at, before in known}
+            self._ends, self._answered_at = ends, now
 
     async def _processes(self) -> list[Process]:
         return await _within(self._reader.processes.all, [])

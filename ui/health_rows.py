@@ -39,11 +39,15 @@ class ReaderRow(TypedDict):
 
 
 class PartitionRow(TypedDict):
-    """One partition of a topic; `end_offset` is the next row's, None while Kafka does not answer."""
+    """One partition of a topic; `end_offset` is the next row's, None while Kafka does not answer.
+
+    `rows_per_second`: written between the last two looks, some seconds apart; None before the second.
+    """
 
     topic: str
     partition: int
     end_offset: int | None
+    rows_per_second: float | None
     readers: list[ReaderRow]
 
 

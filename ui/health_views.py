@@ -40,7 +40,11 @@ def feed_health_row(feed: FeedState, now: int) -> FeedHealthRow:
 
 
 def topic_rows(
-    session: Session, signs: StreamSigns, ends: Mapping[Position, int], reaches: Iterable[Reach]
+    session: Session,
+    signs: StreamSigns,
+    ends: Mapping[Position, int],
+    rates: Mapping[Position, float],
+    reaches: Iterable[Reach],
 ) -> list[PartitionRow]:
     """One for each partition that is known, by topic and number."""
     told = list(reaches)
@@ -50,6 +54,7 @@ def topic_rows(
             topic=topic,
             partition=partition,
             end_offset=ends.get((topic, partition)),
+            rows_per_second=rates.get((topic, partition)),
             readers=[
                 _reader_row(reader, at, ends.get((topic, partition)), is_bound=reader == DETECTION)
                 for reader, at in _readers(session, signs, told, (topic, partition))

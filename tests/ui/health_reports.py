@@ -96,6 +96,7 @@ def partition(**changes: Any) -> PartitionRow:
         topic="ticks",
         partition=0,
         end_offset=1_000,
+        rows_per_second=118.0,
         readers=[
             {"reader": "dashboard", "next_offset": 990, "behind": 10, "is_bound": False},
             {"reader": "cep (opportunities)", "next_offset": 960, "behind": 40, "is_bound": True},

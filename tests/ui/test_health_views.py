@@ -26,7 +26,7 @@ def test_who_reads_what_and_how_far_behind(tmp_path: Path) -> None:
     signs.queries["spreads"] = QueryProgress("session-1", "spreads", False, True, START, START, "", offsets={"0": 900})
     ends = {("ticks", 0): 1_000, ("opportunities", 0): 100, ("rejects", 0): 4}
     stranger = Reach("bot-other", "other", START, 0, {"opportunities/0": 1})
-    rows = {row["topic"]: row for row in topic_rows(session, signs, ends, [BOT, stranger])}
+    rows = {row["topic"]: row for row in topic_rows(session, signs, ends, {("ticks", 0): 118.0}, [BOT, stranger])}
     behind = [(reader["reader"], reader["behind"], reader["is_bound"]) for reader in rows["ticks"]["readers"]]
     assert behind == [
         ("dashboard", 20, False),
@@ -37,19 +37,20 @@ def test_who_reads_what_and_how_far_behind(tmp_path: Path) -> None:
         ("dashboard", 1),
         ("bot-alpha", 10),
     ]
+    assert (rows["ticks"]["rows_per_second"], rows["opportunities"]["rows_per_second"]) == (118.0, None)
     assert (rows["rejects"]["end_offset"], rows["rejects"]["readers"]) == (4, [])
 
 
 def test_while_kafka_does_not_answer_nobody_is_behind(tmp_path: Path) -> None:
     session = session_of(tmp_path)
-    for row in topic_rows(session, signs_of(session), {}, [BOT]):
+    for row in topic_rows(session, signs_of(session), {}, {}, [BOT]):
         assert row["end_offset"] is None
         assert {reader["behind"] for reader in row["readers"]} == {None}
 
 
 def test_who_has_read_further_than_the_end_that_was_asked_for_before_is_not_behind(tmp_path: Path) -> None:
     session = session_of(tmp_path)
-    (row, *_) = topic_rows(session, signs_of(session), {("opportunities", 0): 95}, [])
+    (row, *_) = topic_rows(session, signs_of(session), {("opportunities", 0): 95}, {}, [])
     assert row["readers"][0]["behind"] == 0
 
 

@@ -104,7 +104,12 @@ def feeds_table(report: HealthReportRow) -> str:
 def kafka_table(report: HealthReportRow) -> str:
     """One row for each reader of each partition; those that nobody here reads have one, too."""
     rows = [row for partition in report["topics"] for row in _partition_rows(partition)]
-    heads = (*words("Topic / partition"), *numbers("End"), *words("Reader"), *numbers("Has read to", "Rows behind"))
+    heads = (
+        *words("Topic / partition"),
+        *numbers("End", "Rows/s"),
+        *words("Reader"),
+        *numbers("Has read to", "Rows behind"),
+    )
     return table("Kafka lag", heads, rows, "Kafka has not answered yet.")
 
 
@@ -212,11 +217,12 @@ def _query_row(one: QueryRow, zone: tzinfo) -> Line:
 
 
 def _partition_rows(partition: PartitionRow) -> Iterable[Line]:
-    name, end = f"{partition['topic']}/{partition['partition']}", _whole(partition["end_offset"])
+    name = f"{partition['topic']}/{partition['partition']}"
+    ends: Line = [_whole(partition["end_offset"]), _rate(partition["rows_per_second"])]
     if not partition["readers"]:
-        yield [name, end, Cell("nobody here", "quiet"), "", ""]
+        yield [name, *ends, Cell("nobody here", "quiet"), "", ""]
     for reader in partition["readers"]:
-        yield [name, end, reader["reader"], _whole(reader["next_offset"]), _behind(reader)]
+        yield [name, *ends, reader["reader"], _whole(reader["next_offset"]), _behind(reader)]
 
 
 def _behind(reader: ReaderRow) -> Cell | str:
