@@ -27,8 +27,8 @@ STAGE = "health.stage"
 NO_ANSWER = "The parts were not asked in time. Try again in a moment."
 BETWEEN_BATCHES = (
     "Spark reports a real-time query at the end of a batch, every five minutes; rows per second and state are of "
-    "that batch. That it works in between is shown by the probe row that is written into the log every two seconds, and "
-    "by the rows per second of `ticks` and `opportunities` under Kafka lag."
+    "that batch. That it works in between is shown by the probe row that is written into the log every two seconds "
+    "and by the rows per second of `ticks` and `opportunities` under Kafka lag."
 )
 
 
