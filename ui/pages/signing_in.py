@@ -1,7 +1,7 @@
 """Who looks at the pages: a signed-in browser, or a key typed once in this tab for all pages.
 
-The key itself stays nowhere: the tab's state on the server keeps whose key it was and its hash, and both are looked up
-again at each use, so that a revoked key counts at once.
+The key itself stays nowhere: the tab's state on the server keeps whose key it was and a mark of it, and both are looked up
+again at each use, so that a revoked key ends at once.
 """
 
 import hmac
@@ -29,9 +29,9 @@ def signed_in(dashboard: Dashboard) -> Caller | None:
     home = dashboard.session.home
     kept: tuple[str, str] | None = streamlit.session_state.get(SIGNED_IN)
     if kept is not None:
-        name, digest = kept
+        name, mark = kept
         key = key_named(home, name)
-        if key is not None and hmac.compare_digest(key.digest, digest):
+        if key is not None and hmac.compare_digest(key.mark, mark):
             return caller_of(key, "key", PAGE_ADDRESS)
     by_cookie = dashboard.access.sign_ins.caller(streamlit.context.cookies.get(COOKIE), PAGE_ADDRESS)
     return by_cookie or dashboard.access.anybody(PAGE_ADDRESS)
@@ -89,7 +89,7 @@ def sign_in_with(dashboard: Dashboard, given: str) -> Caller | None:
     key = known_key(dashboard.session.home, given)
     if key is None:
         return None
-    streamlit.session_state[SIGNED_IN] = (key.name, key.digest)
+    streamlit.session_state[SIGNED_IN] = (key.name, key.mark)
     return caller_of(key, "key", PAGE_ADDRESS)
 
 
