@@ -1,9 +1,9 @@
 """How all parts are, gathered from what they tell: the streams, the store, and what this process measured itself."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from market.clock import MICROSECONDS, wall_now
 from market.processes import Process
@@ -131,23 +131,23 @@ class HealthWatch:
             self._ends, self._answered_at = ends, now
 
     async def _processes(self) -> list[Process]:
-        return await _within(self._reader.processes.all, [])
+        return await self._within(self._reader.processes.all(), [])
 
     async def _reaches(self) -> list[Reach]:
-        return await _within(self._reader.reach.all, [])
+        return await self._within(self._reader.reach.all(), [])
 
     async def _server_ahead(self) -> int:
         """Microseconds by which MongoDB's clock is ahead of ours; 0 while it does not answer."""
+        counters = await self._within(self._reader.counters(), None)
+        return 0 if counters is None else counters.now - wall_now()
+
+    async def _within(self, reading: Coroutine[Any, Any, Answer], otherwise: Answer) -> Answer:
+        """Questions to a MongoDB that is known not to answer would pile up: each holds a thread for long."""
+        if not self._hub.board.sources.mongodb:
+            reading.close()
+            return otherwise
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return (await self._reader.counters()).now - wall_now()
+                return await reading
         except (StoreError, TimeoutError):
-            return 0
-
-
-async def _within(read: Callable[[], Awaitable[list[Answer]]], otherwise: list[Answer]) -> list[Answer]:
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            return await read()
-    except (StoreError, TimeoutError):
-        return otherwise
+            return otherwise

@@ -79,7 +79,9 @@ def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
         for one in report["processes"]
     ]
     heads = (*words("Process", "State"), *numbers("Id"), *words("Since"), *numbers("Restarts"), *words("Last end"))
-    return table("Processes", heads, rows, "No supervisor has told of any process yet.")
+    return table(
+        "Processes", heads, rows, "No process is known: no supervisor tells of any, or MongoDB does not answer."
+    )
 
 
 def feeds_table(report: HealthReportRow) -> str:
