@@ -1,7 +1,7 @@
 """Who looks at the pages: a signed-in browser, or a key typed once in this tab for all pages.
 
-The key itself stays nowhere: the tab's state on the server keeps whose key it was and a mark of it, and both are looked up
-again at each use, so that a revoked key ends at once.
+The key itself stays nowhere: the tab's state on the server keeps whose key it was and a mark of it, and both are
+looked up again at each use, so that a revoked key ends at once.
 """
 
 import hmac
