@@ -17,7 +17,7 @@ import pytest
 from launch.children import Part
 from launch.home import ready_file
 from launch.supervisor import Supervisor
-from market.processes import Process
+from market.processes import SUPERVISOR, Process
 from market.session import Session
 from store.client import connected
 from store.processes import MongoProcesses, opened_processes
@@ -37,6 +37,23 @@ LINGERING = textwrap.dedent(
     signal.signal(signal.SIGTERM, leave)
     ready.write_text(str(os.getpid()))
     time.sleep(1000)
+    """
+)
+
+SUPERVISING = textwrap.dedent(
+    """
+    import asyncio, sys
+    from pathlib import Path
+    from launch.supervisor import Supervisor
+    from market.session import Session
+    from tests.launch.test_supervisor import sleeper
+
+    async def main(session):
+        supervisor = Supervisor(session.home, [sleeper(session.home, "bot-alpha")], lambda _: None, session)
+        await supervisor.start()
+        await asyncio.Event().wait()
+
+    asyncio.run(main(Session.from_json(Path(sys.argv[1]).read_bytes())))
     """
 )
 
@@ -173,6 +190,26 @@ async def test_one_that_fails_all_the_time_can_be_stopped(session: Session, proc
         assert failed.last_end == "exit code 3"
         await processes.want("bot-alpha", "stopped", "erika")
         await becomes(processes, "bot-alpha", "stopped")
+
+
+async def test_a_supervisor_that_is_killed_leaves_nothing_that_reads_as_running(
+    session: Session, processes: MongoProcesses
+) -> None:
+    told = session.home / "run.json"
+    told.write_bytes(session.to_json())
+    words = ("-c", SUPERVISING, str(told))
+    killed = await asyncio.create_subprocess_exec(sys.executable, *words, cwd=Path(__file__).parents[2])
+    try:
+        ready = await becomes(processes, "bot-alpha", "ready")
+    finally:
+        killed.kill()
+        await killed.wait()
+    unknown = await becomes(processes, "bot-alpha", "unknown")
+    assert (unknown.told_state, unknown.pid) == ("ready", ready.pid)
+    assert (await becomes(processes, SUPERVISOR, "unknown")).pid == killed.pid
+    async with supervised(session, sleeper(session.home, "bot-alpha")):
+        again = await becomes(processes, "bot-alpha", "ready")
+        assert again.pid != ready.pid
 
 
 async def test_a_store_that_is_away_neither_delays_nor_ends_the_others(tmp_path: Path) -> None:
