@@ -1,5 +1,6 @@
 """The bots of the session: what each does, what is open at its exchange, whether it is to run. For REST and page."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,9 +83,8 @@ class _Scene:
 
 async def bots_now(dashboard: Dashboard) -> list[BotRow]:
     """By name. Raises StoreError."""
-    bots = [one for one in await dashboard.reader.processes.all() if one.kind == "bot"]
-    scene = await _scene(dashboard)
-    return [_bot_row(bot, scene) for bot in bots]
+    processes, scene = await asyncio.gather(dashboard.reader.processes.all(), _scene(dashboard))
+    return [_bot_row(process, scene) for process in processes if process.kind == "bot"]
 
 
 async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
@@ -97,13 +97,14 @@ async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
 
 async def _scene(dashboard: Dashboard) -> _Scene:
     reader, session = dashboard.reader, dashboard.session
-    counters = await reader.counters()
-    page = await reader.arbitrages(OPEN_STATES, None, MOST_OPEN)
+    counters, page, leases, healths = await asyncio.gather(
+        reader.counters(), reader.arbitrages(OPEN_STATES, None, MOST_OPEN), reader.leases.all(), reader.health()
+    )
     return _Scene(
         now=counters.now,
-        settings=await reader.settings(),
-        leases={lease.exchange: lease for lease in await reader.leases.all()},
-        healths={health.exchange: health for health in await reader.health()},
+        settings=dashboard.hub.settings,
+        leases={lease.exchange: lease for lease in leases},
+        healths={health.exchange: health for health in healths},
         open_arbitrages=page.items,
         regions={market.exchange: market.region for market in session.markets},
     )

@@ -42,6 +42,12 @@ def show_settings(dashboard: Dashboard) -> None:
 
 
 def _show(dashboard: Dashboard) -> None:
+    # the bar stays in view as far as this container reaches
+    with streamlit.container(key="settings_area"):
+        _show_area(dashboard)
+
+
+def _show_area(dashboard: Dashboard) -> None:
     newest = dashboard.hub.settings
     if newest is None:
         streamlit.info("Waiting for the first settings; they appear once the system has started.")
