@@ -19,11 +19,11 @@ from ui.api.problems import problem_response
 from ui.dashboard import Dashboard
 from ui.sign_ins import COOKIE
 
-ELSEWHERE = ("/api/", "/ws/live", "/metrics")
-"""Checked by their own routes."""
-OPEN = ("/sign-in", "/assets/", "/vendor/", "/favicon.png")
-"""The page to sign in on, and program text that is the same for everybody."""
 SIGN_IN_PAGE = "/sign-in"
+LIVE_SOCKET = "/ws/live"
+PLACES = frozenset({"/metrics", SIGN_IN_PAGE, "/favicon.png"})
+FOLDERS = ("/api/", "/assets/", "/vendor/")
+"""What checks for itself, and what is the same for everybody: the page to sign in on and program text."""
 
 
 class SignedInOnly:
@@ -33,7 +33,7 @@ class SignedInOnly:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or scope["path"].startswith((*ELSEWHERE, *OPEN)):
+        if _is_outside(scope):
             await self._app(scope, receive, send)
             return
         dashboard: Dashboard = scope["app"].state.dashboard
@@ -48,6 +48,13 @@ class SignedInOnly:
             await self._app(scope, _while_signed_in(access, headers, receive), send)
         else:
             await self._app(scope, receive, send)
+
+
+def _is_outside(scope: Scope) -> bool:
+    """Of sockets one alone, since any other path may be Streamlit's."""
+    if scope["type"] == "websocket":
+        return bool(scope["path"] == LIVE_SOCKET)
+    return scope["type"] != "http" or scope["path"] in PLACES or scope["path"].startswith(FOLDERS)
 
 
 def _while_signed_in(access: Access, headers: Headers, receive: Receive) -> Receive:

@@ -91,7 +91,9 @@ async def test_where_reading_needs_a_key_every_route_asks_for_it(keyed_api: http
             assert "www-authenticate" in answer.headers
 
 
-@pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/", "/bots", "/_stcore/host-config", "/anything"])
+@pytest.mark.parametrize(
+    "path", ["/docs", "/openapi.json", "/", "/bots", "/_stcore/host-config", "/sign-in/x", "/metrics2"]
+)
 async def test_pages_and_documents_ask_for_it_too(keyed_api: httpx.AsyncClient, path: str) -> None:
     assert (await keyed_api.get(path)).status_code == 401
     sent = await keyed_api.get(path, headers={"Accept": "text/html,*/*"})

@@ -82,6 +82,13 @@ async def test_nobody_listens_without_one(place: Place) -> None:
     assert await place.status([PROTOCOL, "ticket.guessed"]) == 401
 
 
+@pytest.mark.parametrize("path", ["/_stcore/stream", "/api/_stcore/stream", "/sign-in/_stcore/stream", "/ws/live/x"])
+async def test_no_other_socket_is_there_for_strangers(place: Place, path: str) -> None:
+    with pytest.raises(websockets.InvalidStatus) as refused:
+        await websockets.connect(f"ws://{place.address}{path}", subprotocols=["streamlit"])  # type: ignore[list-item]
+    assert refused.value.response.status_code == 403
+
+
 async def test_a_ticket_is_no_use_to_another_sites_page(place: Place) -> None:
     protocols = await place.ticket()
     assert await place.status(protocols, "http://evil.example") == 403
