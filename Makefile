@@ -41,6 +41,7 @@ bench: setup ## what messages, simulator and other parts cost beside a peer meas
 	$(BIN)/python -m benchmarks.feed_path
 	$(BIN)/python -m benchmarks.simulator
 	$(BIN)/python -m benchmarks.two_legs
+	$(BIN)/python -m benchmarks.dashboard
 
 bench-backtest: setup ## detection over 10 and 100 million quotes beside other engines
 	$(BIN)/python -m benchmarks.backtests --rows 10000000

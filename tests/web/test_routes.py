@@ -1,0 +1,65 @@
+"""Every route of the OpenAPI document, asked for what it says and for what nobody thought of.
+
+Schemathesis makes the requests: examples, the edges of every schema, then random ones, until its time is over. It has
+an operator's key. Routes without an end are left to tests of their own.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from market.access import AccessTerms, RateTerms
+from tests.ui.pages.browser import awaited, prepare
+from tests.ui.samples import session_of
+from tests.ui.serving import Served, served
+from tests.web.serving import report
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "allow_header_conformance",
+)
+LEFT_OUT = ("/api/stream",)
+"""It never ends."""
+UNLIMITED = RateTerms(100_000, 100_000)
+
+
+@pytest.fixture(scope="module")
+def unlimited(tmp_path_factory: pytest.TempPathFactory, mongodb_uri: str, kafka_address: str) -> Iterator[Served]:
+    """One that says 429 to nobody: what lies behind is looked for."""
+    plain = session_of(tmp_path_factory.mktemp("web"), mongodb_uri, f"test_{uuid4().hex}", kafka_address)
+    session = replace(plain, access=AccessTerms(requests=UNLIMITED, changes=UNLIMITED, guesses=UNLIMITED))
+    awaited(prepare(session))
+    with served(session) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(60, marks=pytest.mark.whole), pytest.param(600, marks=pytest.mark.soak)]
+)
+def test_no_route_fails_and_every_answer_is_of_its_schema(unlimited: Served, tmp_path: Path, seconds: int) -> None:
+    key = (unlimited.session.home / "api_key").read_text().strip()
+    words = (Path(sys.executable).parent / "schemathesis", "run", f"http://{unlimited.address}/openapi.json")
+    options = ("--checks", ",".join(CHECKS), "--max-time", str(seconds), "--continue-on-failure", "--no-color")
+    left_out = [word for path in LEFT_OUT for word in ("--exclude-path", path)]
+    header = ("--header", f"X-API-Key: {key}")
+    run = subprocess.run(
+        [*words, *options, *left_out, *header],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=seconds + 120,
+        check=False,
+    )
+    report("schemathesis", {"seconds": seconds, "said": run.stdout[-1_500:].splitlines()[-25:]})
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "Traceback" not in unlimited.log
