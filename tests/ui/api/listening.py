@@ -10,9 +10,9 @@ from ui.server import CLOSING_SECONDS, WebServer, bound_socket, uvicorn_config
 
 
 @asynccontextmanager
-async def listening(app: FastAPI) -> AsyncIterator[str]:
-    """Its address, once it serves."""
-    with bound_socket("127.0.0.1", 0) as listener:
+async def listening(app: FastAPI, port: int = 0) -> AsyncIterator[str]:
+    """Its address, once it serves; `port` 0 is any free one."""
+    with bound_socket("127.0.0.1", port) as listener:
         server = WebServer(uvicorn_config(app))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await server.wait_started(serving)
