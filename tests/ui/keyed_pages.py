@@ -1,6 +1,6 @@
 """The whole application with Streamlit's pages in a process of its own, where reading needs a key; without Kafka.
 
-`python -m tests.ui.keyed_pages HOME MONGODB DATABASE [PORT]` says its port once it serves, and ends when its input does.
+`python -m tests.ui.keyed_pages HOME MONGODB DATABASE [PORT]` says its address once it serves; it ends with its input.
 """
 
 import asyncio
