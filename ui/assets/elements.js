@@ -56,6 +56,42 @@ export class KeyedRows {
   }
 }
 
+// A list whose newest stands on top: rows stay where they are and take over what is to be read there, so that nothing
+// on the page moves, however fast news comes.
+export class SlotRows {
+  constructor(body, build, { marksNew = true } = {}) {
+    this.body = body;
+    this.build = build;
+    this.marksNew = marksNew;
+    this.slots = [];
+    this.keys = new Set();
+  }
+
+  show(items, keyOf, emptyNode) {
+    const zone = zoneWord();
+    this.slots = items.map((item, i) => this.slot(this.slots[i], item, keyOf(item), zone));
+    this.keys = new Set(this.slots.map((slot) => slot.key));
+    place(this.body, items.length ? this.slots.map((slot) => slot.node) : [emptyNode]);
+  }
+
+  slot(old, item, key, zone) {
+    const isSame = old?.key === key && old.zone === zone;
+    if (isSame && old.item === item) return old;
+    const text = JSON.stringify(item);
+    if (isSame && old.text === text) return { ...old, item };
+    const made = this.build(item);
+    if (this.marksNew && this.keys.size && !this.keys.has(key)) made.classList.add("is-new");
+    return { item, key, text, zone, node: old ? takeOver(old.node, made) : made };
+  }
+}
+
+function takeOver(node, made) {
+  for (const { name } of [...node.attributes]) node.removeAttribute(name);
+  for (const { name, value } of made.attributes) node.setAttribute(name, value);
+  node.replaceChildren(...made.childNodes);
+  return node;
+}
+
 // Only what has to move is moved: a node put in again would lose its selection and begin its animation anew.
 function place(body, nodes) {
   const kept = new Set(nodes);

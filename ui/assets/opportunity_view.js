@@ -1,6 +1,6 @@
 // The newest opportunities, and what became of them.
 
-import { element, emptyRow, KeyedRows, setText } from "./elements.js";
+import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { bps, exchangeName, fullTime, money, price, timeParts } from "./format.js";
 
 const SHOWN_OPPORTUNITIES = 8;
@@ -8,7 +8,7 @@ const SHOWN_OPPORTUNITIES = 8;
 export class OpportunityView {
   constructor(body, counter) {
     this.counter = counter;
-    this.rows = new KeyedRows(body, opportunityRow);
+    this.rows = new SlotRows(body, opportunityRow, { marksNew: false });
     this.empty = emptyRow(5, "Waiting for the first opportunity…");
   }
 

@@ -1,6 +1,6 @@
 // The newest signals of the moving average strategy: asked for now and then, since they come every few seconds at most.
 
-import { element, emptyRow, KeyedRows, setText } from "./elements.js";
+import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { amount, exchangeName, fullTime, price, timeParts, words } from "./format.js";
 
 const ADDRESS = "/api/strategies/ma/trades?limit=20";
@@ -10,7 +10,7 @@ const COLUMNS = 8;
 export class SignalsView {
   constructor(body, counter) {
     this.counter = counter;
-    this.rows = new KeyedRows(body, signalRow);
+    this.rows = new SlotRows(body, signalRow);
     this.empty = emptyRow(COLUMNS, "No price has crossed its moving average yet.");
     this.timer = setInterval(() => this.ask(), ASK_MILLISECONDS);
     this.ask();

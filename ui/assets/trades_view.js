@@ -1,7 +1,7 @@
 // The newest arbitrages, at most twenty, through a filter that also holds for those that come later.
 
 import { recall, remember } from "./choices.js";
-import { element, emptyRow, KeyedRows, setText } from "./elements.js";
+import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { amount, bps, duration, exchangeName, fullTime, money, price, timeParts, tone, tookMicroseconds, words } from "./format.js";
 
 const SHOWN = 20;
@@ -23,7 +23,7 @@ export class TradesView {
   constructor(input, body, counter) {
     this.input = input;
     this.counter = counter;
-    this.rows = new KeyedRows(body, tradeRow);
+    this.rows = new SlotRows(body, tradeRow);
     this.empty = emptyRow(COLUMNS, "");
     input.value = recall(FILTER) ?? "";
     input.addEventListener("input", () => {

@@ -22,7 +22,7 @@ SCHEMES: tuple[Scheme, ...] = ("dark", "light")
 WIDTHS = (1280, 390)
 HEIGHT = 900
 TALLEST = 5000
-SETTLED_MS = 5_000
+SETTLED_MS = 3_500
 """Until the slow parts have come, too."""
 MOST_SHIFT = 0.05
 STARTED_SECONDS = 120
@@ -30,8 +30,14 @@ TRADES = 15
 
 SHIFTS = """
 window.layoutShift = 0;
+window.moved = [];
+const nameOf = (node) => (node?.nodeType === 1 ? node : node?.parentElement)?.outerHTML?.slice(0, 120) ?? "gone";
 new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.layoutShift += entry.value;
+  for (const entry of list.getEntries()) {
+    if (entry.hadRecentInput) continue;
+    window.layoutShift += entry.value;
+    if (entry.value > 0.01) window.moved.push(`${entry.value.toFixed(3)} ${nameOf(entry.sources[0]?.node)}`);
+  }
 }).observe({ type: "layout-shift", buffered: true });
 """
 SIZES = """() => {
@@ -49,6 +55,8 @@ class Look:
 
     name: str
     shift: float
+    moved: tuple[str, ...]
+    """What was pushed about, and by how much."""
     width_over: int
     exceptions: int
     complaints: tuple[str, ...]
@@ -59,7 +67,7 @@ class Look:
 
     def __str__(self) -> str:
         line = f"{self.name:28} shift {self.shift:.3f}  too wide by {self.width_over} px  exceptions {self.exceptions}"
-        return "\n    ".join((line, *self.complaints))
+        return "\n    ".join((line, *self.moved, *self.complaints))
 
 
 def looks(browser: Browser, address: str, folder: Path) -> Iterator[Look]:
@@ -82,11 +90,12 @@ def look(browser: Browser, address: str, folder: Path, name: str, scheme: Scheme
         page.locator('[data-part="header"][data-known="yes"]').wait_for(timeout=PAINT_MS)
         page.wait_for_timeout(SETTLED_MS)
         shift: float = page.evaluate("window.layoutShift")
+        moved: list[str] = page.evaluate("window.moved")
         wide_over = _picture(page, width, folder / f"{name}.png")
         exceptions = page.locator('[data-testid="stException"]').count()
-        return Look(name, shift, wide_over, exceptions, tuple(watched.complaints))
+        return Look(name, shift, tuple(moved), wide_over, exceptions, tuple(watched.complaints))
     except BrowserError as error:
-        return Look(name, 0.0, 0, 1, (f"{title}: {error}",))
+        return Look(name, 0.0, (), 0, 1, (f"{title}: {error}",))
     finally:
         context.close()
 
