@@ -30,7 +30,7 @@ dl.figures.figures { display: grid; grid-template-columns: repeat(auto-fit, minm
 .figures div { border: 1px solid var(--faint); border-radius: 6px; padding: 8px 12px; min-height: 74px; }
 .figures dt { color: var(--quiet); font-weight: 400; }
 .figures dd { margin: 0; font-size: 18px; font-weight: 600; font-variant-numeric: tabular-nums; }
-.figures dd small { display: block; font-size: 12px; font-weight: 400; color: var(--quiet); }
+.figures dd small { display: block; font-size: 12px; font-weight: 400; color: light-dark(#4d5563, #a9b1bd); }
 </style>
 """
 
