@@ -51,7 +51,7 @@ OBSERVE = """(body) => {
       if (row.querySelector(".badge.closed")) window.closedAt[row.dataset.trade] ??= Date.now();
     }
   };
-  new MutationObserver(look).observe(body, { childList: true, subtree: true });
+  new MutationObserver(look).observe(body, { attributes: true, childList: true, subtree: true });
   look();
 }"""
 
