@@ -21,7 +21,7 @@ CSS = """
 .rows .number { text-align: right; }
 .rows tbody th { font-weight: 500; }
 .rows .differs { background: light-dark(#fff1cc, #3d3310); }
-.rows p, .rows caption { margin: 0; padding: 12px 10px; color: var(--quiet); }
+.rows p, .rows caption { margin: 0; padding: 12px 10px; color: var(--quiet); font-size: 13px; }
 .rows caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); padding: 0; }
 :is(.rows, .figures) .good { color: var(--good); } :is(.rows, .figures) .bad { color: var(--bad); }
 :is(.rows, .figures) .quiet { color: var(--quiet); }
