@@ -1,7 +1,8 @@
 """Pictures of every page, dark and light, wide and narrow: `make screenshots`.
 
 Against a whole system of its own on simulated exchanges, or against `--address`. Each line tells what a picture cannot:
-the layout shift until then, whether the page is wider than the window, exceptions, what the console complained of.
+the layout shift while the page was put together and, apart, once it stood and only data came; whether it is wider than
+the window; exceptions; what the console complained of.
 """
 
 import argparse
@@ -24,6 +25,8 @@ HEIGHT = 900
 TALLEST = 5000
 SETTLED_MS = 3_500
 """Until the slow parts have come, too."""
+AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+"""Streamlit's script is done for the first time."""
 MOST_SHIFT = 0.05
 STARTED_SECONDS = 120
 TRADES = 15
@@ -54,6 +57,7 @@ class Look:
     """What one page looked like in one theme and width (pixels)."""
 
     name: str
+    loading_shift: float
     shift: float
     moved: tuple[str, ...]
     """What was pushed about, and by how much."""
@@ -66,7 +70,8 @@ class Look:
         return self.shift < MOST_SHIFT and not (self.width_over or self.exceptions or self.complaints)
 
     def __str__(self) -> str:
-        line = f"{self.name:28} shift {self.shift:.3f}  too wide by {self.width_over} px  exceptions {self.exceptions}"
+        shifts = f"shift {self.loading_shift:.3f}, then {self.shift:.3f}"
+        line = f"{self.name:28} {shifts}  too wide by {self.width_over} px  exceptions {self.exceptions}"
         return "\n    ".join((line, *self.moved, *self.complaints))
 
 
@@ -88,14 +93,17 @@ def look(browser: Browser, address: str, folder: Path, name: str, scheme: Scheme
         page.add_init_script(SHIFTS)
         page.goto(address, timeout=PAINT_MS)
         page.locator('[data-part="header"][data-known="yes"]').wait_for(timeout=PAINT_MS)
+        page.locator(AT_REST).wait_for(timeout=PAINT_MS)
+        loading_shift: float = page.evaluate("window.layoutShift")
+        page.evaluate("window.layoutShift = 0")
         page.wait_for_timeout(SETTLED_MS)
         shift: float = page.evaluate("window.layoutShift")
         moved: list[str] = page.evaluate("window.moved")
         wide_over = _picture(page, width, folder / f"{name}.png")
         exceptions = page.locator('[data-testid="stException"]').count()
-        return Look(name, shift, tuple(moved), wide_over, exceptions, tuple(watched.complaints))
+        return Look(name, loading_shift, shift, tuple(moved), wide_over, exceptions, tuple(watched.complaints))
     except BrowserError as error:
-        return Look(name, 0.0, (), 0, 1, (f"{title}: {error}",))
+        return Look(name, 0.0, 0.0, (), 0, 1, (f"{title}: {error}",))
     finally:
         context.close()
 
