@@ -34,14 +34,13 @@ CSS = """
 <style>
 .card { font-size: 13px; min-height: 252px; }
 .card.small { min-height: 112px; }
-.card h4 { margin: 0; padding: 0; font-size: 15px; font-weight: 600; display: flex; justify-content: space-between;
-  gap: 8px; }
-.card h4 small { font-weight: 400; opacity: .75; }
-.card .state { margin: 2px 0 6px; font-weight: 600; }
+.card h4 { margin: 0; padding: 0; font-size: 15px; font-weight: 600; white-space: nowrap; }
+.card h4 small { display: block; font-size: 12px; font-weight: 400; opacity: .8; }
+.card .state { margin: 4px 0 6px; font-weight: 600; }
 .card .state::before { content: "● "; }
-.card dl { margin: 0; display: grid; grid-template-columns: auto 1fr; gap: 2px 12px; }
-.card dt { opacity: .78; font-weight: 400; }
-.card dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.card dl { margin: 0; padding: 0; display: grid; grid-template-columns: auto 1fr; gap: 2px 8px; font-size: 12.5px; }
+.card dt { margin: 0; padding: 0; opacity: .8; font-weight: 400; text-align: left; white-space: nowrap; }
+.card dd { margin: 0; padding: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .card .note { margin: 6px 0 0; line-height: 1.35; }
 .good { color: light-dark(#0d6b3d, #4bd08c); } .bad { color: light-dark(#b3202e, #ff8b92); }
 </style>

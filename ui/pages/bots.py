@@ -2,7 +2,6 @@
 
 import streamlit
 
-from ui.pages.audit import show_audit
 from ui.pages.bot_actions import show_bot_actions
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.kill_switch import show_kill_switch
@@ -23,6 +22,4 @@ def show_bots() -> None:
     show_bot_actions(dashboard)
     show_settings(dashboard)
     show_history(dashboard)
-    if streamlit.toggle("Show the audit log: every change that anybody tried", key="audit"):
-        show_audit(dashboard)
     show_preview()

@@ -129,16 +129,16 @@ def _by_whom(dashboard: Dashboard, shown: Settings) -> str:
 def _show_field(shown: Settings, field: SettingField, wrong: Wrong, currency: str) -> None:
     """The range stands below each number, and in its place what is wrong with what was typed."""
     value, key = getattr(shown, field.name), widget_key(field.name, shown)
-    if field.choices:
-        _fill(key, value, shown)
-        streamlit.selectbox(field.label, field.choices, key=key)
-    elif field.step is None:
-        _fill(key, str(value), shown)
-        streamlit.text_input(field.label, key=key)
-    else:
-        _fill(key, value, shown)
-        streamlit.number_input(field.label, step=type(value)(field.step), key=key)
-    _say_range(wrong.get(field.name), bounds_of(field.name).words(unit_of(field, currency)))
+    _fill(key, str(value) if field.step is None else value, shown)
+    with streamlit.container(gap=None):
+        if field.choices:
+            streamlit.selectbox(field.label, field.choices, key=key)
+            return
+        if field.step is None:
+            streamlit.text_input(field.label, key=key)
+        else:
+            streamlit.number_input(field.label, step=type(value)(field.step), key=key)
+        _say_range(wrong.get(field.name), bounds_of(field.name).words(unit_of(field, currency)))
 
 
 def _show_exchanges(shown: Settings, exchanges: tuple[str, ...], wrong: Wrong) -> None:
@@ -150,8 +150,9 @@ def _show_exchanges(shown: Settings, exchanges: tuple[str, ...], wrong: Wrong) -
     for exchange, fee in shown.taker_fees.items():
         name = f"taker_fees.{exchange}"
         _fill(widget_key(name, shown), str(fee), shown)
-        streamlit.text_input(f"Taker fee on {exchange} (fraction)", key=widget_key(name, shown))
-        _say_range(wrong.get(name), words)
+        with streamlit.container(gap=None):
+            streamlit.text_input(f"Taker fee on {exchange} (fraction)", key=widget_key(name, shown))
+            _say_range(wrong.get(name), words)
 
 
 def _fill(key: str, value: object, shown: Settings) -> None:
