@@ -13,6 +13,11 @@ PAGE_CSS = """
 [data-testid="stHeader"] * { pointer-events: auto; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: 0; z-index: 50; }
 .st-key-page_head { min-height: 51px; }
+/* what moves by itself is never out of date while a script runs: Streamlit would dim it */
+.st-key-page_head, .st-key-page_header, .st-key-live { opacity: 1 !important; transition: none !important; }
+/* Streamlit's own are too faint to be read by everybody */
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: light-dark(#565c64, #a3a9b3); }
+[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"] { color: light-dark(#fff, #06101f); }
 @media (max-width: 640px) { .st-key-page_head { min-height: 84px; } }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>

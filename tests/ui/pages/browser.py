@@ -51,6 +51,9 @@ PAGES = {
 OTHER_MARKET = replace(USD_MARKET, symbol="ETH/USD", base="ETH")
 """So that there is an asset to switch to."""
 
+AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+"""Streamlit's script is done."""
+
 Scheme = Literal["dark", "light"]
 Answer = TypeVar("Answer")
 

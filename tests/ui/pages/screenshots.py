@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
-from tests.ui.pages.browser import ARGUMENTS, CHROMIUM, PAGES, PAINT_MS, Scheme, Watched
+from tests.ui.pages.browser import ARGUMENTS, AT_REST, CHROMIUM, PAGES, PAINT_MS, Scheme, Watched
 from tests.whole.running import new_home, running_paper
 
 SCHEMES: tuple[Scheme, ...] = ("dark", "light")
@@ -25,8 +25,6 @@ HEIGHT = 900
 TALLEST = 5000
 SETTLED_MS = 3_500
 """Until the slow parts have come, too."""
-AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-"""Streamlit's script is done for the first time."""
 MOST_SHIFT = 0.05
 STARTED_SECONDS = 120
 TRADES = 15
@@ -93,7 +91,7 @@ def look(browser: Browser, address: str, folder: Path, name: str, scheme: Scheme
         page.add_init_script(SHIFTS)
         page.goto(address, timeout=PAINT_MS)
         page.locator('[data-part="header"][data-known="yes"]').wait_for(timeout=PAINT_MS)
-        page.locator(AT_REST).wait_for(timeout=PAINT_MS)
+        page.locator(AT_REST).wait_for(state="attached", timeout=PAINT_MS)
         loading_shift: float = page.evaluate("window.layoutShift")
         page.evaluate("window.layoutShift = 0")
         page.wait_for_timeout(SETTLED_MS)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.ui.pages.browser import PAGES, PAINT_MS, Scheme, Watched, opened
+from tests.ui.pages.browser import AT_REST, PAGES, PAINT_MS, Scheme, Watched, opened
 from tests.ui.serving import Served
 
 pytestmark = pytest.mark.browser
@@ -31,7 +31,7 @@ def themed(request: pytest.FixtureRequest, chromium: Browser, served_dashboard: 
 def test_it_opens_with_the_head_and_no_grave_violation_of_accessibility(themed: Watched, title: str) -> None:
     themed.go(title)
     expect(heading(themed.page, title)).to_be_attached(timeout=PAINT_MS)
-    expect(themed.page.locator('[data-testid="stStatusWidget"]')).to_have_count(0, timeout=PAINT_MS)
+    expect(themed.page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
     expect(themed.page.locator('[data-testid="stException"]')).to_have_count(0)
     expect(themed.part("paper-badge")).to_be_in_viewport()
     expect(themed.part("state")).to_have_text("live")
