@@ -17,7 +17,7 @@ PAGE_CSS = """
 .st-key-page_head, .st-key-page_header, .st-key-live { opacity: 1 !important; transition: none !important; }
 /* Streamlit's own are too faint to be read by everybody */
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: light-dark(#565c64, #a3a9b3); }
-[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"] { color: light-dark(#fff, #06101f); }
+[data-testid^="stBaseButton-primary"] { color: light-dark(#fff, #06101f); }
 @media (max-width: 640px) { .st-key-page_head { min-height: 84px; } }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>
