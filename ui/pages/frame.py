@@ -17,7 +17,7 @@ PAGE_CSS = """
 .st-key-page_head, .st-key-page_header, .st-key-live { opacity: 1 !important; transition: none !important; }
 /* Streamlit's own are too faint to be read by everybody */
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: light-dark(#565c64, #a3a9b3); }
-[data-testid^="stBaseButton-primary"] { color: light-dark(#fff, #06101f); }
+[data-testid^="stBaseButton-primary"], [data-testid^="stBaseButton-primary"] p { color: light-dark(#fff, #06101f); }
 @media (max-width: 640px) { .st-key-page_head { min-height: 84px; } }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>
@@ -39,7 +39,9 @@ UNKNOWN_MODE = "unknown"
 def dress() -> None:
     """Title, icon and style of every page."""
     mode = MODE_TITLES.get(mode_now(), "Not connected")
-    streamlit.set_page_config(page_title=f"{mode} · cross-exchange arbitrage", page_icon="⇄", layout="wide")
+    title = f"{mode} · cross-exchange arbitrage"
+    # collapsed: else Streamlit makes room for a sidebar first and takes it back when it learns of the links at the top
+    streamlit.set_page_config(page_title=title, page_icon="⇄", layout="wide", initial_sidebar_state="collapsed")
     streamlit.html(PAGE_CSS)
 
 
