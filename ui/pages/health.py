@@ -8,6 +8,7 @@ from ui.health_rows import HealthReportRow
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.health_log import show_log
 from ui.pages.health_tables import (
+    bridge_words,
     changes_table,
     detection_table,
     feeds_table,
@@ -59,6 +60,7 @@ def _show(dashboard: Dashboard) -> None:
     with left:
         _section("Detection, row by row", detection_table(report))
         _section("Change streams of MongoDB", changes_table(report))
+        streamlit.caption(bridge_words(report))
     with right:
         _section("Kafka lag", kafka_table(report))
     _show_latencies(report)

@@ -15,8 +15,8 @@ CSS = """
 .verdict.well { --edge: light-dark(#12824c, #35c27b); }
 .verdict.warning { --edge: light-dark(#8a6100, #f2b731); }
 .verdict.failing { --edge: light-dark(#b3202e, #f0646f); }
-.findings { list-style: none; margin: 8px 0 0; padding: 0; font-size: 14px; font-weight: 400; }
-.findings li { padding: 3px 0; margin: 0; }
+.verdict .findings { list-style: none; margin: 8px 0 0; padding: 0; font-size: 14px; font-weight: 400; }
+.verdict .findings li { padding: 3px 0; margin: 0; }
 .findings b { font-weight: 600; }
 </style>
 """
@@ -140,17 +140,19 @@ def queries_table(report: HealthReportRow, zone: tzinfo) -> str:
 
 
 def changes_table(report: HealthReportRow) -> str:
-    bridge = report["bridge"]
     rows: list[Line] = [
         [one["reader"], duration(one["lag"]), duration(one["told_age"]), str(one["lost"])]
         for one in report["change_streams"]
     ]
-    told = f"settings {_version(bridge['version_in_log'])} in the log, {_version(bridge['version'])} in force"
-    repeated = (
-        "never repeated" if bridge["repeated_age"] is None else f"repeated {duration(bridge['repeated_age'])} ago"
-    )
-    rows.append([f"bridge: {told}, {repeated}", "", "", ""])
     return table("Change streams", (*words("Reader"), *numbers("Behind", "Told", "Read anew")), rows, "")
+
+
+def bridge_words(report: HealthReportRow) -> str:
+    """The bridge reads MongoDB and no topic: what it wrote tells how far it is."""
+    bridge = report["bridge"]
+    told = f"Settings bridge: {_version(bridge['version_in_log'])} in the log, {_version(bridge['version'])} in force"
+    age = bridge["repeated_age"]
+    return f"{told}, {'never repeated' if age is None else f'repeated {duration(age)} ago'}."
 
 
 def latencies_table(report: HealthReportRow) -> str:
@@ -175,7 +177,7 @@ def latency_chart(row: LatencyRow) -> dict[str, object]:
         "tooltip": {"trigger": "axis"},
         "grid": {"left": 8, "right": 12, "top": 24, "bottom": 4, "containLabel": True},
         "xAxis": {"type": "category", "data": names, "axisLabel": {"rotate": 40, "fontSize": 11}},
-        "yAxis": {"type": "value", "minInterval": 1, "name": "measured"},
+        "yAxis": {"type": "value", "minInterval": 1, "name": "measured", "nameTextStyle": {"align": "left"}},
         "series": [
             {"type": "bar", "data": [bucket["count"] for bucket in row["buckets"]], "itemStyle": {"color": "#4b9bff"}}
         ],

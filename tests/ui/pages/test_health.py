@@ -14,6 +14,7 @@ from tests.ui.waiting import until
 from ui.dashboard import Dashboard
 from ui.pages.health_log import log_lines
 from ui.pages.health_tables import (
+    bridge_words,
     duration,
     feeds_table,
     kafka_table,
@@ -99,6 +100,7 @@ def test_every_table_shows_its_rows() -> None:
     assert "≤ 40" in kafka_table(whole)
     assert "first of 5 min" in queries_table(whole, UTC)
     assert "7 ms" in latencies_table(whole)
+    assert bridge_words(whole) == "Settings bridge: version 3 in the log, version 3 in force, repeated 500 ms ago."
     restarted = report(processes=[part("cep", "restarting", last_end="exit code 1")])
     assert '<td class="bad">restarting</td>' in processes_table(restarted, UTC)
 
