@@ -62,7 +62,7 @@ def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | No
 
 def _show_lifetimes(found: LifetimesRow) -> None:
     streamlit.subheader("How long they lived", anchor=False)
-    left, right = streamlit.columns([2, 3], gap="medium")
+    left, right = streamlit.columns([1, 2], gap="medium")
     with left:
         streamlit.echarts_chart(
             life_chart(found["histogram"]),
