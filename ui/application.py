@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
+from streamlit.runtime.pages_manager import PagesManager
 
 from market.session import Session
 from store.reading import open_reader
@@ -59,7 +60,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
 
     `with_pages` False leaves Streamlit out: one process can hold but one.
     """
-    pages = streamlit.App(SCRIPT) if with_pages else None
+    pages = _pages() if with_pages else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -84,6 +85,13 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     if pages is not None:
         app.mount("/", pages)
     return app
+
+
+def _pages() -> streamlit.App:
+    """Streamlit takes each module of a folder named `pages` for a page, until a script has called `navigation`: who
+    came first after a start and straight to `/health`, say, saw an empty page."""
+    PagesManager.uses_pages_directory = False
+    return streamlit.App(SCRIPT)
 
 
 def _include_routers(app: FastAPI) -> None:
