@@ -62,7 +62,7 @@ class Session:
     """What sending a currency from one exchange to another costs."""
     notices: tuple[Destination, ...] = ()
     """Where notices go."""
-    access: AccessTerms = AccessTerms()
+    access: AccessTerms = field(default_factory=AccessTerms)
     """Who may read and change over REST and the pages."""
 
     def clock(self) -> Clock:

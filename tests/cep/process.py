@@ -8,7 +8,6 @@ from cep.errors import CepError
 from cep.job import run_cep
 from market.session import Session
 
-
 NEVER = 1e9
 
 

@@ -33,7 +33,11 @@ async def test_an_entry_is_begun_and_ends_with_before_and_after(audit: MongoAudi
     assert (await audit.page(AuditWish(), None, 10)).items == (begun,)
     await audit.end("one", "done", {"min_net_bps": 5.0}, {"min_net_bps": 7.5})
     (ended,) = (await audit.page(AuditWish(), None, 10)).items
-    assert (ended.outcome, dict(ended.before), dict(ended.after)) == ("done", {"min_net_bps": 5.0}, {"min_net_bps": 7.5})
+    assert (ended.outcome, dict(ended.before), dict(ended.after)) == (
+        "done",
+        {"min_net_bps": 5.0},
+        {"min_net_bps": 7.5},
+    )
     assert ended.at == begun.at
 
 

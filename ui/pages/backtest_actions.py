@@ -9,7 +9,7 @@ from market.money import text_of
 from store.errors import StoreError
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
-from ui.pages.settings_changes import Outcome
+from ui.pages.acting import Outcome
 from ui.pages.signing_in import operator_of, why_not_operator
 
 WHO = "dashboard"
@@ -31,7 +31,7 @@ def known_job(dashboard: Dashboard, job_id: str) -> BacktestJob | None:
     return dashboard.answer(dashboard.reader.backtests.job(job_id))
 
 
-def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outcome:
+def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outcome[None]:
     """`entered`: fields of a request; those left empty stay as the tick set has them."""
     caller = operator_of(dashboard)
     if caller is None:
@@ -48,7 +48,7 @@ def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outco
     return Outcome(True, "Queued. It runs behind live trading, one at a time.")
 
 
-def end_backtest(dashboard: Dashboard, job_id: str) -> Outcome:
+def end_backtest(dashboard: Dashboard, job_id: str) -> Outcome[None]:
     """Cancel it, or remove it where it has ended."""
     caller = operator_of(dashboard)
     if caller is None:

@@ -5,10 +5,10 @@ import streamlit
 from market.backtests import TickSetSummary
 from store.errors import StoreError
 from ui.dashboard import Dashboard
+from ui.pages.acting import Outcome
 from ui.pages.backtest_actions import end_backtest, fee_tiers_of, known_jobs, known_tick_sets, start_backtest
 from ui.pages.backtest_jobs import show_jobs
 from ui.pages.frame import dashboard_or_reason
-from ui.pages.settings_changes import Outcome
 from ui.pages.signing_in import require_operator
 from ui.pages.times import moment, shown_zone
 
@@ -35,7 +35,7 @@ def show_backtests() -> None:
     except (StoreError, TimeoutError):
         streamlit.error("MongoDB does not answer. Try again in a moment.")
         return
-    outcome: Outcome | None = streamlit.session_state.pop(OUTCOME, None)
+    outcome: Outcome[None] | None = streamlit.session_state.pop(OUTCOME, None)
     if outcome is not None:
         (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)
     require_operator(dashboard)
