@@ -37,7 +37,7 @@ async def logs(request: Request, _: Viewer) -> LogsRow:
 async def log(
     request: Request, _: Viewer, part: Part, lines: Lines = 100, level: AtLeast = "DEBUG", text: Text = ""
 ) -> LogTailRow:
-    """The newest lines of one part's log, oldest first, without secrets. At most the last megabyte is looked through."""
+    """The newest lines of one part's log, oldest first, without secrets. At most the last megabyte is searched."""
     dashboard = dashboard_of(request)
     parts = await dashboard.health.part_names()
     question = LogQuestion(lines, level, text)
