@@ -34,7 +34,8 @@ def seconds_to_wait(header: str | None, now: int | None = None) -> float | None:
         return min(float(text), LONGEST_WAIT)
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
+        # a time zone of twenty digits overflows
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     seconds = moment.timestamp() - (wall_now() if now is None else now) / MICROSECONDS

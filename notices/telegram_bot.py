@@ -20,6 +20,8 @@ from notices.sender import ANSWER_SECONDS
 TALKATIVE = ("httpx", "telegram.Bot", "telegram.request.HTTPXRequest", "telegram.request.BaseRequest")
 """Loggers that name the address of each request, and with it the bot's token."""
 MOST_SAID = 120
+STRANGE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError)
+"""What the library makes of a 2xx whose JSON is no message; one destination's oddities must not end all."""
 
 
 class TelegramSender:
@@ -64,7 +66,7 @@ class TelegramSender:
         except TelegramError:
             # the text of the error may hold the address, and that the token
             raise DestinationUnavailableError("it cannot be connected to") from None
-        except (KeyError, TypeError):
+        except STRANGE:
             raise DestinationUnavailableError("what answers there is not Telegram") from None
 
     async def close(self) -> None:
@@ -108,7 +110,7 @@ def _said_in(payload: bytes) -> tuple[str, float | None]:
     """Its description and how long it asks to wait (core.telegram.org/bots/api#responseparameters), if it says so."""
     try:
         document = json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "", None
     if not isinstance(document, dict):
         return "", None

@@ -22,6 +22,7 @@ NOW = 1_700_000_000_000_000
         ("-5", None),
         ("1.5", None),
         ("²", None),
+        ("Tue, 14 Nov 2023 22:00:00 +99999999999999999999", None),
     ],
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:

@@ -123,6 +123,25 @@ async def test_no_secret_is_logged_or_raised(
     assert raised or status == 200
 
 
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, "[]"),
+        (200, '{"ok": true, "result": "text"}'),
+        (200, '{"ok": true, "result": {"message_id": 1, "date": "now", "chat": {"id": 5, "type": "private"}}}'),
+        (200, f'{{"ok": true, "result": {{"message_id": 1, "date": {10**30}, "chat": {{"id": 5, "type": "x"}}}}}}'),
+        (500, "[" * 100_000),
+    ],
+)
+async def test_what_is_no_telegram_ends_nothing(receiver: Receiver, status: int, body: str) -> None:
+    """Anything else raised would end the process of all destinations, and again after each restart."""
+    receiver.answer = lambda _: Answer(status, body)
+    sender = TelegramSender(receiver.url, TelegramSecrets(TOKEN, CHAT))
+    with pytest.raises(DestinationUnavailableError):
+        await sender.send(message())
+    await sender.close()
+
+
 async def test_a_date_says_how_long_to_wait(receiver: Receiver) -> None:
     at = wall_now() // MICROSECONDS + 90
     receiver.answer = lambda _: Answer(503, headers={"Retry-After": formatdate(at, usegmt=True)})
