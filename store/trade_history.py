@@ -146,7 +146,7 @@ class TradeHistory:
                 {"$match": {"$and": [query, after]}},
                 {"$sort": dict(OLDEST_FIRST)},
                 *stages,
-                {"$limit": AT_ONCE},
+                {"$limit": at_once},
             ]
             with translated_errors():
                 documents = [document async for document in self._database[collection].aggregate(steps)]
