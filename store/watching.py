@@ -110,8 +110,9 @@ class ChangeFollower:
                 change = await self._advance()
             except PyMongoError as error:
                 self._standing.is_answering = False
+                had_past = self._token is not None
                 self._token = _token_after(error, self._token)
-                self._standing.lost += self._token is None
+                self._standing.lost += had_past and self._token is None
                 self._stream = None
                 is_resumed = self._token is not None
                 log.warning("watching again", extra={"error": first_sentence(error), "resumed": is_resumed})

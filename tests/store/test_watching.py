@@ -11,7 +11,7 @@ from store.documents import ARBITRAGES
 from store.errors import HistoryLostError
 from store.reading import Change, TradeReader
 from store.trades import MongoTradeStore
-from store.watching import ChangeFollower
+from store.watching import ChangeFollower, ChangeStanding
 from tests.services import mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
@@ -76,6 +76,19 @@ async def test_an_old_token_begins_anew(client: Client) -> None:
         change = await anew.next()
         assert change is not None
         assert change["fullDocument"] == {"_id": 3}
+
+
+async def test_a_server_that_is_away_is_no_lost_history(caplog: pytest.LogCaptureFixture) -> None:
+    client, standing = connected("mongodb://127.0.0.1:1/?replicaSet=rs0", selection_ms=10), ChangeStanding()
+    follower = ChangeFollower(client[DATABASE]["rows"], standing=standing)
+    watching = asyncio.create_task(follower.next())
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while caplog.messages.count("watching again") < 2:
+            await asyncio.sleep(0.01)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    client.close()
+    assert standing.lost == 0
 
 
 async def drained(changes: AsyncIterator[Change | None]) -> None:
