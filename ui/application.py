@@ -40,6 +40,7 @@ from ui.api import (
 )
 from ui.api.access import SameHostOnly, names_of
 from ui.api.access_roles import REFUSED, viewer
+from ui.api.body_limit import BoundedBodies
 from ui.api.gate import SignedInOnly
 from ui.api.methods import HeadAsGet, refuse
 from ui.api.problems import answer_problems
@@ -49,6 +50,7 @@ from ui.key_changes import tell_key_changes
 from ui.keys import ensure_api_key
 from ui.live.hub import Hub
 from ui.metrics import Metrics
+from ui.page_shell import ICON, PATHS, page_shell
 from ui.request_metrics import CountedRequests
 
 FOLDER = Path(__file__).parent
@@ -72,6 +74,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
                     yield
 
     app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.add_middleware(BoundedBodies)
     app.add_middleware(HeadAsGet)
     app.add_middleware(SignedInOnly)
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
@@ -83,6 +86,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
     app.mount("/vendor", OwnFiles(directory=FOLDER / "vendor"))
     if pages is not None:
+        _serve_shell(app)
         app.mount("/", pages)
     return app
 
@@ -92,6 +96,16 @@ def _pages() -> streamlit.App:
     came first after a start and straight to `/health`, say, saw an empty page."""
     PagesManager.uses_pages_directory = False
     return streamlit.App(SCRIPT)
+
+
+def _serve_shell(app: FastAPI) -> None:
+    shell = HTMLResponse(page_shell(), headers={"Cache-Control": "no-cache"})
+
+    async def serve_shell() -> HTMLResponse:
+        return shell
+
+    for path in PATHS:
+        app.add_api_route(path, serve_shell, include_in_schema=False)
 
 
 def _include_routers(app: FastAPI) -> None:
@@ -140,7 +154,7 @@ async def documentation() -> HTMLResponse:
         title="Cross-exchange arbitrage: API",
         swagger_js_url="/vendor/swagger-ui/swagger-ui-bundle.js",
         swagger_css_url="/vendor/swagger-ui/swagger-ui.css",
-        swagger_favicon_url="/favicon.png",
+        swagger_favicon_url=ICON,
     )
 
 

@@ -21,7 +21,7 @@ from ui.sign_ins import COOKIE
 
 SIGN_IN_PAGE = "/sign-in"
 LIVE_SOCKET = "/ws/live"
-PLACES = frozenset({"/metrics", SIGN_IN_PAGE, "/favicon.png"})
+PLACES = frozenset({"/metrics", SIGN_IN_PAGE})
 FOLDERS = ("/api/", "/assets/", "/vendor/")
 """What checks for itself, and what is the same for everybody: the page to sign in on and program text."""
 
