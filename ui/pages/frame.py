@@ -1,10 +1,14 @@
 """What all pages share: their dress, and the way to the running dashboard."""
 
+from pathlib import Path
+
 import streamlit
 
 from ui.dashboard import Dashboard, running
 from ui.errors import UiError
 from ui.pages.signing_in import show_signing_in, signed_in
+
+ICON = Path(__file__).parents[1] / "assets/icon.svg"
 
 PAGE_CSS = """
 <style>
@@ -13,11 +17,16 @@ PAGE_CSS = """
 [data-testid="stHeader"] * { pointer-events: auto; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: 0; z-index: 50; }
 .st-key-page_head { min-height: 51px; }
-/* what moves by itself is never out of date while a script runs: Streamlit would dim it */
-.st-key-page_head, .st-key-page_header, .st-key-live { opacity: 1 !important; transition: none !important; }
+/* what looks again by itself is never out of date while a script runs: Streamlit would dim it every few seconds */
+.st-key-page_head, .st-key-page_header, .st-key-live, [data-stale="true"] {
+  opacity: 1 !important; transition: none !important; }
+[data-testid="stMain"] h1 { font-size: 1.6rem; padding: 0.4rem 0 0.2rem; }
+[data-testid="stMain"] :is(h2, h3) { font-size: 1.15rem; padding: 0.4rem 0 0.1rem; }
 /* Streamlit's own are too faint to be read by everybody */
-[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: light-dark(#565c64, #a3a9b3); }
-[data-testid^="stBaseButton-primary"], [data-testid^="stBaseButton-primary"] p { color: light-dark(#fff, #06101f); }
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p {
+  color: light-dark(#565c64, #a3a9b3); opacity: 1 !important; }
+[data-testid^="stBaseButton-primary"]:enabled, [data-testid^="stBaseButton-primary"]:enabled p {
+  color: light-dark(#fff, #06101f); }
 @media (max-width: 640px) { .st-key-page_head { min-height: 84px; } }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>
@@ -41,7 +50,7 @@ def dress() -> None:
     mode = MODE_TITLES.get(mode_now(), "Not connected")
     title = f"{mode} · cross-exchange arbitrage"
     # collapsed: else Streamlit makes room for a sidebar first and takes it back when it learns of the links at the top
-    streamlit.set_page_config(page_title=title, page_icon="⇄", layout="wide", initial_sidebar_state="collapsed")
+    streamlit.set_page_config(page_title=title, page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
     streamlit.html(PAGE_CSS)
 
 

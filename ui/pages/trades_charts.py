@@ -154,5 +154,5 @@ def _bar(net: Decimal, currency: str) -> Chart:
     return {
         "value": float(net),
         "itemStyle": {"color": GOOD if net >= 0 else BAD},
-        "label": {"formatter": money(net, currency), "position": "right" if net >= 0 else "insideRight"},
+        "label": {"formatter": money(net, currency), "position": "right"},
     }

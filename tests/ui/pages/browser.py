@@ -86,9 +86,8 @@ class Watched:
         return len([address for address in self.addresses if urlsplit(address).path == "/ws/live"])
 
     def _note_console(self, message: ConsoleMessage) -> None:
-        # below a page's path Streamlit's own script looks for its server in two places; the first is none
-        if message.type == "error" and "/_stcore/" not in message.location.get("url", ""):
-            self.complaints.append(message.text)
+        if message.type == "error":
+            self.complaints.append(f"{message.text} {message.location.get('url', '')}".strip())
 
     def _note_request(self, request: Request) -> None:
         self._note_address(request.url)

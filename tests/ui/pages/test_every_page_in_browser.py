@@ -1,5 +1,6 @@
 """Every page in a real Chromium: it opens without a fault, asks no other host, and axe-core finds nothing grave."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,16 @@ def test_after_all_that_one_socket_served_it_no_other_host_was_asked_and_nothing
     assert themed.live_sockets() == 1
     assert themed.hosts == {"127.0.0.1"}
     assert themed.complaints == []
+
+
+def test_straight_to_a_page_nothing_is_looked_for_in_vain_and_the_tab_has_an_icon(
+    chromium: Browser, served_dashboard: Served
+) -> None:
+    with opened(chromium, served_dashboard, path="health") as watched:
+        expect(heading(watched.page, "Health")).to_be_attached(timeout=PAINT_MS)
+        expect(watched.page).to_have_title(re.compile("Paper trading"))
+        expect(watched.page.locator('link[rel~="icon"]')).to_have_attribute("href", re.compile(r"^data:image/svg"))
+        assert watched.complaints == []
 
 
 def heading(page: Page, title: str) -> Any:
