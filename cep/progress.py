@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from market.clock import MICROSECONDS, wall_now
@@ -78,7 +79,6 @@ class SignsOfLife:
 
     def _progress(self, watched: WatchedQuery, now: int) -> QueryProgress:
         status = watched.query.status
-        reported = watched.query._jsq.lastProgress()
         return QueryProgress(
             session_id=self._session.session_id,
             query=watched.query.name,
@@ -88,9 +88,20 @@ class SignsOfLife:
             started_at=watched.started_at,
             message=str(status["message"]),
             checkpoint_at=None if watched.checkpoint is None else newest_offsets_at(watched.checkpoint),
-            # as JSON: one call to the JVM, where the object would cost one for each of its fields
-            **({} if reported is None else batch_figures(str(reported.json()))),  # type: ignore[arg-type]  # its fields
+            **_last_figures(watched.query),  # type: ignore[arg-type]  # its fields
         )
+
+
+def _last_figures(query: StreamingQuery) -> dict[str, object]:
+    """Nothing before the first batch, and where Spark's report cannot be read: detection must not end for that. Raises
+    Py4JError where the JVM is gone."""
+    try:
+        reported = query._jsq.lastProgress()
+        # as JSON: one call to the JVM, where the object would cost one for each of its fields
+        return {} if reported is None else batch_figures(str(reported.json()))
+    except (Py4JJavaError, ValueError, TypeError, AttributeError) as error:
+        log.warning("a query's report cannot be read", extra={"query": query.name, "error": type(error).__name__})
+        return {}
 
 
 def batch_figures(reported: str) -> dict[str, object]:

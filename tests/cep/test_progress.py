@@ -69,16 +69,18 @@ class Reports:
     name = "opportunities"
     isActive = True  # noqa: N815 - Spark's name
 
-    def __init__(self) -> None:
+    def __init__(self, report: str | None = None) -> None:
         self.asked = 0
+        self._report = report
         self._jsq = SimpleNamespace(lastProgress=self._last)
 
     @property
     def status(self) -> dict[str, str]:
         return {"message": "Processing new data"}
 
-    def _last(self) -> None:
+    def _last(self) -> SimpleNamespace | None:
         self.asked += 1
+        return None if self._report is None else SimpleNamespace(json=lambda: self._report)
 
 
 def test_spark_is_asked_once_a_pace_and_a_kafka_that_is_gone_harms_nothing(tmp_path: Path) -> None:
@@ -89,3 +91,21 @@ def test_spark_is_asked_once_a_pace_and_a_kafka_that_is_gone_harms_nothing(tmp_p
         time[0] = int(seconds * 1_000_000)
         signs.tell(watched)
     assert reports.asked == 2
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "no JSON",
+        "[]",
+        json.dumps({"sources": [{"endOffset": "-"}]}),
+        json.dumps({"sources": [{"endOffset": {"ticks": {"0": None}}}]}),
+        json.dumps({"timestamp": "now"}),
+    ],
+)
+def test_a_report_that_cannot_be_read_does_not_end_detection(
+    tmp_path: Path, report: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    signs = SignsOfLife(session(tmp_path, "127.0.0.1:1"), pace=0, now=lambda: 1)
+    signs.tell([WatchedQuery(cast(StreamingQuery, Reports(report)), True, 0, tmp_path)])
+    assert caplog.messages.count("a query's report cannot be read") == 1
