@@ -104,12 +104,12 @@ class AverageTrader:
         unsettled = await self.store.averages.unsettled(self.exchange)
         for trade in unsettled:
             order = await self._order_of(trade)
-            if order != trade.order:
+            if order is not None and order != trade.order:
                 await self.store.averages.note_order(trade.trade_id, order, by=self.by)
         self._may_be_unsettled = bool(unsettled)
 
-    async def _order_of(self, trade: AverageTrade) -> AverageOrder:
-        """By its arbitrage, which begins here where nobody began it."""
+    async def _order_of(self, trade: AverageTrade) -> AverageOrder | None:
+        """By its arbitrage, which begins here where nobody began it; as it was where this process is about to go."""
         arbitrage = await self.store.arbitrage(trade.trade_id)
         if arbitrage is not None:
             return order_of(arbitrage)
@@ -121,7 +121,13 @@ class AverageTrader:
         wish = Refused("market_missing") if outlook is None else solo_wish(trade, outlook)
         if isinstance(wish, Refused):
             return AverageOrder("refused", wish.reason)
-        result = await self.store.reserve(wish, self.by)
+        if self.knowledge.leaving:
+            return trade.order
+        self.knowledge.beginning = True
+        try:
+            result = await self.store.reserve(wish, self.by)
+        finally:
+            self.knowledge.beginning = False
         if result.arbitrage is not None:
             return order_of(result.arbitrage)
         return AverageOrder("missed" if result.refusal == TOO_LATE else "refused", result.refusal)

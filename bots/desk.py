@@ -127,8 +127,11 @@ class Desk:
 
     async def _may_leave(self, is_late: bool) -> bool:
         try:
+            # before the read, which must see what a reservation under way leaves; no other follows
+            if self.reserver.attempting or self.knowledge.beginning:
+                return False
             arbitrages = await self.store.open_arbitrages()
-            if self.reserver.attempting or is_in_flight_at(arbitrages, self.exchange):
+            if is_in_flight_at(arbitrages, self.exchange):
                 return False
             if not self._legs and not has_leg_at(arbitrages, self.exchange):
                 await self._books.take_leave()

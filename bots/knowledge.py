@@ -32,6 +32,8 @@ class Knowledge:
     """No new reservation from now on; never taken back."""
     leaving: bool = False
     """None by this process, which is about to go; another of its exchange may come."""
+    beginning: bool = False
+    """Whether a moving average order is being reserved right now."""
     paused_until: dict[str, int] = field(default_factory=dict)
     """Exchange → until when it takes no part, by the store's clock."""
     drift: dict[str, Decimal] = field(default_factory=dict)

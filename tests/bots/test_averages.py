@@ -276,6 +276,32 @@ async def test_the_next_process_reserves_what_was_wanted() -> None:
     assert len(await bench.store.open_arbitrages()) == 1
 
 
+@dataclass
+class LastLook(Shown):
+    """The process is asked to go while it looks."""
+
+    knowledge: Knowledge | None = None
+
+    async def look(self, wanted: Collection[MarketKey]) -> dict[MarketKey, SeenQuote]:
+        if self.knowledge is not None:
+            self.knowledge.leaving = True
+        return await super().look(wanted)
+
+
+async def test_a_process_that_is_asked_to_go_leaves_the_order_to_the_next() -> None:
+    shown = LastLook()
+    bench = Bench(ORDERS, shown=shown)
+    await bench.open()
+    await bench.periods(PRICES[:2])
+    shown.knowledge = bench.knowledge
+    await bench.periods(PRICES[2:3])
+    assert await bench.order() == AverageOrder("wanted")
+    assert await bench.store.open_arbitrages() == []
+    shown.knowledge, bench.knowledge.leaving = None, False
+    await bench.process().turn()
+    assert await bench.order() == AverageOrder("open")
+
+
 async def test_an_order_that_nobody_came_to_in_time_is_missed() -> None:
     bench = await bench_with_a_lost_wish()
     bench.clock.time += INTERVAL

@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from bots.desk import LEAVE_SECONDS
 from bots.leaving import Departure, until_left
 from market.arbitrages import FINAL_STATES, Arbitrage
-from market.clock import MICROSECONDS, steady_now
+from market.clock import MICROSECONDS, Clock, steady_now
+from market.leases import UNFENCED, Actor
+from market.reservations import Reservation, ReservationResult
 from store.errors import FencedOutError
-from tests.bots.exchange_floor import WAIT_SECONDS, Floor, until
+from tests.bots.exchange_floor import WAIT_SECONDS, Floor, Mishaps, SlowStore, until
 from tests.bots.ledger import balances_by_fills
 from tests.market.samples import settings_of
 
@@ -96,6 +99,55 @@ async def test_meanwhile_it_begins_nothing(floor: Floor) -> None:
     found = await floor.store.arbitrage(later)
     assert found is None or [leg.exchange for leg in found.legs] == ["beta"]
     assert await floor.store.refusal_counts() == {}
+
+
+class LateStore(SlowStore):
+    """Reservations wait until they may be made, and answers of what is open until they may be read."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock, Mishaps(Random(1)))
+        self.may_reserve = asyncio.Semaphore(0)
+        self.may_read, self.asked = asyncio.Event(), asyncio.Event()
+        self.may_read.set()
+
+    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+        self.asked.set()
+        await self.may_reserve.acquire()
+        return await super().reserve(reservation, by)
+
+    async def open_arbitrages(self) -> list[Arbitrage]:
+        found = await super().open_arbitrages()
+        await self.may_read.wait()
+        return found
+
+
+async def turns() -> None:
+    """Enough of the loop's for all that waits for nothing else."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+async def test_a_reservation_that_is_made_while_it_looks_is_seen_through(tmp_path: Path) -> None:
+    floor = Floor(tmp_path, EASY)
+    floor.store = store = LateStore(floor.clock)
+    await floor.open()
+    identity = floor.offer(told=("alpha",)).opportunity_id
+    async with asyncio.timeout(WAIT_SECONDS):
+        await store.asked.wait()
+    store.may_read.clear()
+    floor.departures["alpha"].ask()
+    await turns()
+    store.may_reserve.release()
+    await until(lambda: store.arbitrage(identity), lambda one: one is not None)
+    await turns()
+    store.may_read.set()
+    await turns()
+    # only now the other bot takes up the half that was left to it
+    store.may_reserve.release()
+    async with asyncio.timeout(WAIT_SECONDS):
+        await floor.desks["alpha"]
+    assert (await known(floor, identity)).state == "closed"
+    await floor.kill("beta")
 
 
 async def test_the_last_bots_of_both_exchanges_go_together(floor: Floor) -> None:
