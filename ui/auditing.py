@@ -71,7 +71,12 @@ async def audited(
 
 
 async def audit_refusal(dashboard: Dashboard, caller: Caller, action: str, target: str, reason: str) -> None:
-    """Record that somebody wanted to change something and may not; only the log says so where MongoDB is away."""
+    """Record that somebody wanted to change something and may not; only the log says so where MongoDB is away.
+
+    A flood of them is not written. On the server's loop alone.
+    """
+    if dashboard.access.noted_refusals.take("all"):
+        return
     try:
         kept = await dashboard.reader.audit.begin(entry_by(caller, action, target))
         await dashboard.reader.audit.end(kept.entry_id, "refused", {}, {}, reason)

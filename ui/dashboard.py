@@ -33,9 +33,17 @@ class Dashboard:
     health: HealthWatch
     """How all parts are."""
 
-    def answer(self, work: Coroutine[Any, Any, Answer]) -> Answer:
-        """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(ANSWER_SECONDS)
+    def answer(self, work: Coroutine[Any, Any, Answer], seconds: float = ANSWER_SECONDS) -> Answer:
+        """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError.
+
+        What did not end in time is cancelled: nothing may be switched long after its page gave up.
+        """
+        answering = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return answering.result(seconds)
+        except TimeoutError:
+            answering.cancel()
+            raise
 
     def snapshot(self) -> Snapshot:
         """What the hub knows now, for a script's thread. Raises TimeoutError."""

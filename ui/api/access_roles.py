@@ -162,14 +162,13 @@ async def _known(
 
 
 async def _refusal(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
-    """`problem`, after the audit log was told of a change that was not to be. A flood of them is not written."""
+    """`problem`, after the audit log was told of a change that was not to be."""
     if request.method in READING_METHODS or request.url.path in UNCHANGING_PATHS:
         return problem
     dashboard: Dashboard = request.app.state.dashboard
-    if not dashboard.access.noted_refusals.take("all"):
-        who = caller or Caller(ANYBODY, "viewer", "open", address_of(request))
-        path: str = getattr(request.scope.get("route"), "path", request.url.path)
-        # a router's own path may come without the prefix it was included under
-        action = f"{request.method} {path if path.startswith(API) else API + path}"
-        await audit_refusal(dashboard, who, action, request.url.path, problem.detail)
+    who = caller or Caller(ANYBODY, "viewer", "open", address_of(request))
+    path: str = getattr(request.scope.get("route"), "path", request.url.path)
+    # a router's own path may come without the prefix it was included under
+    action = f"{request.method} {path if path.startswith(API) else API + path}"
+    await audit_refusal(dashboard, who, action, request.url.path, problem.detail)
     return problem

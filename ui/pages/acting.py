@@ -1,19 +1,21 @@
 """A change that a page makes: by whoever is signed in, through the service that REST uses, and its outcome in words."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit
 
-from market.access import Caller
+from market.access import ANYBODY, Caller
 from store.errors import StoreError, VersionConflictError
+from ui.auditing import audit_refusal
 from ui.dashboard import Dashboard
-from ui.pages.signing_in import operator_of, why_not_operator
+from ui.pages.signing_in import PAGE_ADDRESS, operator_of, signed_in, why_not_operator
 
 Result = TypeVar("Result")
 
-NO_STORE = "Not done: MongoDB does not answer. Try again in a moment."
+UNKNOWN = "MongoDB did not answer: perhaps this was done, perhaps not. Look again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +29,33 @@ class Outcome(Generic[Result]):
 
 def acted(
     dashboard: Dashboard,
+    attempt: tuple[str, str],
     change: Callable[[Caller], Coroutine[Any, Any, Result]],
     said: Callable[[Result], str],
 ) -> Outcome[Result]:
-    """Make the change and say so. What the service refuses is raised, for the caller to say."""
+    """Make the change and say so. What the service refuses is raised, for the caller to say.
+
+    `attempt`: action and target as the audit log names them, for where nobody is signed in who may.
+    """
     caller = operator_of(dashboard)
     if caller is None:
-        return Outcome(False, why_not_operator(dashboard))
+        return Outcome(False, _turned_away(dashboard, attempt))
     try:
         result = dashboard.answer(change(caller))
     except VersionConflictError:
         # an answer like others, though the store gives it
         raise
     except (StoreError, TimeoutError):
-        return Outcome(False, NO_STORE)
+        return Outcome(False, UNKNOWN)
     return Outcome(True, said(result), result)
+
+
+def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
+    """Why, after the audit log was told."""
+    why, who = why_not_operator(dashboard), signed_in(dashboard) or Caller(ANYBODY, "viewer", "open", PAGE_ADDRESS)
+    with suppress(TimeoutError):
+        dashboard.answer(audit_refusal(dashboard, who, *attempt, why))
+    return why
 
 
 def keep_outcome(place: str, outcome: Outcome[Any]) -> None:

@@ -6,14 +6,11 @@ from decimal import Decimal
 from market.backtests import BacktestJob, TickSetSummary
 from market.clock import MICROSECONDS
 from market.money import text_of
-from store.errors import StoreError
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
-from ui.pages.acting import Outcome
-from ui.pages.signing_in import operator_of, why_not_operator
+from ui.pages.acting import Outcome, acted
 
 WHO = "dashboard"
-NO_STORE = "Not done: MongoDB does not answer. Try again in a moment."
 
 
 def known_tick_sets(dashboard: Dashboard) -> list[TickSetSummary]:
@@ -31,37 +28,39 @@ def known_job(dashboard: Dashboard, job_id: str) -> BacktestJob | None:
     return dashboard.answer(dashboard.reader.backtests.job(job_id))
 
 
-def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outcome[None]:
+def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outcome[BacktestJob]:
     """`entered`: fields of a request; those left empty stay as the tick set has them."""
-    caller = operator_of(dashboard)
-    if caller is None:
-        return Outcome(False, why_not_operator(dashboard))
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
-        dashboard.answer(ask_backtest(dashboard, asked, caller, WHO))
+        return acted(
+            dashboard,
+            ("backtest.ask", str(asked.get("tick_set", ""))),
+            lambda caller: ask_backtest(dashboard, asked, caller, WHO),
+            lambda _: "Queued. It runs behind live trading, one at a time.",
+        )
     except BacktestInvalidError as invalid:
         return Outcome(False, f"Not started. {invalid}.")
     except TooManyWaitingError:
         return Outcome(False, f"Not started: {MOST_WAITING} wait already.")
-    except (StoreError, TimeoutError):
-        return Outcome(False, NO_STORE)
-    return Outcome(True, "Queued. It runs behind live trading, one at a time.")
 
 
-def end_backtest(dashboard: Dashboard, job_id: str) -> Outcome[None]:
+def end_backtest(dashboard: Dashboard, job_id: str) -> Outcome[BacktestJob | None]:
     """Cancel it, or remove it where it has ended."""
-    caller = operator_of(dashboard)
-    if caller is None:
-        return Outcome(False, why_not_operator(dashboard))
     try:
-        job = dashboard.answer(cancel_or_remove(dashboard, job_id, caller, WHO))
+        return acted(
+            dashboard,
+            ("backtest.end", job_id),
+            lambda caller: cancel_or_remove(dashboard, job_id, caller, WHO),
+            _end_words,
+        )
     except KeyError:
         return Outcome(False, "It is gone already.")
-    except (StoreError, TimeoutError):
-        return Outcome(False, NO_STORE)
+
+
+def _end_words(job: BacktestJob | None) -> str:
     if job is None:
-        return Outcome(True, "Removed, with its report.")
-    return Outcome(True, "Cancelled." if job.state == "cancelled" else "It is being cancelled.")
+        return "Removed, with its report."
+    return "Cancelled." if job.state == "cancelled" else "It is being cancelled."
 
 
 def fee_tiers_of(text: str) -> dict[str, str]:

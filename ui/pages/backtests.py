@@ -5,14 +5,14 @@ import streamlit
 from market.backtests import TickSetSummary
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.acting import Outcome
+from ui.pages.acting import keep_outcome, show_outcome
 from ui.pages.backtest_actions import end_backtest, fee_tiers_of, known_jobs, known_tick_sets, start_backtest
 from ui.pages.backtest_jobs import show_jobs
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.signing_in import require_operator
 from ui.pages.times import moment, shown_zone
 
-OUTCOME = "backtest_outcome"
+PLACE = "backtests"
 PREFIX = "backtest."
 EMPTY = "as the tick set has it"
 THRESHOLDS = (
@@ -35,9 +35,7 @@ def show_backtests() -> None:
     except (StoreError, TimeoutError):
         streamlit.error("MongoDB does not answer. Try again in a moment.")
         return
-    outcome: Outcome[None] | None = streamlit.session_state.pop(OUTCOME, None)
-    if outcome is not None:
-        (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)
+    show_outcome(PLACE)
     require_operator(dashboard)
     if tick_sets:
         _show_form(dashboard, tick_sets)
@@ -75,11 +73,11 @@ def _start(dashboard: Dashboard) -> None:
     typed = {name: str(state.get(f"{PREFIX}{name}", "")).strip() for name, _ in THRESHOLDS}
     entered["settings"] = {name: text for name, text in typed.items() if text}
     entered["fee_tiers"] = fee_tiers_of(str(state.get(f"{PREFIX}fee_tiers", "")))
-    state[OUTCOME] = start_backtest(dashboard, entered)
+    keep_outcome(PLACE, start_backtest(dashboard, entered))
 
 
 def _end(dashboard: Dashboard, job_id: str) -> None:
-    streamlit.session_state[OUTCOME] = end_backtest(dashboard, job_id)
+    keep_outcome(PLACE, end_backtest(dashboard, job_id))
 
 
 def _set_words(one: TickSetSummary) -> str:

@@ -97,7 +97,10 @@ def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
     verb = "stops" if wanted == "stopped" else "starts"
     try:
         outcome: Outcome[Process] = acted(
-            dashboard, lambda caller: order_process(dashboard, name, wanted, caller), lambda _: f"{name} {verb}."
+            dashboard,
+            ("process.stop" if wanted == "stopped" else "process.start", name),
+            lambda caller: order_process(dashboard, name, wanted, caller),
+            lambda _: f"{name} {verb}.",
         )
     except NoSuchProcessError:
         outcome = Outcome(False, f"Not done: this session has no {name} any more.")

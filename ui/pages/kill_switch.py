@@ -71,7 +71,12 @@ def _switch(dashboard: Dashboard, state: TradingState) -> None:
     """Runs before the script does."""
     streamlit.session_state[IS_SURE] = False
     try:
-        outcome = acted(dashboard, lambda caller: switch_trading(dashboard, state, caller), lambda _: SAID[state])
+        outcome = acted(
+            dashboard,
+            ("trading.switch", "trading_state"),
+            lambda caller: switch_trading(dashboard, state, caller),
+            lambda _: SAID[state],
+        )
     except SettingsMissingError:
         return
     keep_outcome(PLACE, outcome)

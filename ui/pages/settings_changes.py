@@ -29,6 +29,7 @@ def save_form(dashboard: Dashboard, shown: Settings, changes: Mapping[str, objec
     try:
         return acted(
             dashboard,
+            ("settings.change", "settings"),
             lambda caller: change_settings(dashboard, changes, shown.version, caller),
             lambda saved: f"Saved as version {saved.version}.",
         )

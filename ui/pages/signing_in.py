@@ -5,6 +5,8 @@ looked up again at each use, so that a revoked key ends at once.
 """
 
 import hmac
+import logging
+from math import ceil
 
 import streamlit
 
@@ -16,9 +18,14 @@ from ui.sign_ins import COOKIE
 SIGNED_IN = "signed_in_key"
 TYPED = "typed_key"
 REFUSED = "typed_key_refused"
+WRONG_KEY = "This key is not, or no longer, known here."
+TOO_MANY = "This key is not known here, and too many were wrong: wait for {seconds} s."
+THIS_MACHINE = "127.0.0.1"
 NOT_SIGNED_IN = "Not done: sign in with an operator's API key first."
 NOT_AN_OPERATOR = "Not done: {name} is a viewer and may change nothing."
 PAGE_ADDRESS = "page"
+
+log = logging.getLogger("ui")
 
 
 def signed_in(dashboard: Dashboard) -> Caller | None:
@@ -80,12 +87,13 @@ def show_signing_in(dashboard: Dashboard) -> None:
             help=f"The owner's lies in the file {KEY_FILE} in the data folder. It is asked for once a tab, never kept.",
         )
         columns[1].form_submit_button("Sign in", on_click=_sign_in, args=(dashboard,), width="stretch")
-    if streamlit.session_state.pop(REFUSED, False):
-        streamlit.error("This key is not, or no longer, known here.")
+    refused: str | None = streamlit.session_state.pop(REFUSED, None)
+    if refused is not None:
+        streamlit.error(refused)
 
 
 def sign_in_with(dashboard: Dashboard, given: str) -> Caller | None:
-    """Remember in this tab whose key it is; None where it is nobody's, or too many wrong ones were tried."""
+    """Remember in this tab whose key it is; None where it is nobody's."""
     key = known_key(dashboard.session.home, given)
     if key is None:
         return None
@@ -97,7 +105,26 @@ def _sign_in(dashboard: Dashboard) -> None:
     """Runs before the script does."""
     given = str(streamlit.session_state.get(TYPED, "")).strip()
     if sign_in_with(dashboard, given) is None:
-        streamlit.session_state[REFUSED] = True
+        streamlit.session_state[REFUSED] = _why_refused(dashboard)
+
+
+def _why_refused(dashboard: Dashboard) -> str:
+    """Counted with the wrong keys that come over REST; as there, a right one passes all the same."""
+    named = streamlit.context.ip_address
+    # Streamlit names none where the browser runs on this machine
+    address = named if isinstance(named, str) else THIS_MACHINE
+
+    async def taken() -> float:
+        return dashboard.access.guesses.take(address)
+
+    try:
+        wait = dashboard.answer(taken())
+    except TimeoutError:
+        return WRONG_KEY
+    if not wait:
+        return WRONG_KEY
+    log.warning("wrong keys typed", extra={"address": address})
+    return TOO_MANY.format(seconds=ceil(wait))
 
 
 def _sign_out() -> None:

@@ -1,15 +1,21 @@
 """A key typed once in a tab counts on all its pages, and stays nowhere in them."""
 
+import asyncio
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from market.access import AccessTerms
+from market.access import AccessTerms, RateTerms
 from market.clock import wall_now
+from market.settings import Settings
 from ui.access import Access
+from ui.auditing import newest_entries
 from ui.dashboard import Dashboard, announce
 from ui.kept_keys import KeptKey, add_key, revoke_key
 from ui.keys import digest_of, ensure_api_key, new_key
+from ui.pages.acting import Outcome, acted
+from ui.pages.signing_in import NOT_SIGNED_IN
 from ui.tuning import switch_trading
 
 SECONDS = 30
@@ -95,3 +101,52 @@ def test_an_operator_sees_who_changed_what(dashboard: Dashboard) -> None:
     assert "trading.switch" in shown
     assert "trading_state running → reducing" in shown
     assert "erika &lt;b&gt;" in shown
+
+
+def test_wrong_keys_typed_on_pages_are_counted_with_those_over_rest(dashboard: Dashboard) -> None:
+    terms = AccessTerms(guesses=RateTerms(0.001, 2))
+    announce(replace(dashboard, access=Access(replace(dashboard.session, access=terms))))
+    app = page()
+    for words in ("This key is not", "This key is not", "This key is not known here, and too many were wrong: wait"):
+        sign_in(app, "wrong")
+        assert [error.value[: len(words)] for error in app.error] == [words]
+    sign_in(app, ensure_api_key(dashboard.session.home).read_text().strip())
+    assert said(app) == ["owner operator key", "may"]
+
+
+def attempt(dashboard: Dashboard) -> Outcome[Settings]:
+    return acted(
+        dashboard,
+        ("trading.switch", "trading_state"),
+        lambda caller: switch_trading(dashboard, "halted", caller),
+        lambda _: "Halted.",
+    )
+
+
+def test_a_change_that_a_page_refuses_is_audited(dashboard: Dashboard) -> None:
+    outcome = attempt(dashboard)
+    assert (outcome.is_good, outcome.words) == (False, NOT_SIGNED_IN)
+    (entry,) = dashboard.answer(newest_entries(dashboard, 5))
+    assert (entry.who, entry.address, entry.action, entry.target) == (
+        "anybody",
+        "page",
+        "trading.switch",
+        "trading_state",
+    )
+    assert (entry.outcome, entry.reason) == ("refused", NOT_SIGNED_IN)
+
+
+def test_what_no_page_waits_for_any_more_is_not_done_later(dashboard: Dashboard) -> None:
+    ended: list[str] = []
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    with pytest.raises(TimeoutError):
+        dashboard.answer(endless(), 0.05)
+    dashboard.snapshot()
+    assert ended == ["cancelled"]
