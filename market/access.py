@@ -23,6 +23,8 @@ class Caller:
     address: str = ""
     mark: str = field(default="", repr=False)
     """Of the key itself, so that one that was replaced is told from the one before; not the key, nor its hash."""
+    until: int | None = field(default=None, compare=False)
+    """When the sign-in or the token ends, microseconds UTC; None for what has no end."""
 
     @property
     def may_change(self) -> bool:

@@ -1,6 +1,7 @@
 """Who asks, and whether they may: one service for REST, WebSocket and pages."""
 
 from market.access import ANYBODY, AccessTerms, Caller, RateTerms
+from market.clock import wall_now
 from market.session import Session
 from ui.keys import caller_of, key_named, known_key
 from ui.rates import Rates
@@ -40,7 +41,10 @@ class Access:
         return Caller(ANYBODY, "viewer", "open", address) if self.is_reading_open else None
 
     def still_holds(self, caller: Caller) -> bool:
-        """Whether a long connection may go on: its key has not been revoked, nor its role been taken."""
+        """Whether a long connection may go on: its key has not been revoked, nor its role been taken, nor its sign-in
+        or token come to its end."""
+        if caller.until is not None and wall_now() >= caller.until:
+            return False
         if caller.means == "open":
             return self.is_reading_open
         if caller.means == "token":

@@ -90,6 +90,8 @@ def uvicorn_config(app: object) -> uvicorn.Config:
         # its debug lines hold whole headers: keys, cookies, tickets
         log_level="info",
         access_log=False,
+        # else any program of this machine may say in a header what address it comes from
+        proxy_headers=False,
         server_header=False,
         ws=CuttingOff,
         ws_ping_interval=20.0,

@@ -6,6 +6,7 @@ the key that signed in, so a key that is revoked or replaced signs its browsers 
 
 import hmac
 import secrets
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -49,7 +50,8 @@ class SignIns:
         key = key_named(self._home, name)
         if key is None or not hmac.compare_digest(parts[3].encode(), self._code(":".join(parts[:3]), key).encode()):
             return None
-        return caller_of(key, "sign-in", address) if int(ends_at) > wall_now() else None
+        until = int(ends_at)
+        return replace(caller_of(key, "sign-in", address), until=until) if until > wall_now() else None
 
     def _code(self, said: str, key: KeptKey) -> str:
         secret = ensure_secret(keys_folder(self._home) / SECRET_FILE).read_bytes()

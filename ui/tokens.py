@@ -66,7 +66,9 @@ class Tokens:
             raise TokenRefusedError(_words(error)) from None
         role = role_of(self._terms, claims)
         name = str(claims.get("preferred_username") or claims["sub"])[:LONGEST_NAME]
-        return None if role is None else Caller(f"oidc:{name}", role, "token", address)
+        # PyJWT has looked at it: a number, and not over
+        until = int(float(str(claims["exp"])) + LEEWAY_SECONDS) * MICROSECONDS
+        return None if role is None else Caller(f"oidc:{name}", role, "token", address, until=until)
 
     async def _key_of(self, token: str) -> jwt.PyJWK:
         try:

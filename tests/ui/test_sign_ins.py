@@ -1,13 +1,16 @@
 """A signed-in browser: by a cookie that only this data folder can make, for as long as its key counts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from market.clock import wall_now
+from market.clock import MICROSECONDS, wall_now
+from tests.ui.samples import session_of
+from ui.access import Access
 from ui.kept_keys import KeptKey, add_key, revoke_key
 from ui.keys import digest_of, ensure_api_key, new_key, owner_key
-from ui.sign_ins import SECRET_FILE, SignIns
+from ui.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SignIns
 
 
 def desk(home: Path) -> KeptKey:
@@ -76,3 +79,13 @@ def test_it_ends_by_itself(tmp_path: Path) -> None:
     assert sign_ins.caller(f"{said}:{sign_ins._code(said, key)}") is None
     said = f"desk:{wall_now() + 60_000_000}:0123"
     assert sign_ins.caller(f"{said}:{sign_ins._code(said, key)}") is not None
+
+
+def test_who_listens_by_it_is_cut_off_at_its_end(tmp_path: Path) -> None:
+    access = Access(session_of(tmp_path))
+    caller = access.sign_ins.caller(access.sign_ins.begin(desk(tmp_path)))
+    assert caller is not None
+    assert caller.until is not None
+    assert abs(caller.until - wall_now() - SIGN_IN_SECONDS * MICROSECONDS) < 60 * MICROSECONDS
+    assert access.still_holds(caller)
+    assert not access.still_holds(replace(caller, until=wall_now()))

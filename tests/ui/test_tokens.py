@@ -7,8 +7,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from market.access import OidcTerms, Role
+from market.clock import MICROSECONDS, wall_now
 from tests.ui.issuer import AUDIENCE, Issuer, issuing
-from ui.tokens import IssuerUnavailableError, TokenRefusedError, Tokens, looks_like_token, role_of
+from ui.tokens import LEEWAY_SECONDS, IssuerUnavailableError, TokenRefusedError, Tokens, looks_like_token, role_of
 
 
 @pytest.fixture
@@ -22,6 +23,8 @@ async def test_a_good_token_says_who_and_what(issuer: Issuer, role: str, ours: R
     caller = await Tokens(issuer.terms).caller(issuer.token(role, preferred_username="erika"), "127.0.0.1")
     assert caller is not None
     assert (caller.name, caller.role, caller.means, caller.address) == ("oidc:erika", ours, "token", "127.0.0.1")
+    assert caller.until is not None
+    assert 60 <= caller.until / MICROSECONDS - wall_now() / MICROSECONDS + 5 <= 60 + LEEWAY_SECONDS + 5
 
 
 async def test_a_token_without_a_role_of_ours_is_nobody(issuer: Issuer) -> None:

@@ -45,7 +45,7 @@ async def admit(websocket: WebSocket) -> Admission | None:
 
 
 async def until_refused(websocket: WebSocket, caller: Caller) -> None:
-    """Closes the connection and returns once `caller` may listen no more: its key was revoked."""
+    """Closes the connection and returns once `caller` may listen no more: its key was revoked, its sign-in is over."""
     dashboard: Dashboard = websocket.app.state.dashboard
     while dashboard.access.still_holds(caller):
         await SystemClock().sleep(LOOKED_AGAIN_SECONDS)

@@ -8,8 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import StreamingResponse
 
-from ui.api.access_roles import REFUSED, Viewer
-from ui.api.admission import admit, until_refused
+from market.access import Caller
+from market.clock import MICROSECONDS, steady_now
+from ui.access import Access
+from ui.api.access_roles import REFUSED, Viewer, access_of
+from ui.api.admission import LOOKED_AGAIN_SECONDS, admit, until_refused
 from ui.dashboard import Dashboard
 from ui.live.audience import Audience
 from ui.live.clients import LiveClient
@@ -54,20 +57,29 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **REFUSED},
 )
 async def stream(
-    request: Request, _: Viewer, since: Since = None, last_event_id: LastEventId = None
+    request: Request, caller: Viewer, since: Since = None, last_event_id: LastEventId = None
 ) -> StreamingResponse:
-    """The messages of `/ws/live` as server-sent events, without an end: `event` is a message's type, `id` its sequence.
+    """The messages of `/ws/live` as server-sent events, until the key counts no more: `event` is a message's type, `id`
+    its sequence.
 
     A Last-Event-ID that is none of ours counts as none.
     """
-    events = _events(_audience(request), _sequence(last_event_id) if last_event_id else since)
+    events = _events(
+        access_of(request), caller, _audience(request), _sequence(last_event_id) if last_event_id else since
+    )
     return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _events(audience: Audience, since: int | None) -> AsyncIterator[str]:
+async def _events(access: Access, caller: Caller, audience: Audience, since: int | None) -> AsyncIterator[str]:
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
+    looked_at = steady_now()
     async with audience.client(since) as client:
+        # there is one each second at the least
         async for message in audience.messages(client):
+            if steady_now() - looked_at > LOOKED_AGAIN_SECONDS * MICROSECONDS:
+                looked_at = steady_now()
+                if not access.still_holds(caller):
+                    return
             yield f"id: {message.sequence}\nevent: {message.kind}\ndata: {message.text}\n\n"
 
 

@@ -54,11 +54,16 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
         COOKIE,
         access.sign_ins.begin(key),
         max_age=SIGN_IN_SECONDS,
-        secure=request.url.scheme == "https",
+        secure=_is_behind_tls(request),
         httponly=True,
         samesite="strict",
     )
     return CallerRow(name=key.name, role=key.role, means="sign-in")
+
+
+def _is_behind_tls(request: Request) -> bool:
+    """As the browser sees it: a proxy before us speaks plain HTTP to us."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 
 @router.post("/sign-out", status_code=204)

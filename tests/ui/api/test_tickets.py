@@ -155,3 +155,33 @@ async def test_the_cookie_alone_changes_nothing_that_a_page_of_ours_did_not_ask_
         foreign = await client.put("/api/trading-state", json=change, headers={"Origin": "http://evil.example"})
         own = await client.put("/api/trading-state", json=change, headers={"Origin": f"http://{place.address}"})
     assert [answer.status_code for answer in (refused, foreign, own)] == [403, 403, 200]
+
+
+async def test_a_programs_stream_ends_once_its_key_is_revoked(place: Place) -> None:
+    async with (
+        asyncio.timeout(20),
+        httpx.AsyncClient(base_url=f"http://{place.address}", headers={"X-API-Key": place.key}) as client,
+        client.stream("GET", "/api/stream") as response,
+    ):
+        lines = response.aiter_lines()
+        assert await anext(lines) == "retry: 1000"
+        revoke_key(place.session.home, "desk")
+        async for _ in lines:
+            pass
+
+
+async def test_nobody_says_in_a_header_where_it_comes_from(place: Place) -> None:
+    async with httpx.AsyncClient(base_url=f"http://{place.address}") as client:
+        forged = {"X-API-Key": "wrong", "X-Forwarded-For": "203.0.113.7"}
+        assert (await client.patch("/api/settings", json={}, headers=forged)).status_code == 401
+        key = ensure_api_key(place.session.home).read_text().strip()
+        entries = (await client.get("/api/audit?outcome=refused", headers={"X-API-Key": key})).json()["items"]
+    assert [entry["address"] for entry in entries] == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_behind_tls_the_cookie_goes_no_other_way(place: Place, scheme: str) -> None:
+    async with httpx.AsyncClient(base_url=f"http://{place.address}") as client:
+        origin = {"Origin": f"{scheme}://{place.address}"}
+        answer = await client.post("/api/sign-in", json={"key": place.key}, headers=origin)
+    assert ("Secure" in answer.headers["set-cookie"]) is (scheme == "https")
