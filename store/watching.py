@@ -1,7 +1,9 @@
 """Change streams that outlive lost connections, killed servers and a rolled oplog."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -80,6 +82,8 @@ class ChangeFollower:
         self._standing = ChangeStanding() if standing is None else standing
         self._stream: AgnosticChangeStream[Document] | None = None
         self._opened = AsyncExitStack()
+        # motor's threads are few and shared by the whole process: behind a queue of reads every change would wait anew
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
         self._delays = backoff(first=0.1)
 
     async def __aenter__(self) -> Self:
@@ -90,6 +94,7 @@ class ChangeFollower:
     ) -> None:
         with suppress(PyMongoError):
             await self._close()
+        self._thread.shutdown(wait=False)
 
     @property
     def token(self) -> Mapping[str, object] | None:
@@ -138,7 +143,8 @@ class ChangeFollower:
         """What the next read brings; None after a while without changes."""
         if self._stream is None:
             return None
-        change = await self._stream.try_next()
+        loop, stream = asyncio.get_running_loop(), self._stream
+        change: Document | None = await loop.run_in_executor(self._thread, stream.delegate.try_next)
         self._delays = backoff(first=0.1)
         self._token = self._stream.resume_token
         self._standing.note(change)

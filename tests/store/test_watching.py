@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from pymongo import MongoClient
 
 from store.client import Client, connected
 from store.documents import ARBITRAGES
@@ -94,3 +96,26 @@ async def test_a_server_that_is_away_is_no_lost_history(caplog: pytest.LogCaptur
 async def drained(changes: AsyncIterator[Change | None]) -> None:
     async for _ in changes:
         continue
+
+
+async def test_a_change_does_not_wait_behind_the_other_calls_of_the_process(client: Client) -> None:
+    """Sixty of them, each for a second, on fewer threads; the writer is none of this process's."""
+    quiet = [client[DATABASE]["quiet"].watch(max_await_time_ms=1_000) for _ in range(60)]
+    async with (
+        asyncio.timeout(DEADLINE_SECONDS),
+        AsyncExitStack() as opened,
+        ChangeFollower(client[DATABASE]["rows"]) as follower,
+    ):
+        assert await follower.next() is None
+        streams = [await opened.enter_async_context(stream) for stream in quiet]
+        me = (await client.admin.command("hello"))["me"]
+        waiting = [asyncio.create_task(stream.try_next()) for stream in streams]
+        await asyncio.to_thread(insert_elsewhere, f"mongodb://{me}/?directConnection=true")
+        assert await follower.next() is not None
+        assert sum(task.done() for task in waiting) < len(waiting) / 2
+        await asyncio.gather(*waiting)
+
+
+def insert_elsewhere(address: str) -> None:
+    with MongoClient[dict[str, object]](address) as other:
+        other[DATABASE]["rows"].insert_one({"_id": "anywhere"})

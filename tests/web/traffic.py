@@ -1,7 +1,7 @@
 """Quotes into Kafka and whole trades into the store at a steady rate, as feeders and bots would; a process of its own.
 
 `python -m tests.web.traffic HOME --quotes N --trades N`: so many a second, into the session of HOME/run.json. It says
-"ready" once it writes, and goes on until it is ended. Each trade is called `PREFIX-number`.
+"ready" once it writes, and goes on until it is ended. Each trade is called `PREFIX-number-moment`.
 """
 
 import argparse
@@ -45,7 +45,7 @@ async def write_quotes(writer: TopicWriter, beats: "asyncio.Queue[int]") -> None
 async def write_trades(store: MongoTradeStore, beats: "asyncio.Queue[int]") -> None:
     while True:
         number = await beats.get()
-        await traded(store, opportunity(f"{PREFIX}-{number}", wall_now()), "0.001")
+        await traded(store, opportunity(f"{PREFIX}-{number}-{wall_now()}", wall_now()), "0.001")
 
 
 async def main(home: Path, quotes: float, trades: float) -> None:

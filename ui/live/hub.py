@@ -33,7 +33,7 @@ PATIENCE = 0.1
 """Seconds that rows may wait at Kafka for others: a page is told four times a second."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page that hears nothing for 2 s calls itself stale."""
-SILENT_MICROSECONDS = 2 * MICROSECONDS
+SILENT_MICROSECONDS = MICROSECONDS * 3 // 2
 """MongoDB is asked for changes twice a second; one that is stuck, its connections open, is known by this alone."""
 BOOKS_SECONDS = 2.0
 """Between two reads of balances and feeds, which change all the time; changes in between are read together."""
