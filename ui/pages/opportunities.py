@@ -6,6 +6,7 @@ from ui.opportunity_rows import Span
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.opportunities_figures import show_statistics
 from ui.pages.opportunities_list import show_list
+from ui.pages.spoken import exchange_name
 
 SPANS: dict[Span, str] = {"10m": "Last 10 min", "hour": "Last hour", "session": "Session"}
 
@@ -23,7 +24,13 @@ def show_opportunities() -> None:
         )
         base = streamlit.selectbox("Base", session.bases, None, key="opportunities.base", placeholder="All", width=120)
         exchange = streamlit.selectbox(
-            "Exchange", session.exchanges, None, key="opportunities.exchange", placeholder="All", width=170
+            "Exchange",
+            session.exchanges,
+            None,
+            format_func=exchange_name,
+            key="opportunities.exchange",
+            placeholder="All",
+            width=170,
         )
     show_statistics(dashboard, span or "10m", base, exchange)
     show_list(dashboard, base, exchange)

@@ -13,6 +13,7 @@ from ui.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span, Stat
 from ui.pages.amounts import money, tone
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.pages.opportunities_charts import life_chart, spread_chart
+from ui.pages.spoken import exchange_name, reason_words
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 3.0
@@ -99,7 +100,7 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
 def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
     return [
         [
-            row["reason"],
+            reason_words(row["reason"]),
             f"{row['count']:,}",
             Cell(money(Decimal(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
         ]
@@ -111,8 +112,8 @@ def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
     return [
         [
             row["base"],
-            f"{row['buy_exchange']} {row['buy_symbol']}",
-            f"{row['sell_exchange']} {row['sell_symbol']}",
+            f"{exchange_name(row['buy_exchange'])} {row['buy_symbol']}",
+            f"{exchange_name(row['sell_exchange'])} {row['sell_symbol']}",
             f"{row['runs']:,}",
             f"{row['once']:,}",
             duration(row["p50_ms"]),

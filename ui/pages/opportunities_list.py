@@ -17,6 +17,7 @@ from ui.opportunity_rows import KeptOpportunityRow
 from ui.pages.amounts import money, tone
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.opportunities_figures import NO_STORE
+from ui.pages.spoken import exchange_name, reason_words
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 5.0
@@ -75,7 +76,13 @@ def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
             width=210,
         )
         reason = streamlit.selectbox(
-            "Refused because", REASONS, None, key="opportunities.reason", placeholder="Any reason", width=210
+            "Refused because",
+            REASONS,
+            None,
+            format_func=reason_words,
+            key="opportunities.reason",
+            placeholder="Any reason",
+            width=210,
         )
         least = streamlit.number_input(
             "Least net bps", value=None, step=0.5, key="opportunities.least", placeholder="Any", width=150
@@ -127,8 +134,8 @@ def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
     return [
         moment(row["event_time"], zone),
         row["base"],
-        row["buy_exchange"],
-        row["sell_exchange"],
+        exchange_name(row["buy_exchange"]),
+        exchange_name(row["sell_exchange"]),
         f"{row['net_bps']:+.1f}",
         Cell(money(expected, currency), exact=str(expected)),
         f"{row['buy_price']} {_quote(row['buy_symbol'])}",
@@ -143,11 +150,12 @@ def fate(row: KeptOpportunityRow) -> Cell:
     """What became of it, in words."""
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":
-        why = f" ({reason})" if reason else ""
+        why = f" ({reason_words(reason)})" if reason else ""
         return Cell(f"taken: {state}{why}", "good" if state == "closed" else "")
     if row["outcome"] == "refused":
-        return Cell(f"refused: {reason}", "bad")
-    return Cell(OUTCOME_NAMES[row["outcome"]].lower(), "quiet", f"{state}: {reason}" if state and reason else "")
+        return Cell(f"refused: {reason_words(str(reason))}", "quiet")
+    told = f"{state}: {reason_words(reason)}" if state and reason else ""
+    return Cell(OUTCOME_NAMES[row["outcome"]].lower(), "quiet", told)
 
 
 def _quote(symbol: str) -> str:

@@ -1,6 +1,6 @@
 """The upper half of Trades & P&L: figures, equity, the split of the profit, and who brought what."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from decimal import Decimal
 from typing import get_args
@@ -16,6 +16,7 @@ from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.amounts import money, percent, tone
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
+from ui.pages.spoken import exchange_name, pair_words
 from ui.pages.times import moment, shown_zone
 from ui.pages.trades_charts import PART_NAMES, equity_chart, lines_chart, split_chart
 from ui.trades import average_sum_rows
@@ -98,7 +99,7 @@ def whole_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
 
 def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) -> str:
     """HTML: a row a line, and the sum."""
-    rows: list[Line] = [[_line_name(line.name, by), f"{line.arbitrages:,}", *_parts(line.profit)] for line in lines]
+    rows: list[Line] = [[line.name, f"{line.arbitrages:,}", *_parts(line.profit)] for line in lines]
     rows.append(["All", "", *_parts(whole)])
     heads = (*words(BY_NAMES[by]), *numbers("Arbitrages", *PART_HEADS))
     return table(f"Profit and loss by {by} in {whole.currency}", heads, rows if lines else [], EMPTY, has_sum=True)
@@ -127,7 +128,7 @@ def _show_split(brought: Brought, currency: str) -> None:
             label_visibility="collapsed",
         )
         by: GroupedBy = chosen or "exchange"
-        lines = profit_by(brought.groups, by)
+        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(brought.groups, by)]
         streamlit.echarts_chart(
             lines_chart(lines, currency), height=216, key=f"trades.lines.{by}", alt=f"Net profit by {by}"
         )
@@ -142,7 +143,7 @@ def _show_averages(sums: tuple[AverageSum, ...]) -> None:
     )
     rows = [
         [
-            f"{row['exchange']} {row['symbol']}",
+            f"{exchange_name(row['exchange'])} {row['symbol']}",
             f"{row['fills']:,}",
             row["bought"],
             row["spent"],
@@ -162,7 +163,9 @@ def _show_averages(sums: tuple[AverageSum, ...]) -> None:
 
 
 def _line_name(name: str, by: GroupedBy) -> str:
-    return STRATEGY_NAMES.get(name, name) if by == "strategy" else name
+    if by == "strategy":
+        return STRATEGY_NAMES.get(name, name)
+    return pair_words(name) if by in ("exchange", "pair") else name
 
 
 def _parts(profit: ProfitAndLoss) -> list[Cell]:

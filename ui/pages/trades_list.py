@@ -16,7 +16,8 @@ from store.trade_history import BookedFill, TradeFilter
 from ui.dashboard import Dashboard
 from ui.pages.amounts import money, tone
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
-from ui.pages.times import moment, shown_zone
+from ui.pages.spoken import exchange_name, pair_words, reason_words
+from ui.pages.times import moment, shown_zone, zone_word
 from ui.pages.trades_detail import show_detail
 from ui.pages.trades_figures import NO_STORE, STRATEGY_NAMES
 
@@ -26,6 +27,8 @@ CURSORS = "trades.cursors"
 """In the tab's state: cursors of the pages gone through, the newest page's left out."""
 SHOWN_FOR = "trades.shown_for"
 ROWS = 25
+LOOK_AGAIN_SECONDS = 5.0
+CHOSEN = "trades.chosen"
 FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
 ARBITRAGE_HEADS = (
     *words("Reserved", "Base", "Pair", "State"),
@@ -40,8 +43,8 @@ FILL_HEADS = (
 
 
 def show_list(dashboard: Dashboard) -> None:
-    """A fragment of its own: paging and filtering draw no chart anew."""
-    streamlit.fragment(_show)(dashboard)
+    """A fragment of its own, looked at again by itself: paging and filtering draw no chart anew."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
 
 
 def _show(dashboard: Dashboard) -> None:
@@ -60,7 +63,7 @@ def _show(dashboard: Dashboard) -> None:
         next_cursor = _show_page(dashboard, kind, wanted, cursors[-1] if cursors else None, zone, place)
     except CursorError:
         streamlit.session_state[CURSORS] = []
-        place.info("That page is gone; this list begins anew at the next click.")
+        place.info("That page is gone; this list begins anew.")
         return
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
@@ -70,10 +73,16 @@ def _show(dashboard: Dashboard) -> None:
 
 def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
     session = dashboard.session
-    name = zone.tzname(None) or "UTC"
+    name = zone_word(zone)
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         exchange = streamlit.selectbox(
-            "Exchange", session.exchanges, None, key="trades.exchange", placeholder="All", width=150
+            "Exchange",
+            session.exchanges,
+            None,
+            format_func=exchange_name,
+            key="trades.exchange",
+            placeholder="All",
+            width=150,
         )
         base = streamlit.selectbox("Base", session.bases, None, key="trades.base", placeholder="All", width=110)
         states = streamlit.multiselect(
@@ -134,13 +143,16 @@ def _show_page(
 
 def _choose(dashboard: Dashboard, ids: list[str], titles: dict[str, str], zone: tzinfo) -> None:
     asked = streamlit.query_params.get("arbitrage")
-    ids = ids if asked is None or asked in ids else [asked, *ids]
+    # newer ones push what is looked at off this page: it must not vanish
+    looked_at: str | None = streamlit.session_state.get(CHOSEN)
+    for kept in (asked, looked_at):
+        ids = ids if kept is None or kept in ids else [kept, *ids]
     chosen = streamlit.selectbox(
         "Details of one arbitrage",
         ids,
         None if asked is None else ids.index(asked),
         format_func=lambda one: titles.get(one, one),
-        key="trades.chosen",
+        key=CHOSEN,
         placeholder="Choose one of this page",
         disabled=not ids,
     )
@@ -194,7 +206,7 @@ def fill_lines(fills: Sequence[BookedFill], zone: tzinfo) -> list[Line]:
     return [
         [
             moment(one.fill.filled_at, zone),
-            one.fill.exchange,
+            exchange_name(one.fill.exchange),
             one.fill.symbol,
             Cell(one.fill.side, "good" if one.fill.side == "buy" else "bad"),
             one.role,
@@ -216,7 +228,7 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo) -> Line:
         moment(began, zone),
         one.base,
         pair_of(one),
-        Cell(one.state, "" if one.reason is None else "quiet", one.reason or ""),
+        Cell(one.state, "" if one.reason is None else "quiet", reason_words(one.reason or "")),
         text_of(one.amount),
         f"{one.opportunity.net_bps:+.1f}",
         "–" if profit is None else Cell(money(profit.fees, profit.currency), exact=text_of(profit.fees)),
@@ -231,7 +243,7 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo) -> Line:
 def pair_of(one: Arbitrage) -> str:
     """Where it was bought and where sold."""
     buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
-    return buy if buy == sell else f"{buy} → {sell}"
+    return exchange_name(buy) if buy == sell else pair_words(f"{buy} → {sell}")
 
 
 def _title(one: Arbitrage, zone: tzinfo) -> str:

@@ -94,8 +94,8 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     assert not app.exception
     html = html_of(app)
     assert "taken: closed" in html
-    assert "refused: pair_busy" in html
-    assert "below_threshold" in html
+    assert "refused: pair busy" in html
+    assert "below threshold" in html
     spreads, _ = charts_of(app)
     seen, refused, taken, mark = spreads["series"]
     assert sum(filter(None, seen["data"])) == ROWS + 7
@@ -113,7 +113,7 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     app.selectbox(key="opportunities.reason").select("stale")
     html = html_of(app.run())
     assert "refused: stale" in html
-    assert "refused: pair_busy" not in html
+    assert "refused: pair busy" not in html
     app.number_input(key="opportunities.least").set_value(50.0)
     assert "No opportunity fits." in html_of(app.run())
 
@@ -137,7 +137,7 @@ def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashb
     [
         ({}, Cell("taken: closed", "good")),
         ({"arbitrage_state": "unfilled", "reason": "halted"}, Cell("taken: unfilled (halted)")),
-        ({"outcome": "refused", "reason": "stale"}, Cell("refused: stale", "bad")),
+        ({"outcome": "refused", "reason": "stale"}, Cell("refused: stale", "quiet")),
         ({"outcome": "expired", "arbitrage_state": None}, Cell("expired", "quiet")),
     ],
 )
@@ -150,8 +150,8 @@ def test_a_line_has_the_money_and_the_time_in_words() -> None:
     assert [cell.text if isinstance(cell, Cell) else cell for cell in line] == [
         "2023-11-14 22:13:20 UTC",
         "BTC",
-        "kraken",
-        "bitflyer",
+        "Kraken",
+        "bitFlyer",
         "+13.3",
         "+$27.93",
         "70001.5 USD",
