@@ -97,7 +97,9 @@ def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], refused: Iterable
     if not known:
         return []
     lowest, highest = min(known), max(known)
-    width = next((width for width in WIDTHS if highest // width - lowest // width < MOST_BARS), WIDTHS[-1])
+    # a price gone mad must not make millions of bars
+    widest = -(-(highest - lowest) // (MOST_BARS - 1))
+    width = next((width for width in WIDTHS if highest // width - lowest // width < MOST_BARS), widest)
     wide = [Counter[int]() for _ in counts]
     for narrow, sums in zip(counts, wide, strict=True):
         for number, count in narrow.items():

@@ -22,6 +22,11 @@ def shown_zone() -> tzinfo:
         return UTC
 
 
+def zone_word(zone: tzinfo) -> str:
+    """As the header calls it. A zone with summer time has no name of its own without a date."""
+    return "UTC" if zone is UTC else "local"
+
+
 def moment(microseconds: int, zone: tzinfo) -> str:
     """Date, time and zone, to the second."""
     return f"{datetime.fromtimestamp(microseconds / MICROSECONDS, zone):%Y-%m-%d %H:%M:%S %Z}"

@@ -19,6 +19,7 @@ from tests.ui.trading import traded
 from ui.dashboard import Dashboard
 from ui.pages.amounts import money
 from ui.pages.dom_tables import Cell, numbers, table, words
+from ui.pages.times import zone_word
 from ui.pages.trades_charts import MOST_BARS, equity_chart, lines_chart, split_chart
 from ui.pages.trades_list import ROWS, file_address, microseconds
 
@@ -162,3 +163,5 @@ def test_a_typed_time_is_of_the_zone_that_is_shown() -> None:
     assert microseconds(typed, UTC) == 1_767_344_400_000_000
     assert microseconds(typed, ZoneInfo("Asia/Tokyo")) == 1_767_312_000_000_000
     assert microseconds(None, UTC) is None
+    # a zone with summer time has no name of its own: it was called UTC
+    assert (zone_word(UTC), zone_word(ZoneInfo("Europe/Berlin"))) == ("UTC", "local")
