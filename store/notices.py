@@ -1,5 +1,6 @@
 """What each destination of notices is still to be told, was told, and will never be told; and how far it has read."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -26,6 +27,8 @@ DUPLICATE = 11_000
 NoticeState = Literal["waiting", "sent", "given_up"]
 
 _NOTICE = TypeAdapter(Notice)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +137,16 @@ class MongoNotices:
         return written.upserted_count
 
     async def waiting(self, destination: str) -> list[Waiting]:
-        """Oldest first; those that are part of a message already before all others."""
+        """Oldest first; those that are part of a message already before all others. One of another version of this
+        program is left where it is: it must not hold up the others."""
+        rows: list[Waiting] = []
         with translated_errors():
             found = self._database[NOTICES].find({"destination": destination, "state": "waiting"})
-            rows = [_waiting_of(row) async for row in found.sort([("noted_at_us", ASCENDING), ("_id", ASCENDING)])]
+            async for row in found.sort([("noted_at_us", ASCENDING), ("_id", ASCENDING)]):
+                try:
+                    rows.append(_waiting_of(row))
+                except StoreError as error:
+                    log.warning("a notice cannot be read", extra={"destination": destination, "error": str(error)})
         return sorted(rows, key=lambda row: row.batch is None)
 
     async def bind(self, destination: str, notice_ids: Iterable[str], batch: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from market.notices import Destination
 from store.client import Client, connected, database_of
+from store.documents import NOTICES
 from store.indexes import lay_out
 from store.notices import MOST_WAITING, MongoNotices
 from tests.notices.samples import alarm, trade
@@ -32,6 +33,13 @@ async def notices(client: Client) -> AsyncIterator[MongoNotices]:
 
 async def ids_waiting(notices: MongoNotices, destination: str = "desk") -> list[str]:
     return [row.notice.notice_id for row in await notices.waiting(destination)]
+
+
+async def test_one_of_another_version_holds_up_no_other(notices: MongoNotices) -> None:
+    await notices.put("desk", [trade(1), trade(2), trade(3)])
+    changed = {"$set": {"notice.kind": "of another version"}}
+    await notices._database[NOTICES].update_one({"_id": "desk|trade:1"}, changed)
+    assert await ids_waiting(notices) == ["trade:2", "trade:3"]
 
 
 async def test_a_place_is_kept(notices: MongoNotices) -> None:
