@@ -1,12 +1,15 @@
-"""The HTML file that Streamlit's script starts from, with our title, our icon, and where the server is.
+"""The HTML file that Streamlit's script starts from, with our title, icon and style, and where the server is.
 
 Below a page's path Streamlit's script would look for its server in two places, and the first is none: two requests that
-fail on each visit, which the browser writes down as errors.
+fail on each visit, which the browser writes down as errors. A style that came with the first run of the script would
+push about what stands there by then.
 """
 
 from pathlib import Path
 
 import streamlit
+
+from ui.pages.frame import PAGE_CSS
 
 ICON = "/assets/icon.svg"
 PATHS = ("/", "/live", "/opportunities", "/trades", "/bots", "/backtests", "/health")
@@ -14,7 +17,7 @@ PATHS = ("/", "/live", "/opportunities", "/trades", "/bots", "/backtests", "/hea
 STREAMLIT = Path(streamlit.__file__).parent / "static/index.html"
 SERVER = '<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };</script>'
 OURS = {
-    "<title>Streamlit</title>": f"<title>Cross-exchange arbitrage</title>{SERVER}",
+    "<title>Streamlit</title>": f"<title>Cross-exchange arbitrage</title>{SERVER}{PAGE_CSS}",
     'href="./favicon.png"': f'href="{ICON}"',
 }
 
