@@ -53,7 +53,7 @@ function signalRow(signal) {
     element("td", {}, exchangeName(signal.exchange), " ", element("small", {}, signal.symbol)),
     element("td", { class: "number" }, price(signal.trade_price, currency)),
     element("td", { class: "number muted" }, price(signal.average, currency)),
-    element("td", {}, `${signal.trade_location} / ${signal.quote_region}`),
+    element("td", { class: "after-number" }, `${signal.trade_location} / ${signal.quote_region}`),
     element("td", {}, signal.trade_strategy),
     element("td", { title: order?.reason ? words(order.reason) : "" }, order ? orderText(order) : "signal only"),
   );

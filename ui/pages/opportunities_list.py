@@ -138,8 +138,8 @@ def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
         exchange_name(row["sell_exchange"]),
         f"{row['net_bps']:+.1f}",
         Cell(money(expected, currency), exact=str(expected)),
-        f"{row['buy_price']} {_quote(row['buy_symbol'])}",
-        f"{row['sell_price']} {_quote(row['sell_symbol'])}",
+        _price(row["buy_price"], row["buy_symbol"]),
+        _price(row["sell_price"], row["sell_symbol"]),
         fate(row),
         Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
         "–" if net is None else Cell(money(Decimal(net), currency), tone(Decimal(net)), f"{net} {currency}"),
@@ -158,5 +158,5 @@ def fate(row: KeptOpportunityRow) -> Cell:
     return Cell(OUTCOME_NAMES[row["outcome"]].lower(), "quiet", told)
 
 
-def _quote(symbol: str) -> str:
-    return symbol.rpartition("/")[2]
+def _price(price: object, symbol: str) -> str:
+    return f"{Decimal(str(price)):,f} {symbol.rpartition('/')[2]}"
