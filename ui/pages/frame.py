@@ -12,7 +12,7 @@ ICON = Path(__file__).parents[1] / "assets/icon.svg"
 
 PAGE_CSS = """
 <style>
-[data-testid="stMainBlockContainer"] { padding: 3.75rem 1.5rem 3rem; max-width: 1680px; }
+.stMain [data-testid="stMainBlockContainer"] { padding: 3.75rem 1.5rem 3rem; max-width: 1680px; }
 [data-testid="stHeader"] { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] * { pointer-events: auto; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: 0; z-index: 50; }
@@ -28,7 +28,7 @@ PAGE_CSS = """
 [data-testid^="stBaseButton-primary"]:enabled, [data-testid^="stBaseButton-primary"]:enabled p {
   color: light-dark(#fff, #06101f); }
 @media (max-width: 640px) { .st-key-page_head { min-height: 84px; } }
-@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
+@media (max-width: 640px) { .stMain [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
 </style>
 """
 
