@@ -75,7 +75,7 @@ class Heard:
                 self.delays.append(wall_now() - told["times"]["ended"])
 
     async def by_all(self) -> set[str]:
-        """What anybody heard of by now, once everybody has, or a minute later: on a full machine some are far behind."""
+        """What anybody heard of by now, once everybody has, or a minute later: on a full machine some are behind."""
         told = set[str]().union(*self.trades)
         deadline = wall_now() + PATIENCE_SECONDS * MICROSECONDS
         while any(not told <= seen for seen in self.trades) and wall_now() < deadline:
