@@ -29,6 +29,8 @@ PART_NAMES = {
 }
 MOST_BARS = 15
 MILLISECOND = 1_000
+LEAST_FALL = -1.0
+"""Of what the scale shows: where nothing fell, ECharts would count upwards from 0."""
 
 
 def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
@@ -50,7 +52,13 @@ def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
         "xAxis": [{**axis, "gridIndex": 0, "axisLabel": {"show": False}}, {**axis, "gridIndex": 1}],
         "yAxis": [
             {"type": "value", "scale": True, "gridIndex": 0, "name": currency, "splitNumber": 4},
-            {"type": "value", "gridIndex": 1, "max": 0, "splitNumber": 2},
+            {
+                "type": "value",
+                "gridIndex": 1,
+                "max": 0,
+                "min": min([LEAST_FALL, *(fall for _, fall in falls)]),
+                "splitNumber": 2,
+            },
         ],
         "series": [
             _line("Equity", line, LINE, 0),
