@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from market.backtests import TickSetSummary
 from market.session import Session
 from store.trades import open_store
-from tests.ui.pages.browser import NEWS_MS, PAINT_MS, Watched, awaited
+from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, awaited
 from tests.ui.serving import Served
 
 pytestmark = pytest.mark.browser
@@ -21,7 +21,8 @@ def test_an_arbitrage_is_looked_into_and_all_of_them_saved(wide: Watched) -> Non
     wide.go("Trades & P&L")
     listed = page.get_by_role("region", name="Arbitrages, newest first")
     expect(listed.get_by_role("row")).to_have_count(2, timeout=PAINT_MS)
-    page.get_by_label("Details of one arbitrage").click()
+    expect(page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
+    page.get_by_label("Details of one arbitrage").press("ArrowDown")
     page.get_by_role("option").first.click()
     steps = page.get_by_role("region", name="Time of every step")
     expect(steps.get_by_role("rowheader", name="reserved")).to_have_count(2, timeout=NEWS_MS)
