@@ -13,6 +13,7 @@ from market.clock import MICROSECONDS, wall_now
 from tests.ui.serving import ROOT, Served
 
 MEGABYTE = 1024**2
+STOP_SECONDS = 20.0
 
 
 @contextmanager
@@ -27,8 +28,12 @@ def traffic(dashboard: Served, quotes: float = 150.0, trades: float = 1.0) -> It
         yield
         assert process.poll() is None, "the traffic ended"
     finally:
-        process.kill()
-        process.communicate()
+        process.terminate()
+        try:
+            process.communicate(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
 
 
 def load(dashboard: Served, clients: int, requests: float, seconds: float) -> subprocess.Popen[str]:

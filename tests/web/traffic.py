@@ -6,6 +6,7 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 from itertools import count
 from pathlib import Path
@@ -42,8 +43,9 @@ async def write_quotes(writer: TopicWriter, beats: "asyncio.Queue[int]") -> None
         writer.write(TICKS, quote_row(quote(market, bid, ask, wall_now())), partition=0)
 
 
-async def write_trades(store: MongoTradeStore, beats: "asyncio.Queue[int]") -> None:
-    while True:
+async def write_trades(store: MongoTradeStore, beats: "asyncio.Queue[int]", stopping: asyncio.Event) -> None:
+    """A trade that is begun is ended: left open it would keep its pair busy for those who come next."""
+    while not stopping.is_set():
         number = await beats.get()
         await traded(store, opportunity(f"{PREFIX}-{number}-{wall_now()}", wall_now()), "0.001")
 
@@ -53,15 +55,27 @@ async def main(home: Path, quotes: float, trades: float) -> None:
     writer = TopicWriter(session.kafka)
     to_quote: asyncio.Queue[int] = asyncio.Queue()
     to_trade: asyncio.Queue[int] = asyncio.Queue()
+    stopping = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     try:
-        async with await open_store(session) as store, asyncio.TaskGroup() as group:
-            group.create_task(keep_pace(quotes, to_quote))
+        async with await open_store(session) as store:
+            pacing = [
+                asyncio.create_task(keep_pace(quotes, to_quote)),
+                asyncio.create_task(write_quotes(writer, to_quote)),
+            ]
             if trades:
-                group.create_task(keep_pace(trades, to_trade))
-            group.create_task(write_quotes(writer, to_quote))
-            group.create_task(write_trades(store, to_trade))
+                pacing.append(asyncio.create_task(keep_pace(trades, to_trade)))
+            trading = asyncio.create_task(write_trades(store, to_trade, stopping))
             sys.stdout.write("ready\n")
             sys.stdout.flush()
+            stopped = asyncio.create_task(stopping.wait())
+            await asyncio.wait([stopped, trading, *pacing], return_when=asyncio.FIRST_COMPLETED)
+            stopping.set()
+            if trades:
+                await trading
+            for task in (trading, *pacing):
+                task.cancel()
+            await asyncio.gather(trading, *pacing, return_exceptions=True)
     finally:
         await writer.close()
 
