@@ -3,7 +3,7 @@
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { amount, exchangeName, fullTime, price, timeParts, words } from "./format.js";
 
-const ADDRESS = "/api/strategies/ma/trades?limit=20";
+const ADDRESS = "/api/strategies/ma/trades?limit=8";
 const ASK_MILLISECONDS = 5000;
 const COLUMNS = 8;
 

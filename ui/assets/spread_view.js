@@ -51,7 +51,7 @@ export class SpreadView {
     const best = Math.max(...fresh);
     for (const [spread, node] of known) showCell(node, spread, threshold, spread.is_fresh && spread.net_bps === best);
     const bar = Number.isFinite(threshold) ? `framed: at or above ${bps(threshold)} bps, where bots trade` : "";
-    setText(this.legend, ["★ best now", bar, "struck out: too old to trade on"].filter(Boolean).join(" · "));
+    setText(this.legend, ["★ and underlined: best now", bar, "struck out: too old to trade on"].filter(Boolean).join(" · "));
   }
 }
 
