@@ -50,11 +50,12 @@ def _show(dashboard: Dashboard) -> None:
 
 
 def _show_bots(dashboard: Dashboard, bots: Sequence[BotRow]) -> None:
-    zone = shown_zone()
+    zone, settings = shown_zone(), dashboard.hub.settings
+    trading = settings.trading_state if settings else "running"
     with streamlit.container(horizontal=True, gap="small"):
         for bot in bots:
             with streamlit.container(border=True, width=CARD_WIDTH, key=f"card.{bot['name']}"):
-                streamlit.html(bot_card(bot, zone))
+                streamlit.html(bot_card(bot, zone, trading))
                 _show_action(dashboard, bot["name"], "bot", bot["wanted"], is_known=bot["state"] != "unknown")
 
 

@@ -3,12 +3,15 @@
 from datetime import tzinfo
 from html import escape
 
+from market.settings import TradingState
 from ui.bots import BotRow
 from ui.pages.times import moment
 from ui.processes import ProcessRow
 
 TONES = {
     "trading": "good",
+    "reducing": "",
+    "halted": "bad",
     "ready": "good",
     "standby": "",
     "starting": "",
@@ -21,6 +24,8 @@ TONES = {
 """How each activity is coloured; the word stands there, too."""
 NAMES = {
     "trading": "Trading",
+    "reducing": "Begins nothing new",
+    "halted": "Halted: sends nothing",
     "ready": "Running",
     "standby": "Standing by",
     "starting": "Starting",
@@ -47,8 +52,8 @@ CSS = """
 """
 
 
-def bot_card(bot: BotRow, zone: tzinfo) -> str:
-    """HTML; `CSS` stands once on the page."""
+def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
+    """HTML; `CSS` stands once on the page. `trading`: what the kill switch allows the session."""
     facts = [
         ("Since", moment(bot["since"], zone) if bot["since"] else "–"),
         ("Restarts", str(bot["restarts"])),
@@ -59,7 +64,7 @@ def bot_card(bot: BotRow, zone: tzinfo) -> str:
         ("Breaker", _breaker(bot, zone)),
         ("Last seen", moment(bot["last_seen"], zone) if bot["last_seen"] else "–"),
     ]
-    return _card(bot["name"], f"{bot['exchange']} · {bot['region']}", bot["activity"], facts, _notes(bot, zone))
+    return _card(bot["name"], f"{bot['exchange']} · {bot['region']}", _activity(bot, trading), facts, _notes(bot, zone))
 
 
 def feed_card(feed: ProcessRow, zone: tzinfo) -> str:
@@ -83,6 +88,11 @@ def _card(
         f'<p class="state {TONES.get(activity, "bad")}">{escape(NAMES.get(activity, activity))}</p>'
         f"<dl>{rows}</dl>{said}</div>"
     )
+
+
+def _activity(bot: BotRow, trading: TradingState) -> str:
+    """A bot that holds its exchange trades only as far as the kill switch lets it."""
+    return trading if bot["activity"] == "trading" and trading != "running" else bot["activity"]
 
 
 def _lease(bot: BotRow) -> str:
