@@ -26,6 +26,8 @@ CSS = """
 <style>
 .st-key-halt button:not(:disabled) { background: #b3202e; border-color: #b3202e; color: #fff; }
 .st-key-halt button:not(:disabled):hover { background: #8f1822; border-color: #8f1822; }
+.st-key-halt button:disabled { background: transparent; border-color: light-dark(#8a919c, #6b7280);
+  color: light-dark(#4d5563, #a9b1bd); }
 .st-key-kill_switch { min-height: 5.5rem; }
 </style>
 """

@@ -204,6 +204,8 @@ def test_every_setting_stands_in_the_form(dashboard: Dashboard) -> None:
     elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees"}
     assert fields | elsewhere == set(Settings.model_fields)
     shown = {element.key for kind in ("number_input", "text_input", "selectbox") for element in page().get(kind)}
+    labels = [field.label for groups in COLUMNS for group in groups for field in group.fields]
+    assert not [label for label in labels if label.startswith("...")], "each label stands on its own"
     assert {f"setting.{name}.1" for name in fields} <= shown
 
 
