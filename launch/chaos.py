@@ -21,10 +21,10 @@ from launch.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.home import check_writable, write_atomically
 from launch.live import own_home
-from launch.paper import READY_SECONDS, PaperOptions, Say, paper_session, paper_settings
+from launch.paper import PaperOptions, Say, paper_session, paper_settings
 from launch.parts import bot_parts, own_parts, service_parts
 from launch.ports import claim_web_port
-from launch.supervisor import Supervisor, kill_leftovers
+from launch.supervisor import READY_SECONDS, Supervisor, kill_leftovers
 from launch.waiting import stop_event, unless_stopped
 from market.clock import SystemClock
 from market.session import Session
@@ -36,6 +36,7 @@ from streams.embedded_broker import free_ports
 FOLDER = "chaos"
 BOTS = 2
 """Of each exchange, so that there is somebody to take over."""
+RECOVERY_SECONDS = 180.0
 SETTLE_SECONDS = 60.0
 """How long the system has, once it is left in peace, to find what was lost and put it right."""
 
@@ -175,7 +176,7 @@ async def _settled(session: Session, supervisor: Supervisor, blows: Blows) -> Fi
     return findings[-1]
 
 
-async def not_recovered(supervisor: Supervisor, seconds: float = READY_SECONDS) -> tuple[Violation, ...]:
+async def not_recovered(supervisor: Supervisor, seconds: float = RECOVERY_SECONDS) -> tuple[Violation, ...]:
     """Whether a part is not ready again within so many seconds."""
     try:
         await supervisor.all_ready(seconds)

@@ -18,7 +18,7 @@ from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
 from launch.recording import end_log, finish_recording
 from launch.summary import Activity
-from launch.supervisor import Supervisor
+from launch.supervisor import READY_SECONDS, Supervisor
 from launch.transfers import session_transfers
 from launch.waiting import stop_event, stopped_or_after, unless_stopped
 from market.assets import identity_fault
@@ -34,7 +34,6 @@ from ui.keys import ensure_api_key
 
 SETTLEMENT_CURRENCY = "USD"
 DATABASE = "arbitrage_paper"
-READY_SECONDS = 180.0
 
 TRADING = {
     "paper": "trading on paper",

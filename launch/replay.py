@@ -20,7 +20,7 @@ from launch.meter import Meter
 from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
 from launch.summary import Activity, balance_differences
-from launch.supervisor import Supervisor
+from launch.supervisor import READY_SECONDS, Supervisor
 from launch.waiting import stop_event, unless_stopped
 from market.clock import MICROSECONDS, wall_now
 from market.session import ReplayTime, Session
@@ -30,7 +30,6 @@ from store.trades import open_store
 from streams.embedded_broker import free_ports
 from ui.keys import ensure_api_key
 
-READY_SECONDS = 180.0
 TRADERS_START_SECONDS = 30
 """Between the moment when the engine runs and the first recorded row: time for the bots to start."""
 DRAIN_SECONDS = 300.0

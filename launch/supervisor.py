@@ -13,12 +13,17 @@ import psutil
 from launch.children import STOP_SECONDS, Part, group_members, signal_group, spawn
 from launch.errors import LaunchError
 from launch.home import ready_file, write_atomically
+from launch.last_words import last_words
 from launch.processes import Roll
 from launch.processes_telling import Teller
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.session import Session
 
+READY_SECONDS = 300.0
+"""For all parts to start: a minute on an idle machine, most of it Spark's; several where others want the cores too."""
+PATIENT_SECONDS = 60.0
+"""Who waits longer than this is told for what."""
 POLL_SECONDS = 0.1
 STEADY_SECONDS = 30.0
 """A part that ran this long starts over with the shortest back-off."""
@@ -71,14 +76,18 @@ class Supervisor:
         child = self._children.get(name)
         return None if child is None or child.poll() is not None else child.pid
 
-    async def all_ready(self, seconds: float) -> None:
-        """Wait until every part that is to run has reported ready. Raises LaunchError naming those that have not."""
-        deadline = wall_now() + int(seconds * MICROSECONDS)
+    async def all_ready(self, seconds: float, patient_seconds: float = PATIENT_SECONDS) -> None:
+        """Wait until every part that is to run has reported ready; say once what for, where that is long. Raises
+        LaunchError naming those that have not, with what is known of why."""
+        began, is_said, logs = wall_now(), False, self._home / "logs"
         while missing := [part.name for part in self._parts if not self._is_as_wanted(part.name)]:
-            if wall_now() > deadline:
-                raise LaunchError(
-                    f"not ready within {seconds:.0f} s: {', '.join(missing)}; see {self._home / 'logs'} for the reason."
-                )
+            waited = (wall_now() - began) / MICROSECONDS
+            if waited > seconds:
+                why = last_words(logs, missing, began)
+                raise LaunchError(f"not ready within {seconds:.0f} s: {', '.join(missing)}. {why}. Logs: {logs}")
+            if waited > patient_seconds and not is_said:
+                is_said = True
+                self._say(f"still waiting for {', '.join(missing)}, for up to {seconds:.0f} s in all")
             await self._clock.sleep(POLL_SECONDS)
 
     async def stop(self) -> None:

@@ -75,13 +75,30 @@ async def test_the_whole_group_goes_before_a_restart(tmp_path: Path) -> None:
     assert not alive
 
 
-async def test_a_part_that_never_gets_ready_is_named(tmp_path: Path) -> None:
-    part = Part("cep", (sys.executable, "-c", "import time; time.sleep(1000)"))
-    supervisor = Supervisor(tmp_path, [part], lambda _: None)
+async def test_a_part_that_never_gets_ready_is_named_with_its_last_words(tmp_path: Path) -> None:
+    speaker = "import sys, time; print('waiting for Kafka', file=sys.stderr, flush=True); time.sleep(1000)"
+    said: list[str] = []
+    supervisor = Supervisor(tmp_path, [Part("cep", (sys.executable, "-c", speaker))], said.append)
     await supervisor.start()
-    with pytest.raises(LaunchError, match="cep"):
-        await supervisor.all_ready(0.2)
+    async with asyncio.timeout(20):
+        while not (tmp_path / "logs" / "cep.log").exists() or not (tmp_path / "logs" / "cep.log").stat().st_size:
+            await SystemClock().sleep(0.02)
+    since = wall_now()
+    os.utime(tmp_path / "logs" / "cep.log", (since / 1e6 + 60, since / 1e6 + 60))
+    with pytest.raises(LaunchError, match=r"not ready within 0 s: cep\. cep last said: waiting for Kafka") as gave_up:
+        await supervisor.all_ready(0.4, patient_seconds=0.1)
     await supervisor.stop()
+    assert str(tmp_path / "logs") in str(gave_up.value)
+    assert [line for line in said if "still waiting" in line] == ["still waiting for cep, for up to 0 s in all"]
+
+
+async def test_who_is_ready_soon_hears_of_no_waiting(tmp_path: Path) -> None:
+    said: list[str] = []
+    supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "bot")], said.append)
+    await supervisor.start()
+    await supervisor.all_ready(20)
+    await supervisor.stop()
+    assert not [line for line in said if "waiting" in line]
 
 
 def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
