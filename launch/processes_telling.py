@@ -9,7 +9,7 @@ import os
 
 from launch.processes import Roll
 from market.backoff import backoff
-from market.clock import SystemClock
+from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.session import Session
 from store.errors import StoreError
 from store.processes import MongoProcesses, opened_processes
@@ -17,6 +17,8 @@ from store.processes import MongoProcesses, opened_processes
 ROUND_SECONDS = 0.5
 LONGEST_WAIT = 2.0
 """Between two attempts to reach a store that is away."""
+QUIET_SECONDS = 60.0
+"""At a start MongoDB is not up yet, and it comes back from a crash within seconds: both are nobody's concern."""
 
 log = logging.getLogger("launch")
 
@@ -24,12 +26,14 @@ log = logging.getLogger("launch")
 class Teller:
     """The way of one roll into the store of `session`, and of what is wanted back."""
 
-    def __init__(self, session: Session, roll: Roll) -> None:
+    def __init__(self, session: Session, roll: Roll, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._session = session
         self._roll = roll
+        self._quiet_us = int(quiet_seconds * MICROSECONDS)
         self._told: dict[str, int] = {}
         """Which version of each part the store has."""
-        self._is_heard = True
+        self._silent_since: int | None = None
+        self._is_said = False
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -55,10 +59,14 @@ class Teller:
         await processes.tell(self._roll.told(news), now)
         self._told = versions
         self._roll.obey(await processes.orders())
-        self._is_heard = True
+        self._silent_since, self._is_said = None, False
 
     def _note_silence(self, error: StoreError) -> None:
-        """Once an outage."""
-        if self._is_heard:
-            log.warning("the state of the parts is not told", extra={"error": str(error)})
-        self._is_heard = False
+        """Once an outage, and only of one that lasts."""
+        now = wall_now()
+        if self._silent_since is None:
+            self._silent_since = now
+            log.info("the state of the parts is not told yet", extra={"error": str(error)})
+        elif not self._is_said and now - self._silent_since > self._quiet_us:
+            self._is_said = True
+            log.warning("MongoDB does not answer; the dashboard shows old states of the parts: %s", error)

@@ -64,9 +64,17 @@ async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
             await broker.all_ready(BROKER_SECONDS)
             await asyncio.to_thread(make_class_archive, session, say)
         except (LaunchError, CepError) as error:
-            say(f"no archive of classes, Spark will start more slowly: {error}")
+            say(without_archive(error))
         finally:
             await broker.stop()
+
+
+def without_archive(error: Exception) -> str:
+    """What that means to a user, and what to do about it."""
+    return (
+        f"Spark will start more slowly, all else is as it should be: {str(error).rstrip('.')}. "
+        "`make setup` again tries once more, best while the machine is idle."
+    )
 
 
 def main() -> int:
