@@ -88,10 +88,14 @@ async def bots_now(dashboard: Dashboard) -> list[BotRow]:
 
 
 async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
-    """Raises NoSuchProcessError, StoreError."""
-    found = [row for row in await bots_now(dashboard) if row["name"] == name]
-    if not found:
-        raise NoSuchProcessError(name)
+    """By the name of its process, or by its exchange where that has no other bot.
+
+    Raises NoSuchProcessError, StoreError.
+    """
+    rows = await bots_now(dashboard)
+    found = [row for row in rows if row["name"] == name] or [row for row in rows if row["exchange"] == name]
+    if len(found) != 1:
+        raise NoSuchProcessError(name, tuple(row["name"] for row in rows))
     return found[0]
 
 

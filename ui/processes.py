@@ -35,9 +35,10 @@ class ProcessRow(TypedDict):
 
 @dataclass(slots=True)
 class NoSuchProcessError(Exception):
-    """This session has no process of that name, as far as its supervisor told."""
+    """This session has no process of that name, as far as its supervisor told; `known` are those it has."""
 
     name: str
+    known: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -62,7 +63,7 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
         note.after = {"wanted": wanted}
         known = {one.name: one for one in await dashboard.reader.processes.all()}
         if name not in known:
-            raise NoSuchProcessError(name)
+            raise NoSuchProcessError(name, tuple(sorted(known)))
         note.before = {"wanted": known[name].order.wanted, "state": known[name].state}
         await _check_obeyed(dashboard, known[name])
         ordered = await dashboard.reader.processes.want(name, wanted, caller.name)

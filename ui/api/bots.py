@@ -102,7 +102,7 @@ async def bots(request: Request, _: Viewer) -> BotRows:
 
 @router.get("/bots/{name}", responses=_shown(BOT, 404, 503))
 async def bot(request: Request, name: str, _: Viewer) -> BotRow:
-    """One bot, by the name of its process: `bot-EXCHANGE`, or `bot-EXCHANGE-2`."""
+    """One bot, by the name of its process, `bot-EXCHANGE` or `bot-EXCHANGE-2`, or by an exchange that has but one."""
     return await _told(bot_now(dashboard_of(request), name))
 
 
@@ -143,7 +143,7 @@ async def start_process(request: Request, name: str, caller: Operator) -> Proces
 async def _ordered(request: Request, name: str, wanted: Wanted, caller: Operator) -> BotRow:
     dashboard = dashboard_of(request)
     # another kind of process is no bot, whatever it is named
-    await _told(bot_now(dashboard, name))
+    name = (await _told(bot_now(dashboard, name)))["name"]
     await _told(order_process(dashboard, name, wanted, caller))
     return await _told(bot_now(dashboard, name))
 
@@ -153,6 +153,7 @@ async def _told(work: Awaitable[Answer]) -> Answer:
     try:
         return await work
     except NoSuchProcessError as error:
-        raise ProblemError(404, f"This session has no process {error.name!r}.") from None
+        there_are = f"there are {', '.join(error.known)}" if error.known else "none was told of yet"
+        raise ProblemError(404, f"This session has no process {error.name!r} here; {there_are}.") from None
     except OrderRefusedError as error:
         raise ProblemError(409, error.why) from None

@@ -94,12 +94,12 @@ async def test_who_may_not(supervised: httpx.AsyncClient, session: Session, give
 @pytest.mark.parametrize(
     ("path", "status", "why"),
     [
-        ("/api/bots/bot-nobody/stop", 404, "no process 'bot-nobody'"),
+        ("/api/bots/bot-nobody/stop", 404, "no process 'bot-nobody' here; there are bot-alpha, bot-beta."),
         ("/api/bots/cep/stop", 404, "no process 'cep'"),
         ("/api/bots/feed-alpha/stop", 404, "no process 'feed-alpha'"),
         ("/api/processes/cep/stop", 409, "only bots and feeds"),
         (f"/api/processes/{SUPERVISOR}/stop", 409, "only bots and feeds"),
-        ("/api/processes/nobody/start", 404, "no process 'nobody'"),
+        ("/api/processes/nobody/start", 404, "no process 'nobody' here; there are bot-alpha, bot-beta, cep, feed-"),
     ],
 )
 async def test_what_cannot_be_stopped(
@@ -142,3 +142,16 @@ async def test_before_the_supervisor_told_anything_there_are_none(api: httpx.Asy
     assert (await api.get("/api/bots/bot-alpha")).status_code == 404
     await told(session, Told("bot-alpha", "bot", "alpha", "starting", age=0))
     assert (await row_of(api, "bot-alpha"))["activity"] == "starting"
+
+
+async def test_the_only_bot_of_an_exchange_is_found_by_it(
+    supervised: httpx.AsyncClient, session: Session, key: str
+) -> None:
+    assert (await row_of(supervised, "alpha"))["name"] == "bot-alpha"
+    stopped = await supervised.post("/api/bots/alpha/stop", headers={"X-API-Key": key})
+    assert (stopped.status_code, stopped.json()["name"], stopped.json()["wanted"]) == (200, "bot-alpha", "stopped")
+    bots = [Told(name, "bot", "alpha", "ready", age=0) for name in ("bot-alpha", "bot-alpha-2")]
+    await told(session, *bots)
+    answer = await supervised.get("/api/bots/alpha")
+    assert answer.status_code == 404
+    assert "there are bot-alpha, bot-alpha-2" in answer.json()["detail"]
