@@ -29,13 +29,13 @@ async def put_trading_state(
     request: Request,
     wanted: WantedState,
     caller: Operator,
-    x_changed_by: ChangedBy = "rest",
+    x_changed_by: ChangedBy = None,
 ) -> TradingStateRow:
     """The kill switch. Takes no version: it holds whatever else is being changed at the same time. A state that is in
     force already is no new version of the settings."""
     dashboard = dashboard_of(request)
     try:
-        saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by)
+        saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by or "")
     except SettingsMissingError:
         raise ProblemError(404, NO_SETTINGS) from None
     return TradingStateRow(state=saved.trading_state, settings_version=saved.version)

@@ -19,7 +19,14 @@ from ui.views import version_row
 
 router = APIRouter(tags=["settings"])
 
-ChangedBy = Annotated[str, Header(min_length=1, max_length=64, description="Kept in the history.")]
+ChangedBy = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=64,
+        description="Who stands in the history of the settings; without it the name of the key.",
+    ),
+]
 
 LONGEST_VERSION = 18
 """Digits; no version of ours has more, and Python refuses to read thousands."""
@@ -63,7 +70,7 @@ async def patch_settings(
     request: Request,
     caller: Operator,
     if_match: Annotated[str | None, Header()] = None,
-    x_changed_by: ChangedBy = "rest",
+    x_changed_by: ChangedBy = None,
 ) -> JSONResponse:
     """Change some settings. 401: no key; 428: no version; 409, 412: an old one (body, If-Match); 422: what is wrong."""
     dashboard = dashboard_of(request)
@@ -76,7 +83,7 @@ async def patch_settings(
     if match_version is not None and body_version not in (None, match_version):
         raise ProblemError(422, "`version` in the body and If-Match differ.")
     conflict_status = 409 if match_version is None else 412
-    return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by), conflict_status)
+    return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by or ""), conflict_status)
 
 
 async def _changed(change: Coroutine[Any, Any, Settings], conflict_status: int) -> JSONResponse:

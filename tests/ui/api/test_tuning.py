@@ -44,6 +44,18 @@ async def test_who_changed_what_is_kept(api: httpx.AsyncClient, key: str) -> Non
     assert (first["version"], first["changes"]) == (1, [])
 
 
+@pytest.mark.parametrize("path", ["settings", "trading-state"])
+async def test_who_says_no_name_stands_under_that_of_the_key(api: httpx.AsyncClient, key: str, path: str) -> None:
+    if path == "settings":
+        answer = await patch(api, {"min_net_bps": 9.5, "version": 1}, key)
+    else:
+        answer = await api.put("/api/trading-state", json={"state": "halted"}, headers={"X-API-Key": key})
+    assert answer.status_code == 200
+    newest = (await api.get("/api/settings/versions")).json()["items"][0]
+    (change,) = (await api.get("/api/audit", headers={"X-API-Key": key})).json()["items"]
+    assert newest["who"] == change["who"] == "owner"
+
+
 @pytest.mark.parametrize("key", [None, "wrong", "ä"])
 async def test_without_the_key_nothing_else_is_looked_at(api: httpx.AsyncClient, key: str | None) -> None:
     headers = {b"X-API-Key": key.encode()} if key else {}
