@@ -90,9 +90,10 @@ def settled(pages: list[Looked]) -> list[tuple[int, int]]:
     return [page.after_collection() for page in pages]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "seconds",
-    [pytest.param(45, marks=[pytest.mark.browser, pytest.mark.whole]), pytest.param(600, marks=pytest.mark.soak)],
+    [pytest.param(45, id="short"), pytest.param(600, id="long")],
 )
 def test_five_pages_cost_little_and_nothing_grows(chromium: Browser, dashboard: Served, seconds: int) -> None:
     with five_pages(chromium, dashboard) as pages:

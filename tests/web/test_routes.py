@@ -44,7 +44,7 @@ def unlimited(tmp_path_factory: pytest.TempPathFactory, mongodb_uri: str, kafka_
 
 
 @pytest.mark.parametrize(
-    "seconds", [pytest.param(60, marks=pytest.mark.whole), pytest.param(600, marks=pytest.mark.soak)]
+    "seconds", [pytest.param(45, marks=pytest.mark.whole), pytest.param(600, marks=pytest.mark.soak)]
 )
 def test_no_route_fails_and_every_answer_is_of_its_schema(unlimited: Served, tmp_path: Path, seconds: int) -> None:
     key = (unlimited.session.home / "api_key").read_text().strip()
