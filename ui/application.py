@@ -42,8 +42,9 @@ from ui.api.access import SameHostOnly, names_of
 from ui.api.access_roles import REFUSED, viewer
 from ui.api.body_limit import BoundedBodies
 from ui.api.gate import SignedInOnly
+from ui.api.known_parameters import known_parameters
 from ui.api.methods import HeadAsGet, refuse
-from ui.api.problems import answer_problems
+from ui.api.problems import PROBLEM_RESPONSE, answer_problems
 from ui.dashboard import Dashboard, announce, withdraw
 from ui.health import HealthWatch
 from ui.key_changes import tell_key_changes
@@ -109,6 +110,7 @@ def _serve_shell(app: FastAPI) -> None:
 
 
 def _include_routers(app: FastAPI) -> None:
+    knowing = [Depends(known_parameters)]
     for module in (
         backtests,
         bots,
@@ -123,12 +125,12 @@ def _include_routers(app: FastAPI) -> None:
         tuning,
     ):
         # whatever a route says itself, nobody reads from it who may not
-        app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer)], responses=REFUSED)
+        app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REFUSED)
     for module in (audit, keys, problem_types, signing_in, tickets):
-        app.include_router(module.router, prefix="/api", responses=REFUSED)
+        app.include_router(module.router, prefix="/api", dependencies=knowing, responses=REFUSED)
     app.include_router(signing_in.page_router)
-    app.include_router(health.router, prefix="/api")
-    app.include_router(logs.router, prefix="/api")
+    for module in (health, logs):
+        app.include_router(module.router, prefix="/api", dependencies=knowing, responses={422: PROBLEM_RESPONSE})
     app.include_router(metrics.router)
     app.include_router(live.router)
     app.state.routes = tuple(app.routes)

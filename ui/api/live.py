@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Depends, Header, Query, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import StreamingResponse
 
 from market.access import Caller
@@ -13,6 +13,7 @@ from market.clock import MICROSECONDS, steady_now
 from ui.access import Access
 from ui.api.access_roles import REFUSED, Viewer, access_of
 from ui.api.admission import LOOKED_AGAIN_SECONDS, admit, until_refused
+from ui.api.known_parameters import known_parameters
 from ui.dashboard import Dashboard
 from ui.live.audience import Audience
 from ui.live.clients import LiveClient
@@ -54,6 +55,7 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
 @router.get(
     "/api/stream",
     response_class=StreamingResponse,
+    dependencies=[Depends(known_parameters)],
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **REFUSED},
 )
 async def stream(
