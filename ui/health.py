@@ -85,7 +85,9 @@ class HealthWatch:
         )
         now, hub, board = wall_now(), self._hub, self._hub.board
         market_now = self._session.clock().now()
-        telling = [reach for reach in reaches if now + server_ahead - reach.told_at < REACHES_KEPT]
+        exchanges = self._session.exchanges
+        ours = (reach for reach in reaches if reach.exchange in exchanges)
+        telling = [reach for reach in ours if now + server_ahead - reach.told_at < REACHES_KEPT]
         report = HealthReportRow(
             verdict="well",
             summary="",

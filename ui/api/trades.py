@@ -12,6 +12,7 @@ from ui.api.problems import PROBLEM_RESPONSE, ProblemError
 from ui.api.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.api.trade_filters import Wanted
 from ui.equity import EquityRow, equity_row
+from ui.feeds import feeds_of
 from ui.profits import pnl_line_row, pnl_row
 from ui.rows import ArbitrageRow, BalanceRowView, FeedRow, PnlLineRow, PnlRow, ReasonRow, RefusalRow
 from ui.timeline import ArbitrageDetailRow, arbitrage_detail_row
@@ -106,9 +107,8 @@ async def moving_average(request: Request) -> list[AverageSumRow]:
 
 @router.get("/feeds")
 async def feeds(request: Request, exchange: Exchange = None) -> list[FeedRow]:
-    """State of each price feed."""
+    """State of each price feed of this session."""
     dashboard = dashboard_of(request)
     session, states = dashboard.session, await dashboard.reader.feed_states()
-    now = session.clock().now()
-    seen = [state.as_seen(now, session.stale_after_ms) for state in states if exchange in (None, state.exchange)]
-    return [feed_row(state) for state in seen]
+    seen = feeds_of(session, states, session.clock().now())
+    return [feed_row(state) for state in seen if exchange in (None, state.exchange)]

@@ -43,6 +43,9 @@ async def test_the_whole_report_is_told(
     now = wall_now()
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", now, now, quotes=3, gaps=1, offset_us=5))
     await store.reach.note(Reach("bot-alpha", "alpha", 0, 1_000, {"opportunities/0": 5}))
+    # of an earlier session
+    await store.save_feed_state(FeedState("bitstamp", "eu", "BTC/EUR", "live", now, now))
+    await store.reach.note(Reach("bot-bitstamp", "bitstamp", 0, 1_000, {"opportunities/0": 5}))
     await told_of(store, session, "cep", "kafka")
     progress = QueryProgress("session-1", "spreads", False, True, now, now, "Waiting", batch=3, offsets={"0": 7})
     hub = dashboard_of(application).hub
@@ -60,6 +63,10 @@ async def test_the_whole_report_is_told(
 
     await until(is_whole, LEDGER_SECONDS)
     row = json.loads((await api.get("/api/health/parts")).content)
+    assert [feed["exchange"] for feed in row["feeds"]] == ["alpha"]
+    assert [feed["exchange"] for feed in (await api.get("/api/feeds")).json()] == ["alpha"]
+    assert [one["reader"] for one in row["change_streams"]] == ["dashboard", "bot-alpha"]
+    assert not any("bitstamp" in finding["part"] for finding in row["findings"])
     assert (row["feeds"][0]["gaps"], row["feeds"][0]["offset_us"]) == (1, 5)
     assert row["detection"] == [
         row["detection"][0] | {"partition": 0, "next_offset": 7, "delay": 0.009, "waiting": 0.0}
