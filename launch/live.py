@@ -16,6 +16,7 @@ from launch.errors import CannotStartError
 from launch.home import check_writable
 from launch.paper import SETTLEMENT_CURRENCY, PaperOptions, Say, chosen_markets, room_for_recordings, run_session
 from launch.transfers import session_transfers
+from market.clock import wall_now
 from market.session import Mode, Session
 from market.settings import Settings
 from streams.embedded_broker import free_ports
@@ -61,6 +62,7 @@ def session_at_exchanges(home: Path, options: PaperOptions, told: Configuration,
     own = home / mode
     return Session(
         session_id=uuid.uuid4().hex,
+        started_at=wall_now(),
         mode=mode,
         # a log and a database that no simulated price ever was in
         home=own,

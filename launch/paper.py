@@ -125,6 +125,7 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
     return Session(
         session_id=uuid.uuid4().hex,
+        started_at=wall_now(),
         mode="paper",
         home=home,
         kafka=told.kafka or f"127.0.0.1:{kafka_port}",

@@ -99,6 +99,7 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, tol
     session_id = uuid.uuid4().hex
     return Session(
         session_id=session_id,
+        started_at=wall_now(),
         mode="replay",
         home=home,
         kafka=f"127.0.0.1:{kafka_port}",

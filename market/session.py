@@ -64,6 +64,8 @@ class Session:
     """Where notices go."""
     access: AccessTerms = field(default_factory=AccessTerms)
     """Who may read and change over REST and the pages."""
+    started_at: int = 0
+    """By the wall clock, microseconds UTC; 0 where nobody said. The log and the store hold what was before, too."""
 
     def clock(self) -> Clock:
         if self.replay is None:

@@ -39,12 +39,14 @@ async def health(request: Request) -> HealthRow:
 
 @router.get("/ready", responses={503: PROBLEM_RESPONSE})
 async def ready(request: Request) -> JSONResponse:
-    """200 while both sources are followed, else 503."""
-    sources = dashboard_of(request).hub.board.sources
-    if sources.are_live:
-        return JSONResponse({"status": "ready", "sources": sources_row(sources)})
-    missing = [name for name, is_live in sources_row(sources).items() if not is_live]
-    return problem_response(503, f"Not following {' and '.join(missing)} yet.", {"sources": sources_row(sources)})
+    """200 while both sources are followed, else 503. `detection` says whether opportunities are found: `starting`,
+    `working`, `silent`, or `unknown`."""
+    board = dashboard_of(request).hub.board
+    state = {"sources": sources_row(board.sources), "detection": board.detection}
+    if board.sources.are_live:
+        return JSONResponse({"status": "ready", **state})
+    missing = [name for name, is_live in sources_row(board.sources).items() if not is_live]
+    return problem_response(503, f"Not following {' and '.join(missing)} yet.", state)
 
 
 @router.get("/health/parts", responses=REFUSED)

@@ -15,6 +15,10 @@ const MODES = {
   sandbox: ["Sandbox trading", "no real money"],
   live: ["Live trading", "real money"],
 };
+const DETECTION_WORDS = {
+  starting: "Detection is starting: no opportunity is found yet.",
+  silent: "Detection does not answer: no opportunity is found until it is back.",
+};
 const SOURCES = { kafka: "Kafka", mongodb: "MongoDB" };
 const heads = new WeakMap();
 
@@ -68,7 +72,7 @@ class Head {
     this.showMode(model.mode);
     setText(this.parts.clock, clockTime(model.now));
     this.showTrading(model.settings);
-    this.showNotice(model.sources);
+    this.showNotice(model.sources, model.detection);
     this.root.dataset.known = "yes";
   }
 
@@ -85,9 +89,11 @@ class Head {
     setClass(this.parts.trading, `pill ${TRADING_CLASSES[state] ?? "unknown"}`);
   }
 
-  showNotice(sources) {
+  // Without a source nothing is heard of detection either.
+  showNotice(sources, detection) {
     const names = Object.keys(SOURCES).filter((name) => !sources[name]).map((name) => SOURCES[name]).join(" and ");
-    setText(this.parts.notice, names ? `${names} cannot be reached; what depends on it stands still until it is back.` : "");
-    this.parts.notice.hidden = !names;
+    const words = names ? `${names} cannot be reached; what depends on it stands still until it is back.` : (DETECTION_WORDS[detection] ?? "");
+    setText(this.parts.notice, words);
+    this.parts.notice.hidden = !words;
   }
 }

@@ -53,6 +53,7 @@ export class Model {
   advance(message) {
     this.now = message.now;
     this.sources = message.sources;
+    this.detection = message.detection;
     this.quotes = message.quotes;
     this.spreads = message.spreads;
     this.opportunityCount = message.opportunity_count;

@@ -11,6 +11,7 @@ from market.session import Session
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from streams.wire import WireError
+from ui.live.detection import DetectionState
 from ui.live.opportunity_census import OpportunityCensus
 from ui.live.price_series import PricePoint, PriceSeries
 from ui.live.snapshot import Ledger, MarketKey, Snapshot, Sources, empty_ledger
@@ -28,6 +29,7 @@ class Board:
 
     def __init__(self, session: Session, clock: Clock) -> None:
         self._clock = clock
+        self._session = session
         self._latest: dict[MarketKey, LatestRow] = {}
         self._series: dict[MarketKey, PriceSeries] = {
             (market.exchange, market.symbol): PriceSeries() for market in session.traded
@@ -43,6 +45,7 @@ class Board:
         self.settings: Settings | None = None
         self.ledger: Ledger = empty_ledger(session.settlement_currency)
         self.sources = Sources()
+        self.detection: DetectionState = "unknown"
 
     def apply_tick(self, row: Mapping[str, Any]) -> None:
         """A row of `ticks`; kinds that are not shown are passed over. Raises WireError."""
@@ -56,8 +59,8 @@ class Board:
             raise WireError(f"not a row of ticks: {error!r}") from error
 
     def apply_opportunity(self, opportunity: Opportunity) -> bool:
-        """False where its id is known already: the first with an id wins."""
-        if opportunity.opportunity_id in self._opportunity_ids:
+        """False where it is of an earlier session, or its id is known already: the first with an id wins."""
+        if opportunity.opportunity_id in self._opportunity_ids or self._is_of_before(opportunity):
             return False
         self._opportunity_ids[opportunity.opportunity_id] = None
         if len(self._opportunity_ids) > REMEMBERED_IDS:
@@ -66,6 +69,12 @@ class Board:
         self.census.note(opportunity)
         self._opportunities.appendleft(opportunity)
         return True
+
+    def _is_of_before(self, opportunity: Opportunity) -> bool:
+        """The topic keeps those of earlier sessions. Events of a replay have the times of its recording."""
+        is_replay = self._session.replay is not None
+        times = (opportunity.detected_time,) if is_replay else (opportunity.detected_time, opportunity.event_time)
+        return min(times) < self._session.started_at
 
     def apply_window(self, window: SpreadWindow) -> None:
         """Keeps the newest of each pair and length."""
@@ -105,6 +114,7 @@ class Board:
         return Snapshot(
             now=now,
             sources=self.sources,
+            detection=self.detection,
             settings=settings,
             tops=tuple(tops.values()),
             series={key: series.points() for key, series in self._series.items()},

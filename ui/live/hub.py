@@ -20,8 +20,10 @@ from streams.reader import TopicReader
 from streams.records import Newest, Record
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 from streams.wire import WireError, opportunity_of, row_of, spread_window_of
+from ui.feeds import feeds_of
 from ui.live.audience import Audience
 from ui.live.board import KEPT_ARBITRAGES, Board
+from ui.live.detection import detection_state
 from ui.live.latencies import TradeLatencies
 from ui.live.messages import ledger_message, pulse_message, settings_message, trade_message
 from ui.live.signs import StreamSigns
@@ -150,6 +152,7 @@ class Hub:
     def pulse(self) -> None:
         """One message for all that happened since the last; without news, one a second. Nothing where nobody looks."""
         self._look_at_mongodb()
+        self._look_at_detection()
         if not self.audience:
             # who comes next begins with a snapshot
             self._new_opportunities.clear()
@@ -235,12 +238,18 @@ class Hub:
         if is_answering:
             self.audience.resynchronise(only_owed=True)
 
+    def _look_at_detection(self) -> None:
+        state = detection_state(self._session, self.signs, wall_now())
+        if state != self.board.detection:
+            self.board.detection = state
+            self._changed = True
+
     async def _read_books(self) -> None:
         balances, states = await self._reader.balance_rows(), await self._reader.feed_states()
         opening, _ = await self._reader.session_balances()
         now = self._clock.now()
-        feeds = [state.as_seen(now, self._session.stale_after_ms) for state in states]
-        self._note_ledger(replace(self.board.ledger, balances=tuple(balances), feeds=tuple(feeds), opening=opening))
+        feeds = tuple(feeds_of(self._session, states, now))
+        self._note_ledger(replace(self.board.ledger, balances=tuple(balances), feeds=feeds, opening=opening))
 
     async def _read_totals(self) -> None:
         totals = await self._reader.totals(self._session.settlement_currency)

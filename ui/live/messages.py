@@ -99,6 +99,7 @@ def _market(snapshot: Snapshot, opportunities: Iterable[Opportunity]) -> dict[st
     return {
         "now": snapshot.now,
         "sources": sources_row(snapshot.sources),
+        "detection": snapshot.detection,
         "quotes": quote_rows(snapshot),
         "spreads": spread_rows(snapshot),
         "opportunities": [opportunity_row(opportunity) for opportunity in newest],

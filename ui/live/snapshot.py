@@ -12,6 +12,7 @@ from market.rows import BalanceRow
 from market.settings import Settings
 from market.spreads import SpreadWindow
 from store.counting import SessionTotals
+from ui.live.detection import DetectionState
 from ui.live.price_series import PricePoint
 from ui.live.spread_table import SpreadCell
 from ui.live.tops import TopOfBook
@@ -49,6 +50,7 @@ class Snapshot:
 
     now: int
     sources: Sources
+    detection: DetectionState
     settings: Settings | None
     tops: tuple[TopOfBook, ...]
     series: dict[MarketKey, tuple[PricePoint, ...]]
@@ -56,7 +58,7 @@ class Snapshot:
     windows: tuple[SpreadWindow, ...]
     opportunities: tuple[Opportunity, ...]
     opportunity_count: int
-    """Distinct ids seen since this process started."""
+    """Distinct ids of this session seen since this process started."""
     arbitrages: tuple[Arbitrage, ...]
     ledger: Ledger
 

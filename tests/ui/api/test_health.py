@@ -1,6 +1,11 @@
 import httpx
+import pytest
+from fastapi import FastAPI
 
 from market.session import Session
+from ui.application import dashboard_of
+from ui.live.detection import DetectionState
+from ui.live.snapshot import Sources
 
 
 async def test_health_says_what_is_followed(api: httpx.AsyncClient, session: Session) -> None:
@@ -13,6 +18,17 @@ async def test_without_kafka_it_is_not_ready_and_says_so(api: httpx.AsyncClient)
     answer = await api.get("/api/ready")
     assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
     assert "kafka" in answer.json()["detail"]
+    assert answer.json()["detection"] == "unknown"
+
+
+@pytest.mark.parametrize("detection", ["starting", "working", "silent"])
+async def test_readiness_is_by_the_sources_and_tells_of_detection(
+    api: httpx.AsyncClient, application: FastAPI, detection: DetectionState
+) -> None:
+    board = dashboard_of(application).hub.board
+    board.sources, board.detection = Sources(kafka=True, mongodb=True), detection
+    answer = await api.get("/api/ready")
+    assert (answer.status_code, answer.json()["status"], answer.json()["detection"]) == (200, "ready", detection)
 
 
 async def test_the_documentation_is_served_from_here_alone(api: httpx.AsyncClient) -> None:

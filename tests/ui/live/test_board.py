@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market.arbitrages import Transition
+from market.session import ReplayTime
 from market.spreads import SpreadWindow
 from streams.wire import WireError, quote_row, settings_row
 from tests.cep.oracle import expected_spreads
@@ -163,6 +164,27 @@ def test_opportunities_are_kept_newest_first_each_once_in_fixed_room() -> None:
     assert snapshot.opportunity_count == KEPT_OPPORTUNITIES + 10
     assert len(snapshot.opportunities) == KEPT_OPPORTUNITIES
     assert snapshot.opportunities[0].opportunity_id == f"id-{KEPT_OPPORTUNITIES + 9}"
+
+
+@pytest.mark.parametrize(
+    ("replayed", "event", "detected", "is_new"),
+    [
+        (False, START - 1, START + SECOND, False),
+        (False, START - 1, START - 1, False),
+        (False, START, START + SECOND, True),
+        (True, START - 3_600 * SECOND, START + SECOND, True),
+        (True, START - 3_600 * SECOND, START - 1, False),
+    ],
+)
+def test_opportunities_of_an_earlier_session_are_none_of_ours(
+    replayed: bool, event: int, detected: int, is_new: bool
+) -> None:
+    replay = ReplayTime(START - 3_600 * SECOND, START, 1.0) if replayed else None
+    board = Board(replace(session_of(Path("unused")), started_at=START, replay=replay), SteppedClock())
+    found = replace(opportunity(), event_time=event, detected_time=detected)
+    assert board.apply_opportunity(found) is is_new
+    snapshot = board.snapshot()
+    assert (snapshot.opportunity_count, len(snapshot.opportunities)) == (is_new, is_new)
 
 
 def test_the_newest_window_of_each_pair_and_length_is_kept() -> None:

@@ -10,11 +10,16 @@ import orjson
 import pytest
 
 from market.arbitrages import Arbitrage
+from market.clock import wall_now
 from market.feeds import FeedState
+from market.progress import QueryProgress
 from market.session import Session
 from store.client import connected
 from store.reading import TradeReader
 from store.trades import MongoTradeStore
+from streams.progress import progress_row
+from streams.records import Record
+from streams.topics import HEALTH, OPPORTUNITIES
 from tests.market.samples import USD_MARKET
 from tests.store.wishes import filled, opportunity
 from tests.ui.samples import NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
@@ -75,6 +80,26 @@ async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: Hub) -> None
         (pulse,) = heard(client)
         assert pulse["points"] == {}, "it was in the snapshot"
         assert [row["bid"] for row in orjson.loads(hub.audience.snapshot_message().text)["quotes"]] == ["100"]
+
+
+async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_path: Path) -> None:
+    reader = TradeReader(connected(f"mongodb://{NOWHERE}"), "unused")
+    now = wall_now()
+    hub = Hub(replace(session_of(tmp_path), started_at=now), reader)
+    async with hub.audience.client() as client:
+        await started(client)
+        hub.pulse()
+        progress = QueryProgress("session-1", "opportunities", True, True, now, now, "")
+        output = b'{"kind": "probe", "base": "BTC", "marker_id": "1", "offset": 6}'
+        hub.note_records(
+            [
+                Record(HEALTH, 0, 0, "opportunities", progress_row(progress), now),
+                Record(OPPORTUNITIES, 0, 0, "BTC", output, now + 1),
+            ]
+        )
+        hub.pulse()
+        assert [pulse["detection"] for pulse in heard(client)] == ["starting", "working"]
+    await reader.close()
 
 
 async def test_a_bad_row_does_not_stop_the_rest(hub: Hub) -> None:
