@@ -51,6 +51,14 @@ async def change_settings(
     return saved
 
 
+async def newest_settings(dashboard: Dashboard) -> Settings | None:
+    """From the store, and known to every page from then on; None where there are none. Raises StoreUnavailableError."""
+    newest = await dashboard.reader.settings()
+    if newest is not None:
+        dashboard.hub.note_settings(newest)
+    return newest
+
+
 async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Caller, on_behalf: str = "") -> Settings:
     """The kill switch: from whatever settings are in force, so that no other change at the same time comes before it.
 
@@ -77,10 +85,12 @@ def changed_settings(current: Settings, changes: Mapping[str, object], exchanges
         changed = Settings.model_validate({**current.model_dump(), **changes})
     except ValidationError as error:
         raise SettingsInvalidError(field_problems(error.errors(), "settings")) from None
-    unknown = sorted((set(changed.enabled_exchanges) | set(changed.taker_fees)) - set(exchanges))
+    # those of sessions before, with other exchanges, may stay
+    enabled = set(changed.enabled_exchanges) - set(current.enabled_exchanges) - set(exchanges)
+    unknown = enabled | (set(changed.taker_fees) - set(current.taker_fees) - set(exchanges))
     if unknown:
-        why = f"this session has no exchange {', '.join(unknown)}; it has {', '.join(exchanges)}"
-        named = "enabled_exchanges" if set(unknown) & set(changed.enabled_exchanges) else "taker_fees"
+        why = f"this session has no exchange {', '.join(sorted(unknown))}; it has {', '.join(exchanges)}"
+        named = "enabled_exchanges" if enabled else "taker_fees"
         raise SettingsInvalidError([{"field": named, "why": why}])
     return changed
 

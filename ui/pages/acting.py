@@ -63,8 +63,9 @@ def keep_outcome(place: str, outcome: Outcome[Any]) -> None:
     streamlit.session_state[f"outcome.{place}"] = outcome
 
 
-def show_outcome(place: str) -> None:
-    """Once."""
+def show_outcome(place: str) -> bool:
+    """Once; whether there was one."""
     outcome: Outcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
     if outcome is not None:
         (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)
+    return outcome is not None

@@ -1,15 +1,13 @@
-"""What the settings form changes: from its widgets to one call of the service that REST uses, and back in words."""
+"""What the settings form changes, from its widgets: what differs, in words, and what is wrong with it."""
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 
 from market.settings import Settings
-from store.errors import VersionConflictError
-from ui.dashboard import Dashboard
-from ui.pages.acting import Outcome, acted
 from ui.pages.settings_bounds import value_problem
-from ui.pages.settings_fields import COLUMNS, FEE_UNIT, unit_of
-from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings, changed_settings
+from ui.pages.settings_fields import COLUMNS, FEE_UNIT, SettingField, unit_of
+from ui.tuning import SettingsInvalidError, changed_settings
 
 WHOLE = "settings"
 """What is wrong of no single field."""
@@ -20,35 +18,12 @@ def widget_key(name: str, shown: Settings) -> str:
     return f"setting.{name}.{shown.version}"
 
 
-def save_form(dashboard: Dashboard, shown: Settings, changes: Mapping[str, object]) -> Outcome[Settings]:
-    """Make these changes to the version that was shown; the outcome has the settings in force then."""
-    if not changes:
-        return Outcome(True, "Nothing was changed.")
-    if problems_of(shown, changes, dashboard.session.exchanges, dashboard.session.settlement_currency):
-        return Outcome(False, "Not saved: see what is said at the fields.")
-    try:
-        return acted(
-            dashboard,
-            ("settings.change", "settings"),
-            lambda caller: change_settings(dashboard, changes, shown.version, caller),
-            lambda saved: f"Saved as version {saved.version}.",
-        )
-    except VersionConflictError as conflict:
-        words = f"Not saved: somebody changed the settings to version {conflict.current} since these were filled in."
-        return Outcome(False, f"{words} Choose above what becomes of your changes.")
-    except SettingsInvalidError as invalid:
-        wrong = "; ".join(f"{problem['field']}: {problem['why']}" for problem in invalid.errors)
-        return Outcome(False, f"Not saved. {wrong}.")
-    except SettingsMissingError:
-        return Outcome(False, "Not saved: there are no settings yet.")
-
-
 def problems_of(
     shown: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...], currency: str
 ) -> dict[str, str]:
     """Field, or `taker_fees.EXCHANGE`, → what is wrong with its new value, in one sentence; WHOLE for all together."""
     found: dict[str, str] = {}
-    fields = {field.name: field for groups in COLUMNS for group in groups for field in group.fields}
+    fields = _fields()
     for name, value in changes.items():
         field = fields.get(name)
         if name == "taker_fees" and isinstance(value, dict):
@@ -60,12 +35,27 @@ def problems_of(
 
 
 def _problems_together(shown: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...]) -> dict[str, str]:
-    """Where each value is right and they do not go together."""
+    """Where each value is right and they do not go together; WHOLE where no field stands for it in the form."""
+    at_fields = {*_fields(), "enabled_exchanges", *(f"taker_fees.{exchange}" for exchange in shown.taker_fees)}
+    found: dict[str, str] = {}
     try:
         changed_settings(shown, changes, exchanges)
     except SettingsInvalidError as invalid:
-        return {problem["field"]: f"{problem['why'][:1].upper()}{problem['why'][1:]}." for problem in invalid.errors}
-    return {}
+        for problem in invalid.errors:
+            place = problem["field"] if problem["field"] in at_fields else WHOLE
+            found[place] = f"{found.get(place, '')} {_sentence(problem['why'])}".strip()
+    return found
+
+
+def _fields() -> dict[str, SettingField]:
+    return {field.name: field for groups in COLUMNS for group in groups for field in group.fields}
+
+
+def _sentence(why: str) -> str:
+    """With the fields' labels for their names."""
+    fields = _fields()
+    named = re.sub(r"\b[a-z_0-9]+\b", lambda word: f'"{fields[word[0]].label}"' if word[0] in fields else word[0], why)
+    return f"{named[:1].upper()}{named[1:]}."
 
 
 def as_entered(shown: Settings, draft: Mapping[str, object]) -> dict[str, object]:
@@ -89,14 +79,15 @@ def change_lines(shown: Settings, changes: Mapping[str, object]) -> list[str]:
             lines += [
                 f"{name}.{key} {old.get(key)} → {fee}"
                 for key, fee in value.items()
-                if _comparable(fee) != _comparable(old.get(key))
+                if comparable(fee) != comparable(old.get(key))
             ]
         else:
-            lines.append(f"{name} {_text(old)} → {_text(value)}")
+            lines.append(f"{name} {value_text(old)} → {value_text(value)}")
     return lines
 
 
-def _text(value: object) -> str:
+def value_text(value: object) -> str:
+    """Of a setting, as a line of changes tells it."""
     return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
@@ -105,21 +96,22 @@ def changed_fields(shown: Settings, entered: Mapping[str, object]) -> dict[str, 
     changes: dict[str, object] = {}
     for name, current in shown.model_dump(mode="json").items():
         key = widget_key(name, shown)
-        if key in entered and _comparable(entered[key]) != _comparable(current):
+        if key in entered and comparable(entered[key]) != comparable(current):
             changes[name] = entered[key]
     fees = {
         exchange: str(entered.get(widget_key(f"taker_fees.{exchange}", shown), fee)).strip()
         for exchange, fee in shown.taker_fees.items()
     }
-    if _comparable(fees) != _comparable({exchange: str(fee) for exchange, fee in shown.taker_fees.items()}):
+    if comparable(fees) != comparable({exchange: str(fee) for exchange, fee in shown.taker_fees.items()}):
         changes["taker_fees"] = fees
     return changes
 
 
-def _comparable(value: object) -> object:
+def comparable(value: object) -> object:
+    """Equal where two values mean the same setting: numbers as numbers, exchanges in any order."""
     match value:
         case dict():
-            return {name: _comparable(inner) for name, inner in value.items()}
+            return {name: comparable(inner) for name, inner in value.items()}
         case list() | tuple():
             return sorted(str(inner) for inner in value)
         case str() | int() | float():

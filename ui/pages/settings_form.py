@@ -3,7 +3,6 @@
 import streamlit
 
 from market.settings import Settings
-from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.acting import keep_outcome, show_outcome
 from ui.pages.settings_bounds import bounds_of
@@ -13,12 +12,11 @@ from ui.pages.settings_changes import (
     change_lines,
     changed_fields,
     problems_of,
-    save_form,
     widget_key,
 )
 from ui.pages.settings_fields import COLUMNS, FEE_UNIT, SettingField, unit_of
-from ui.pages.settings_history import changes_text
-from ui.views import version_row
+from ui.pages.settings_merge import carried_changes, clashing_fields, conflict_words
+from ui.pages.settings_saving import save_form
 
 SHOWN = "shown_settings"
 DRAFT = "settings_draft"
@@ -28,6 +26,7 @@ CSS = """
 <style>
 [data-testid="stLayoutWrapper"]:has(> .st-key-settings_bar) { position: sticky; top: 52px; z-index: 40; }
 .st-key-settings_bar { background: light-dark(#ffffff, #0e1117); }
+.st-key-settings_bar [role="alert"] * { color: light-dark(#14181f, #f4f6f9); }
 @media (max-width: 640px) { [data-testid="stLayoutWrapper"]:has(> .st-key-settings_bar) { top: 84px; } }
 </style>
 """
@@ -59,8 +58,10 @@ def _show_area(dashboard: Dashboard) -> None:
     wrong = problems_of(shown, changes, session.exchanges, session.settlement_currency) if changes else {}
     with streamlit.container(border=True, key=PLACE):
         _show_bar(dashboard, shown, changes, wrong)
-    if newest.version > shown.version:
-        _show_conflict(dashboard, shown, newest)
+        if clashes := clashing_fields(shown, newest, changes):
+            _show_conflict(dashboard, shown, newest, clashes)
+        else:
+            show_outcome(PLACE)
     columns = streamlit.columns(len(COLUMNS), gap="large")
     for column, groups in zip(columns, COLUMNS, strict=True):
         with column:
@@ -74,12 +75,13 @@ def _show_area(dashboard: Dashboard) -> None:
 
 
 def _shown(newest: Settings) -> Settings:
-    """The version that the form was filled from; the newest where nothing was changed in it."""
+    """The version that the form was filled from; the newest unless others changed there what was changed here."""
     state = streamlit.session_state
     shown: Settings = state.setdefault(SHOWN, newest)
     state.setdefault(DRAFT, {})
-    if newest.version > shown.version and not _changes(shown):
-        shown = state[SHOWN] = newest
+    if newest.version > shown.version and not clashing_fields(shown, newest, _changes(shown)):
+        _rebase(shown, newest)
+        shown = newest
     return shown
 
 
@@ -103,27 +105,16 @@ def _show_bar(dashboard: Dashboard, shown: Settings, changes: dict[str, object],
         streamlit.button("Save settings", key="save", type="primary", on_click=_save, args=(dashboard, shown))
     if WHOLE in wrong:
         streamlit.error(wrong[WHOLE])
-    show_outcome(PLACE)
 
 
-def _show_conflict(dashboard: Dashboard, shown: Settings, newest: Settings) -> None:
-    """Somebody saved a newer version while this one was being changed."""
-    streamlit.warning(
-        f"The settings were changed to version {newest.version} while you changed version {shown.version}"
-        f"{_by_whom(dashboard, shown)}. Nothing of yours is saved yet."
-    )
+def _show_conflict(dashboard: Dashboard, shown: Settings, newest: Settings, clashes: tuple[str, ...]) -> None:
+    """Somebody else changed the same: said until it is decided, once where the attempt to save has just said it."""
+    if not show_outcome(PLACE):
+        words = conflict_words(dashboard, shown, newest, clashes)
+        streamlit.error(f"{words[:1].upper()}{words[1:]} Nothing of yours is saved yet.")
     with streamlit.container(horizontal=True, gap="small"):
-        streamlit.button("Keep my changes, on top of those", key="rebase", on_click=_rebase, args=(newest,))
+        streamlit.button("Keep my changes, on top of those", key="rebase", on_click=_rebase, args=(shown, newest))
         streamlit.button("Drop my changes", key="drop", on_click=_fill_from, args=(newest,))
-
-
-def _by_whom(dashboard: Dashboard, shown: Settings) -> str:
-    try:
-        page = dashboard.answer(dashboard.reader.settings_history(None, 10))
-    except (StoreError, TimeoutError):
-        return ""
-    rows = [version_row(version) for version in page.items if version.version > shown.version]
-    return "".join(f"; {row['who']} changed {changes_text(row)}" for row in reversed(rows))
 
 
 def _show_field(shown: Settings, field: SettingField, wrong: Wrong, currency: str) -> None:
@@ -143,8 +134,16 @@ def _show_field(shown: Settings, field: SettingField, wrong: Wrong, currency: st
 
 def _show_exchanges(shown: Settings, exchanges: tuple[str, ...], wrong: Wrong) -> None:
     key = widget_key("enabled_exchanges", shown)
-    _fill(key, [exchange for exchange in exchanges if exchange in shown.enabled_exchanges], shown)
-    streamlit.multiselect("Exchanges traded", exchanges, key=key)
+    offered = tuple(dict.fromkeys((*exchanges, *shown.enabled_exchanges)))
+    _fill(key, [exchange for exchange in offered if exchange in shown.enabled_exchanges], shown)
+    # a draft on top of another version may have one that neither offers
+    offered = tuple(dict.fromkeys((*offered, *streamlit.session_state[key])))
+    streamlit.multiselect(
+        "Exchanges traded",
+        offered,
+        key=key,
+        format_func=lambda one: one if one in exchanges else f"{one} (not in this session)",
+    )
     _say_range(wrong.get("enabled_exchanges"), "")
     words = bounds_of("taker_fees").words(FEE_UNIT)
     for exchange, fee in shown.taker_fees.items():
@@ -177,8 +176,11 @@ def _save(dashboard: Dashboard, shown: Settings) -> None:
         _fill_from(outcome.result)
 
 
-def _rebase(newest: Settings) -> None:
-    streamlit.session_state[SHOWN] = newest
+def _rebase(shown: Settings, newest: Settings) -> None:
+    """What was typed stays."""
+    state = streamlit.session_state
+    state[DRAFT] = carried_changes(shown, newest, _changes(shown))
+    state[SHOWN] = newest
 
 
 def _fill_from(settings: Settings) -> None:

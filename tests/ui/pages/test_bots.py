@@ -1,5 +1,7 @@
 """The page Bots & thresholds as a script (no browser): it steers the bots as REST does."""
 
+from decimal import Decimal
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -122,7 +124,9 @@ def test_what_is_wrong_is_said_at_the_field_and_not_saved(dashboard: Dashboard, 
 def test_values_that_do_not_go_together_are_said_above_all(dashboard: Dashboard) -> None:
     app = signed_in(dashboard)
     app.number_input(key="setting.emit_net_bps.1").set_value(9.0).run()
-    assert [error.value for error in app.error] == ["Min_net_bps must not be below emit_net_bps."]
+    why = '"Trade at or above (bps net)" must not be below "Show at or above (bps net)".'
+    assert [error.value for error in app.error] == [why]
+    assert f"Not saved: {why}" in [error.value for error in save(app).error]
 
 
 def test_saving_without_a_change_says_so_and_discarding_brings_back_what_was(dashboard: Dashboard) -> None:
@@ -134,20 +138,58 @@ def test_saving_without_a_change_says_so_and_discarding_brings_back_what_was(das
     assert settings_now(dashboard).version == 1
 
 
-def test_a_change_made_elsewhere_meanwhile_is_explained_and_not_overwritten(dashboard: Dashboard) -> None:
+def test_a_change_of_the_same_made_elsewhere_is_explained_and_not_overwritten(dashboard: Dashboard) -> None:
     app = signed_in(dashboard)
     app.number_input(key="setting.min_net_bps.1").set_value(7.5).run()
-    changed_elsewhere(dashboard, max_notional=SETTINGS.max_notional * 2)
+    changed_elsewhere(dashboard, min_net_bps=8.0, max_notional=SETTINGS.max_notional * 2)
+    words = (
+        "omebody else changed min_net_bps 5.0 → 8.0 (version 2) while you changed version 1. What you typed is kept."
+    )
     save(app)
-    (error,) = app.error
-    assert error.value.startswith("Not saved: somebody changed the settings to version 2")
-    (warning,) = app.warning
-    assert "somebody else changed max_notional 1000 → 2000" in warning.value
+    assert [error.value for error in app.error] == [f"Not saved: s{words} Choose below what becomes of it."]
+    assert settings_now(dashboard).min_net_bps == 8.0
+    assert [error.value for error in app.run().error] == [f"S{words} Nothing of yours is saved yet."]
+    assert app.number_input(key="setting.min_net_bps.1").value == 7.5
     click(app, "Keep my changes, on top of those")
+    assert not app.error
     assert app.number_input(key="setting.min_net_bps.2").value == 7.5
     save(app)
     now = settings_now(dashboard)
     assert (now.version, now.min_net_bps, now.max_notional) == (3, 7.5, SETTINGS.max_notional * 2)
+
+
+@pytest.mark.parametrize("is_seen_before", [False, True])
+def test_what_others_changed_elsewhere_is_no_conflict(dashboard: Dashboard, *, is_seen_before: bool) -> None:
+    app = signed_in(dashboard)
+    app.number_input(key="setting.min_net_bps.1").set_value(7.5).run()
+    app.text_input(key="setting.taker_fees.beta.1").set_value("0.0015").run()
+    changed_elsewhere(dashboard, trading_state="halted", taker_fees=SETTINGS.taker_fees | {"alpha": Decimal("0.002")})
+    if is_seen_before:
+        app.run()
+        assert app.number_input(key="setting.min_net_bps.2").value == 7.5
+        assert not app.error
+    save(app)
+    assert [success.value for success in app.success] == ["Saved as version 3."]
+    now = settings_now(dashboard)
+    assert (now.trading_state, now.min_net_bps) == ("halted", 7.5)
+    assert now.taker_fees == {"alpha": Decimal("0.002"), "beta": Decimal("0.0015")}
+
+
+def test_exchanges_of_sessions_before_are_no_change_of_ours(dashboard: Dashboard) -> None:
+    """Older data have them, this session does not."""
+    changed_elsewhere(
+        dashboard,
+        enabled_exchanges=("delta", *SETTINGS.enabled_exchanges),
+        taker_fees=SETTINGS.taker_fees | {"delta": Decimal("0.001")},
+    )
+    app = signed_in(dashboard)
+    assert "Version 2, no unsaved changes." in said(app)
+    assert "delta (not in this session)" in app.multiselect(key="setting.enabled_exchanges.2").options
+    app.number_input(key="setting.min_net_bps.2").set_value(7.5).run()
+    assert ":orange[**● 1 unsaved change**] to version 2: min_net_bps 5.0 → 7.5" in said(app)
+    save(app)
+    assert [success.value for success in app.success] == ["Saved as version 3."]
+    assert set(settings_now(dashboard).enabled_exchanges) == {"alpha", "beta", "delta"}
 
 
 def test_one_may_drop_ones_own_instead(dashboard: Dashboard) -> None:
@@ -156,7 +198,7 @@ def test_one_may_drop_ones_own_instead(dashboard: Dashboard) -> None:
     changed_elsewhere(dashboard, min_net_bps=8.0)
     click(app.run(), "Drop my changes")
     assert app.number_input(key="setting.min_net_bps.2").value == 8.0
-    assert not app.warning
+    assert not app.error
 
 
 def test_a_form_without_changes_follows_what_others_save(dashboard: Dashboard) -> None:
@@ -164,7 +206,7 @@ def test_a_form_without_changes_follows_what_others_save(dashboard: Dashboard) -
     changed_elsewhere(dashboard, min_net_bps=8.0)
     app.run()
     assert app.number_input(key="setting.min_net_bps.2").value == 8.0
-    assert not app.warning
+    assert not app.error
 
 
 def test_the_history_says_who_changed_what(dashboard: Dashboard) -> None:
