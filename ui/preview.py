@@ -18,9 +18,9 @@ LIMITS = (
     "Refusals are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
     "spread.",
     "Those a lower threshold lets through would meet the checks behind it (age, limits, balances) and their sizing; "
-    "none of them is asked here. `gained_once_a_second` allows one trade per pair and second, as a cool-down would.",
-    "Profit is that expected at the best levels alone, before slippage and latency, whatever max_notional allows.",
-    "Below emit_net_bps nothing is emitted, so nothing is known.",
+    "none of them is asked here. Gained at most: one trade per pair and second, as a cool-down would allow.",
+    "Profit is that expected at the best levels alone, before slippage and latency, whatever notional is allowed.",
+    "Below the threshold of what is shown nothing is emitted, so nothing is known.",
 )
 
 

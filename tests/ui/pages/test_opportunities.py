@@ -125,6 +125,7 @@ def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashb
     assert app.number_input(key="preview.threshold").value == 5.0
     html = html_of(app)
     assert 'Gained at most</dt><dd class="">0<' in html
+    assert not [one.value for one in app.caption if "_" in one.value], "no setting by its name in the program"
     app.number_input(key="preview.threshold").set_value(3.0)
     app = app.run()
     assert 'Gained at most</dt><dd class="">1<' in html_of(app)
