@@ -3,7 +3,7 @@
 Each has its `sequence`: who comes back with the last one it heard (`since`, or Last-Event-ID) misses no trade.
 
 * `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
-* `pulse`: quotes, the newest point of each chart that moved, spreads, new opportunities; at least one a second.
+* `pulse`: quotes, newest points of charts, spreads, new opportunities, how detection is; at least one a second.
 * `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` stand outside too, for meters.
 * `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), refusals. `settings`: the ones in force.
 """
