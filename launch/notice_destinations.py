@@ -32,6 +32,7 @@ class NoticesConfiguration(BaseModel):
     telegram_url: str = TELEGRAM_URL
     per_minute: int = Field(default=20, ge=1, le=60)
     gather_seconds: float = Field(default=10.0, ge=0, le=3_600)
+    single_leg_seconds: float = Field(default=10.0, ge=0, le=3_600)
     give_up_minutes: float = Field(default=60.0, gt=0, le=1_440)
 
     @model_validator(mode="after")

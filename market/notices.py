@@ -58,5 +58,7 @@ class Destination:
     """So many messages at most within any minute."""
     gather_seconds: float = 10.0
     """How long a trade waits for others that go into the same message."""
+    single_leg_seconds: float = 10.0
+    """A single leg that is resolved sooner is no alarm; 0: each is told at once."""
     give_up_minutes: float = 60.0
     """How old a message that could not be delivered grows before it is given up."""

@@ -43,6 +43,7 @@ class Reading:
         self._place = Place(0)
         self._read_at = 0
         self._faults = FaultWatch(0)
+        self._patience = int(destination.single_leg_seconds * MICROSECONDS)
         self._put: set[str] = set()
         self._is_idle = False
 
@@ -65,6 +66,8 @@ class Reading:
         if present.settings is not None:
             told += [notice_of_reopening(health, present.settings, now) for health in present.health]
             told.append(notice_of_loss(present.counters, present.settings, self._session.settlement_currency))
+        for arbitrage in present.single_legs:
+            told += notices_of_arbitrage(arbitrage, self._patience, now)
         before = dict(self._faults.standing)
         faults = faults_now(present, self._session, self._session.clock().now())
         told += self._faults.look(faults, self._session.exchanges, now)
@@ -86,7 +89,7 @@ class Reading:
                 await self._catch_up(is_lost)
                 is_lost = True
             else:
-                await self._tell(notices_of(happening))
+                await self._tell(notices_of(happening, self._patience))
             self.begun.set()
 
     async def _keep_place(self, follower: HappeningFollower) -> None:
@@ -106,7 +109,7 @@ class Reading:
         ended = await patiently(lambda: self._reader.ended_since(since))
         versions = await patiently(lambda: self._reader.versions_since(since))
         found: list[Happening] = [*ended, *versions, *present.health]
-        told = [notice for one in found for notice in notices_of(one)]
+        told = [notice for one in found for notice in notices_of(one, self._patience)]
         if is_lost:
             told = [notice for notice in told if notice.kind != "trades"]
             told.append(lost_notice(self._read_at, present, ended, self._session.settlement_currency))
@@ -130,10 +133,10 @@ class Reading:
         self._put |= {notice.notice_id for notice in wanted}
 
 
-def notices_of(happening: Happening) -> list[Notice]:
-    """What one document has to tell."""
+def notices_of(happening: Happening, patience: int) -> list[Notice]:
+    """What one document has to tell. `patience`, microseconds: how long a single leg is no alarm."""
     if isinstance(happening, Arbitrage):
-        return notices_of_arbitrage(happening)
+        return notices_of_arbitrage(happening, patience)
     told = notice_of_version(happening) if isinstance(happening, SettingsVersion) else notice_of_pause(happening)
     return [] if told is None else [told]
 

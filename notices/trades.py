@@ -9,30 +9,44 @@ SINGLE = "single_leg"
 _RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing was left of it"}
 
 
-def notices_of_arbitrage(arbitrage: Arbitrage) -> list[Notice]:
+def notices_of_arbitrage(arbitrage: Arbitrage, patience: int, now: int = 0) -> list[Notice]:
     """One for each step that people care about, oldest first; the same document gives the same ids.
 
-    A step that was written with another reason of the same state is told once.
+    A single leg that was resolved within `patience` (microseconds) is none of them: the trade is told by its end, as
+    any other. One that is still open is told once it has lasted so long at `now`, 0 where that is not known. One that
+    comes after an end is told at once: nobody expects it. A step that was written with another reason of the same
+    state is told once.
     """
     told: list[Notice] = []
-    before: str | None = None
-    for step in arbitrage.history:
-        if step.what not in (*FINAL_STATES, SINGLE) or step.what == before:
+    is_alarmed = False
+    steps = _steps_of(arbitrage)
+    for place, step in enumerate(steps):
+        until = steps[place + 1].at if place + 1 < len(steps) else max(now, step.at)
+        if step.what == SINGLE and place == 0 and until - step.at < patience:
             continue
-        notice = _notice_of(arbitrage, step, before)
-        before = step.what
+        notice = _notice_of(arbitrage, step, is_alarmed)
+        is_alarmed = step.what in (SINGLE, "held")
         if notice is not None:
             told.append(notice)
     return told
 
 
-def _notice_of(arbitrage: Arbitrage, step: Transition, before: str | None) -> Notice | None:
+def _steps_of(arbitrage: Arbitrage) -> list[Transition]:
+    steps: list[Transition] = []
+    for step in arbitrage.history:
+        if step.what in (*FINAL_STATES, SINGLE) and not (steps and steps[-1].what == step.what):
+            steps.append(step)
+    return steps
+
+
+def _notice_of(arbitrage: Arbitrage, step: Transition, is_alarmed: bool) -> Notice | None:
+    """`is_alarmed`: it was told that one leg stands alone."""
     kind: NoticeKind = "single_legs"
     if step.what == SINGLE:
         event, line = "single_leg_begun", _begun_line(arbitrage, step)
     elif step.what == "held":
         event, line = "single_leg_held", _held_line(arbitrage, step)
-    elif before in (SINGLE, "held"):
+    elif is_alarmed:
         event, line = "single_leg_resolved", _resolved_line(arbitrage, step.what)
     elif step.what in ("closed", "unwound"):
         kind, event, line = "trades", "trade_closed", _closed_line(arbitrage)

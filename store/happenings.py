@@ -68,6 +68,7 @@ class Present:
     leases: tuple[Lease, ...]
     stopped: frozenset[tuple[str, str]] = frozenset()
     """(`bot` or `feed`, exchange) of which a user has every process stopped."""
+    single_legs: tuple[Arbitrage, ...] = ()
 
 
 class HappeningFollower:
@@ -129,6 +130,7 @@ class HappeningReader:
                 self._all(LEASES),
                 self._processes.all(),
             )
+            single_legs = await self._all(ARBITRAGES, {"state": "single_leg"})
         return Present(
             settings=None if settings is None else settings_of(settings),
             counters=counters,
@@ -136,6 +138,7 @@ class HappeningReader:
             feeds=tuple(feed_of(one) for one in feeds),
             leases=tuple(lease_of(one) for one in leases),
             stopped=_stopped(processes),
+            single_legs=tuple(_readable(single_legs)),
         )
 
     async def ended_since(self, since: int) -> list[Arbitrage]:
@@ -151,8 +154,8 @@ class HappeningReader:
             found = self._database[SETTINGS_VERSIONS].find({"at": {"$gte": since}}).sort("_id", ASCENDING)
             return [version_of(document) async for document in found]
 
-    async def _all(self, collection: str) -> list[Document]:
-        return [document async for document in self._database[collection].find().sort("_id", ASCENDING)]
+    async def _all(self, collection: str, wanted: Document | None = None) -> list[Document]:
+        return [document async for document in self._database[collection].find(wanted or {}).sort("_id", ASCENDING)]
 
 
 def _stopped(processes: Iterable[Process]) -> frozenset[tuple[str, str]]:
@@ -161,6 +164,13 @@ def _stopped(processes: Iterable[Process]) -> frozenset[tuple[str, str]]:
         if process.exchange is not None and process.is_stoppable:
             wanted.setdefault((process.kind, process.exchange), set()).add(process.order.wanted)
     return frozenset(key for key, orders in wanted.items() if orders == {"stopped"})
+
+
+def _readable(documents: Iterable[Document]) -> Iterable[Arbitrage]:
+    for document in documents:
+        found = _happening_of({"ns": {"coll": ARBITRAGES}, "fullDocument": document})
+        if isinstance(found, Arbitrage):
+            yield found
 
 
 def _happening_of(change: Mapping[str, object]) -> Happening | None:

@@ -8,10 +8,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from market.breaker import Failure
+from market.clock import wall_now
 from market.notices import Destination
 from market.session import Session
 from notices.reading import Reading
 from store.client import connected
+from store.documents import ARBITRAGES
 from store.happenings import HappeningReader
 from store.trades import MongoTradeStore, open_store
 from tests.market.samples import EUR_MARKET, USD_MARKET
@@ -19,7 +21,7 @@ from tests.notices.running import running, traded
 from tests.notices.samples import webhook
 from tests.services import mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
-from tests.store.wishes import SETTINGS, open_books
+from tests.store.wishes import SETTINGS, open_books, opportunity, reserve_both
 from tests.ui.waiting import until
 
 DESK = webhook()
@@ -96,6 +98,32 @@ async def test_the_present_is_told_once_however_often_it_is_looked_at(
             await reading.look(lost)
             await reading.look(lost)
     assert sorted(await events(reader)) == ["breaker_closed", "breaker_opened", "daily_loss_reached"]
+
+
+async def test_a_single_leg_is_told_once_it_has_lasted_and_at_once_where_asked_for(
+    reader: HappeningReader, session: Session, store: MongoTradeStore
+) -> None:
+    at_once = replace(DESK, name="at-once", single_leg_seconds=0)
+    async with followed(reader, session) as desk, followed(reader, session, at_once):
+        made = await reserve_both(store, opportunity("opportunity-1", sequence=1), ("0.01", "0.01"))
+        client = connected(session.mongodb)
+        arbitrages = client[session.database][ARBITRAGES]
+        stands = {"what": "single_leg", "at": wall_now(), "actor": "bot", "token": 1, "reason": None}
+        await arbitrages.update_one(
+            {"_id": made.arbitrage_id}, {"$set": {"state": "single_leg"}, "$push": {"history": stands}}
+        )
+
+        async def is_told_at_once() -> bool:
+            return await events(reader, "at-once") == ["single_leg_begun"]
+
+        await until(is_told_at_once)
+        present = await reader.present()
+        assert [one.arbitrage_id for one in present.single_legs] == [made.arbitrage_id]
+        for seconds, told in ((5, []), (30, ["single_leg_begun"]), (31, ["single_leg_begun"])):
+            now = present.counters.now + seconds * 1_000_000
+            await desk.look(replace(present, counters=replace(present.counters, now=now)))
+            assert await events(reader) == told
+    client.close()
 
 
 async def test_lost_history_is_said_once_and_it_goes_on_from_the_present(tmp_path: Path) -> None:
