@@ -10,6 +10,9 @@ from ui.pages.settings_changes import comparable, value_text
 
 def clashing_fields(shown: Settings, newest: Settings, changes: Mapping[str, object]) -> tuple[str, ...]:
     """Of `changes` to `shown`, those that `newest` has changed as well, and to something else; fees one by one."""
+    if newest.version <= shown.version:
+        # what is known here may lag behind what was saved here
+        return ()
     before, after = _values(shown), _values(newest)
     return tuple(
         name
