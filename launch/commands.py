@@ -84,23 +84,26 @@ def _commands() -> tuple[Command, ...]:
 
 
 def _paper(arguments: argparse.Namespace) -> int:
-    from launch.paper import PaperOptions, run_paper
-    from launch.public import run_public
+    from launch.paper import PaperOptions, check_paper, run_paper
+    from launch.public import check_public, run_public
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
     told = read_configuration(arguments.config, os.environ)
     home, run_session = home_folder(), run_public if told.is_public else run_paper
+    # a mistake in the file is told also beside a running session
+    check_public(home, told) if told.is_public else check_paper(told)
     with locked(home):
         return asyncio.run(run_session(home, options, told, say))
 
 
 def _live(arguments: argparse.Namespace) -> int:
-    from launch.live import run_live
+    from launch.live import check_live, run_live
     from launch.paper import PaperOptions
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
     told = read_configuration(arguments.config, os.environ)
     home = home_folder()
+    check_live(home, told, os.environ)
     with locked(home):
         return asyncio.run(run_live(home, options, told, os.environ, say))
 

@@ -18,17 +18,15 @@ from urllib.parse import urlsplit
 import psutil
 from packaging.requirements import Requirement
 
-from exchanges.markets import simulated_taker_fees
 from launch.configuration import Configuration, read_configuration
 from launch.environment import PINS
 from launch.errors import CannotStartError
 from launch.home import read_session
 from launch.jar_pins import JAR_SETS
 from launch.jars import jar_faults
-from launch.paper import PaperOptions, check_simulated, chosen_markets, paper_settings
+from launch.paper import check_paper
 from launch.ports import claim_web_port
 from launch.prerequisites import java_fault, java_output, python_fault
-from launch.transfers import session_transfers
 from market.session import Session
 from store.embedded_mongod import mongod_program
 from store.errors import StoreError
@@ -91,24 +89,16 @@ def examined(home: Path) -> Iterator[Finding]:
 def checked_configuration(home: Path, told: Configuration, environment: Mapping[str, str]) -> str:
     """The command that it is for. Raises CannotStartError as that command would, before its first request."""
     if all(one.mode == "simulated" for one in told.exchange.values()):
-        check_simulated(told)
-        chosen_markets(told.exchanges)
-        paper_settings(told)
-        session_transfers(told.transfers)
+        check_paper(told)
         return "`arbitrage paper`"
     if told.is_public:
-        from launch.public import public_session, public_settings  # noqa: PLC0415 - loads ccxt
+        from launch.public import check_public  # noqa: PLC0415 - loads ccxt
 
-        session = public_session(home, PaperOptions(None, None, None, None), told)
-        fees = simulated_taker_fees()
-        public_settings(told, {market.exchange: fees[market.exchange] for market in session.traded})
+        check_public(home, told)
         return "`arbitrage paper` at live prices"
-    from launch.live import check_accounts, live_session, live_settings  # noqa: PLC0415 - loads ccxt
+    from launch.live import check_live  # noqa: PLC0415 - loads ccxt
 
-    session = live_session(home, PaperOptions(None, None, None, None), told)
-    check_accounts(session, environment)
-    live_settings(told, {})
-    return f"`arbitrage live` ({session.mode})"
+    return f"`arbitrage live` ({check_live(home, told, environment).mode})"
 
 
 def judged(subject: str, fault: str | None, text: str) -> Finding:

@@ -44,6 +44,14 @@ async def run_live(
     return await run_session(session, live_settings(told, fees), options, told, say)
 
 
+def check_live(home: Path, told: Configuration, environment: Mapping[str, str]) -> Session:
+    """All of the configuration that needs no exchange's answer; the session that it means. Raises CannotStartError."""
+    session = live_session(home, PaperOptions(None, None, None, None), told)
+    check_accounts(session, environment)
+    live_settings(told, {})
+    return session
+
+
 def live_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
     """Raises CannotStartError for a configuration that mixes modes or names what cannot be traded so."""
     return session_at_exchanges(home, options, told, real_mode(told))

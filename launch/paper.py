@@ -159,6 +159,14 @@ def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) 
     return told.recordings_mb
 
 
+def check_paper(told: Configuration) -> None:
+    """All of the configuration that needs nothing started. Raises CannotStartError."""
+    check_simulated(told)
+    chosen_markets(told.exchanges)
+    paper_settings(told)
+    session_transfers(told.transfers)
+
+
 def check_simulated(told: Configuration) -> None:
     """Raises CannotStartError where any exchange is configured to be real: trading on simulated ones reaches none."""
     for name, exchange in told.exchange.items():

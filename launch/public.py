@@ -45,6 +45,13 @@ async def run_public(home: Path, options: PaperOptions, told: Configuration, say
     return await run_session(session, settings, options, told, say)
 
 
+def check_public(home: Path, told: Configuration) -> None:
+    """All of the configuration that needs no exchange's answer. Raises CannotStartError."""
+    session = public_session(home, PaperOptions(None, None, None, None), told)
+    fees = simulated_taker_fees()
+    public_settings(told, {market.exchange: fees[market.exchange] for market in session.traded})
+
+
 def public_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
     """Raises CannotStartError for a configuration that mixes modes or names what is not there."""
     one_mode(told, {market.exchange for market in simulated_markets() if market.is_fx})

@@ -1,0 +1,35 @@
+"""A mistake in the configuration is told whatever else runs."""
+
+from pathlib import Path
+
+import pytest
+
+from launch.command import run
+from launch.home import locked
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[settings]\nmin_net_pbs = 5.0\n", "[settings]: min_net_pbs: there is no such setting."),
+        ("[settings]\nmin_net_bps = 1e9\n", "[settings]: min_net_bps: "),
+        ('exchanges = ["kraken", "krakn"]\n', "unknown exchange 'krakn'"),
+        ('[exchange.kraken]\nmode = "public"\n[settings]\nmin_net_pbs = 1\n', ": "),
+        ("", "is in use by a running session"),
+    ],
+)
+def test_a_mistake_is_told_beside_a_running_session(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    sentence: str,
+) -> None:
+    home, file = tmp_path / "home", tmp_path / "told.toml"
+    file.write_text(text)
+    monkeypatch.setenv("ARBITRAGE_HOME", str(home))
+    with locked(home):
+        assert run(["paper", "--config", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert ("in use" in said) == (not text)
