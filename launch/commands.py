@@ -90,7 +90,6 @@ def _paper(arguments: argparse.Namespace) -> int:
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
     told = read_configuration(arguments.config, os.environ)
     home, run_session = home_folder(), run_public if told.is_public else run_paper
-    # a mistake in the file is told also beside a running session
     check_public(home, told) if told.is_public else check_paper(told)
     with locked(home):
         return asyncio.run(run_session(home, options, told, say))
@@ -101,8 +100,7 @@ def _live(arguments: argparse.Namespace) -> int:
     from launch.paper import PaperOptions
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
-    told = read_configuration(arguments.config, os.environ)
-    home = home_folder()
+    home, told = home_folder(), read_configuration(arguments.config, os.environ)
     check_live(home, told, os.environ)
     with locked(home):
         return asyncio.run(run_live(home, options, told, os.environ, say))
@@ -252,12 +250,11 @@ def _bot(arguments: argparse.Namespace) -> int:
     from bots.leaving import Departure
 
     session, departure = _session_with(arguments.name), Departure()
-    part = bot_name(arguments.name, arguments.number)
 
     def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
         return run_bot(of, arguments.name, ready, os.environ, departure)
 
-    return _run_part(session, part, entry, departure.ask)
+    return _run_part(session, bot_name(arguments.name, arguments.number), entry, departure.ask)
 
 
 def _bridge(_: argparse.Namespace) -> int:

@@ -160,7 +160,10 @@ def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) 
 
 
 def check_paper(told: Configuration) -> None:
-    """All of the configuration that needs nothing started. Raises CannotStartError."""
+    """What needs nothing started, before the data folder's lock: told also beside a running session.
+
+    Raises CannotStartError.
+    """
     check_simulated(told)
     chosen_markets(told.exchanges)
     paper_settings(told)
