@@ -74,17 +74,20 @@ class Stopping:
 
 @contextmanager
 def signals_held_back() -> Iterator[None]:
-    """Around what starts a child: a signal kills that and takes effect at the end, since a start that is broken off
-    would leave the child behind. Handlers that others set meanwhile go.
+    """Around what starts a child: a signal kills that, and no child that was there before, and takes effect at the end,
+    since a start that is broken off would leave the child behind. Handlers that others set meanwhile go.
     """
     if current_thread() is not main_thread():
         yield
         return
     noted: list[int] = []
+    known = _children()
 
     def note(number: int, _frame: FrameType | None) -> None:
         noted.append(number)
-        _kill_children()
+        for child in _children() - known:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
 
     before: dict[signal.Signals, object] = {number: signal.signal(number, note) for number in SIGNALS}
     try:
@@ -109,11 +112,11 @@ def said_to(path: Path) -> Iterator[None]:
         os.close(terminal)
 
 
-def _kill_children() -> None:
+def _children() -> set[int]:
     """Of the main thread. Where the system does not name them they are waited for."""
     with suppress(OSError):
-        for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-            os.kill(int(child), signal.SIGKILL)
+        return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
+    return set()
 
 
 def _restore(handlers: dict[signal.Signals, object]) -> None:

@@ -70,6 +70,7 @@ def test_another_thread_hears_no_signals_and_sets_no_handlers(tmp_path: Path) ->
 
 def test_a_signal_while_a_child_starts_ends_the_child_and_is_heard_afterwards(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
+    older = subprocess.Popen(["sleep", "60"])
     ended: list[int] = []
 
     def start() -> None:
@@ -83,6 +84,9 @@ def test_a_signal_while_a_child_starts_ends_the_child_and_is_heard_afterwards(tm
         start()
     assert ended == [-signal.SIGKILL]
     assert signal.getsignal(signal.SIGINT) is before
+    assert older.poll() is None, "it was there before and nobody's start"
+    older.kill()
+    older.wait()
 
 
 def test_folders_of_killed_runs_go_and_those_in_use_stay(tmp_path: Path) -> None:
