@@ -116,21 +116,36 @@ class Judge:
 
     def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: Reasons) -> Flags:
         """Marks what goes back in time or repeats a number; True for what remains."""
-        times = integers_of(rows, "received_time")
+        times, sequences = integers_of(rows, "received_time"), integers_of(rows, "sequence")
         usable: Flags = reasons == ""
-        before = _most_before(times, usable, seen.last_time)
-        backwards = usable & (times < before)
-        reasons[backwards] = "backwards"
+        backwards = usable & (times < _most_before(times, usable, seen.last_time))
+        left = usable & ~backwards
+        repeated = left & (sequences > 0) & (sequences <= _most_before(sequences, left, seen.last_sequence))
+        if backwards.any() and repeated.any():
+            # a repeated row may lie ahead in time, and what follows it does not go back for that
+            backwards, repeated = _out_of_order(seen, times, sequences, usable)
+        reasons[backwards], reasons[repeated] = "backwards", "repeated"
         if backwards.any() and not seen.backwards:
             seen.first_backwards_line = int(integers_of(rows, "line")[backwards][0])
         seen.backwards += int(backwards.sum())
-        usable &= ~backwards
-        sequences = integers_of(rows, "sequence")
-        repeated = usable & (sequences > 0) & (sequences <= _most_before(sequences, usable, seen.last_sequence))
-        reasons[repeated] = "repeated"
-        usable &= ~repeated
+        usable &= ~backwards & ~repeated
         _learn(seen, times[usable], sequences[usable])
         return usable
+
+
+def _out_of_order(seen: SeenMarket, times: Integers, sequences: Integers, usable: Flags) -> tuple[Flags, Flags]:
+    """(goes back in time, repeats a number), one row after the other: each is held against those that remained."""
+    backwards, repeated = np.zeros_like(usable), np.zeros_like(usable)
+    last_time, last_sequence = seen.last_time, seen.last_sequence
+    for place in np.flatnonzero(usable).tolist():
+        time, sequence = int(times[place]), int(sequences[place])
+        if time < last_time:
+            backwards[place] = True
+        elif 0 < sequence <= last_sequence:
+            repeated[place] = True
+        else:
+            last_time, last_sequence = time, max(sequence, last_sequence)
+    return backwards, repeated
 
 
 def _lost(times: Integers, reasons: Reasons, last_time: int, stands: bool) -> list[Lost]:

@@ -30,5 +30,7 @@ def test_what_is_vendored_is_what_was_published(vendor: Path, name: str, begins:
 def test_our_own_scripts_name_no_other_host() -> None:
     texts = {path.name: path.read_text() for path in (FOLDER / "assets").iterdir()}
     assert len(texts) >= 10
-    assert not [name for name, text in texts.items() if re.search(r"https?://", text)]
+    # the name of a vocabulary, which nobody asks for
+    others = {name: text.replace('xmlns="http://www.w3.org/2000/svg"', "") for name, text in texts.items()}
+    assert not [name for name, text in others.items() if re.search(r"https?://", text)]
     assert not any("innerHTML" in text for text in texts.values())

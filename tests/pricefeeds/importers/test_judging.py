@@ -1,7 +1,7 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from market.money import Amount, Price, decimal_of
@@ -86,7 +86,12 @@ class PlainLoop:
         return Level(Price(decimal_of(price)), Amount(decimal_of(amount)))
 
 
+def numbered(line: int, time: int, sequence: int) -> ReadRow:
+    return ReadRow(line, "kraken", "BTC/USD", START + time, *GOOD, f"row {line}", sequence=sequence)
+
+
 @given(read_rows(), st.integers(1, 5))
+@example([numbered(1, 0, 5), numbered(2, 1, 5), numbered(3, 0, 6)], 3)  # what repeats a number sets no time
 @settings(max_examples=60, deadline=None)
 def test_columns_are_judged_as_one_row_after_the_other_however_they_are_cut(rows: list[ReadRow], size: int) -> None:
     judge = Judge(lambda key: key[1] == "EUR/USD")
