@@ -29,7 +29,7 @@ test: lint ## lint, types, import rules, all quick tests, one run of the whole s
 	$(BIN)/pytest -q -m whole tests/whole/test_paper.py
 
 whole: setup ## kills, chaos and the browser against the whole system
-	$(BIN)/pytest -q -m "whole or browser" --ignore=tests/whole/test_paper.py
+	$(BIN)/pytest -q -m "(whole or browser) and not soak" --ignore=tests/whole/test_paper.py
 
 soak: setup ## the long forms
 	$(BIN)/pytest -q -m soak

@@ -13,9 +13,7 @@ from tests.fault_matrix.feeds import PATIENCE, FeedSeen, feed_under
 from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, FeedShows, FeedTrial
 from tests.fault_matrix.world import moving_world
 
-TRIALS = [
-    pytest.param(trial, id=trial.name, marks=() if trial.is_quick else pytest.mark.whole) for trial in FEED_TRIALS
-]
+TRIALS = [pytest.param(trial, id=trial.name, marks=() if trial.is_quick else pytest.mark.soak) for trial in FEED_TRIALS]
 LIMIT = int(PATIENCE.stale_after * MICROSECONDS)
 
 

@@ -10,7 +10,7 @@ from tests.fault_matrix.trials import EXCHANGES, ORDER_TRIALS, OrderShows, Order
 from tests.fault_matrix.world import moving_world
 
 TRIALS = [
-    pytest.param(trial, id=trial.name, marks=() if trial.is_quick else pytest.mark.whole) for trial in ORDER_TRIALS
+    pytest.param(trial, id=trial.name, marks=() if trial.is_quick else pytest.mark.soak) for trial in ORDER_TRIALS
 ]
 
 

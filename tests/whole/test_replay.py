@@ -54,7 +54,10 @@ def test_a_recording_of_our_own_is_traded_where_its_prices_cross(tmp_path: Path)
 
 
 @pytest.mark.skipif(not HFTBACKTEST.exists(), reason="the recorded Binance feeds are not beside this checkout")
-@pytest.mark.parametrize(("fee_bps", "speed", "opportunities"), [("10", "10", 0), ("0", "3", 224_963)])
+@pytest.mark.parametrize(
+    ("fee_bps", "speed", "opportunities"),
+    [("10", "10", 0), pytest.param("0", "3", 224_963, marks=pytest.mark.soak)],
+)
 def test_the_binance_recording(tmp_path: Path, fee_bps: str, speed: str, opportunities: int) -> None:
     """At 10 bps a side its widest gap, 11.6 bps, does not pay; at 0 nearly every quote makes an opportunity."""
     files = [str(path) for folder in ("spot", "usdm", "cm") for path in (HFTBACKTEST / folder).glob("*.gz")]
@@ -65,6 +68,7 @@ def test_the_binance_recording(tmp_path: Path, fee_bps: str, speed: str, opportu
 
 
 @pytest.mark.skipif(not LEAN.exists(), reason="the recorded minute quotes are not beside this checkout")
+@pytest.mark.soak
 def test_the_minute_quotes_with_real_fx(tmp_path: Path) -> None:
     files = [str(LEAN / "coinbase" / pair / "20180404_quote.zip") for pair in ("btcusd", "btceur")]
     files += [str(path) for path in sorted((LEAN / "fxcm" / "eurusd").glob("*_quote.zip"))]
