@@ -100,6 +100,10 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:
+            # FastAPI's answer to a body that is no text; one that is no JSON gets 422 from it, and so do both here
+            wrong = [FieldProblem(field="body", why="is not JSON in UTF-8")]
+            return problem_response(422, "The request is not valid.", {"errors": wrong})
         detail = f"There is nothing at {request.url.path}." if error.status_code == 404 else str(error.detail)
         return problem_response(error.status_code, detail, headers=error.headers)
 

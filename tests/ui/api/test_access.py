@@ -63,3 +63,10 @@ async def test_beyond_loopback_any_name_is_served_to_its_own_pages(
     headers = {"Host": host} | ({"Origin": origin} if origin else {})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://any") as client:
         assert (await client.patch("/api/nothing", headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize("body", [b"O\xff", b"{"], ids=["no text", "no JSON"])
+async def test_a_body_that_cannot_be_read_is_no_valid_request(api: httpx.AsyncClient, body: bytes) -> None:
+    answer = await api.post("/api/sign-in", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    assert answer.json()["errors"][0]["field"].startswith("body")
