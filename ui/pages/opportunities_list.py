@@ -17,14 +17,12 @@ from ui.opportunity_rows import KeptOpportunityRow
 from ui.pages.amounts import money, tone
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.opportunities_figures import NO_STORE
+from ui.pages.paging import Paging, paging
 from ui.pages.spoken import exchange_name, reason_words
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 5.0
 ROWS = 25
-CURSORS = "opportunities.cursors"
-"""In the tab's state: cursors of the pages gone through, the newest page's left out."""
-SHOWN_FOR = "opportunities.shown_for"
 REASONS = tuple(check.reason for check in CHECKS)
 OUTCOME_NAMES: dict[OutcomeName, str] = {
     "taken": "Taken",
@@ -48,12 +46,12 @@ def show_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> N
 def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
     streamlit.subheader("Newest", anchor=False)
     wanted = _filters(base, exchange)
-    cursors = _cursors(str(wanted))
+    place_in_list = paging("opportunities", str(wanted))
     place = streamlit.container()
     try:
-        page = dashboard.answer(opportunity_page(dashboard, wanted, cursors[-1] if cursors else None, ROWS))
+        page = dashboard.answer(opportunity_page(dashboard, wanted, place_in_list.cursor, ROWS))
     except CursorError:
-        streamlit.session_state[CURSORS] = []
+        place_in_list.begin_anew()
         place.info("That page is gone; this list begins anew.")
         return
     except (StoreError, TimeoutError):
@@ -61,7 +59,7 @@ def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
         return
     lines = opportunity_lines(page.rows, shown_zone())
     place.html(table("Opportunities that bots kept, newest first", HEADS, lines, _empty(page)))
-    _show_paging(cursors, page)
+    _show_paging(place_in_list, page)
 
 
 def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
@@ -90,33 +88,13 @@ def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
     return WantedOpportunities(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
 
 
-def _cursors(shown_for: str) -> list[str]:
-    """Of the pages gone through; another filter begins with the newest page."""
-    state = streamlit.session_state
-    if state.get(SHOWN_FOR) != shown_for:
-        state[SHOWN_FOR], state[CURSORS] = shown_for, []
-    cursors: list[str] = state.setdefault(CURSORS, [])
-    return cursors
-
-
-def _show_paging(cursors: list[str], page: OpportunityPage) -> None:
-    older = page.next_cursor
+def _show_paging(place_in_list: Paging, page: OpportunityPage) -> None:
     with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
-        streamlit.button("Newest", on_click=cursors.clear, disabled=not cursors, key="opportunities.newest")
-        streamlit.button("Newer", on_click=_back, disabled=not cursors, key="opportunities.newer")
-        streamlit.button("Older", on_click=_on, args=(older,), disabled=older is None, key="opportunities.older")
+        place_in_list.show_buttons(page.next_cursor)
     streamlit.caption(
-        f"Page {len(cursors) + 1}. Kept are all that were taken, and of those refused the first of each pair, reason "
-        "and second; those below the threshold are counted alone."
+        f"Page {place_in_list.number}. Kept are all that were taken, and of those refused the first of each pair, "
+        "reason and second; those below the threshold are counted alone."
     )
-
-
-def _back() -> None:
-    streamlit.session_state[CURSORS].pop()
-
-
-def _on(cursor: str) -> None:
-    streamlit.session_state[CURSORS].append(cursor)
 
 
 def _empty(page: OpportunityPage) -> str:

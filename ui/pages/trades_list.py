@@ -16,6 +16,7 @@ from store.trade_history import BookedFill, TradeFilter
 from ui.dashboard import Dashboard
 from ui.pages.amounts import money, tone
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
+from ui.pages.paging import Paging, paging
 from ui.pages.spoken import exchange_name, pair_words, reason_words
 from ui.pages.times import moment, shown_zone, zone_word
 from ui.pages.trades_detail import show_detail
@@ -23,9 +24,6 @@ from ui.pages.trades_figures import NO_STORE, STRATEGY_NAMES
 
 Kind = Literal["Arbitrages", "Fills"]
 KIND = "trades.kind"
-CURSORS = "trades.cursors"
-"""In the tab's state: cursors of the pages gone through, the newest page's left out."""
-SHOWN_FOR = "trades.shown_for"
 ROWS = 25
 LOOK_AGAIN_SECONDS = 5.0
 CHOSEN = "trades.chosen"
@@ -57,18 +55,18 @@ def _show(dashboard: Dashboard) -> None:
         or "Arbitrages"
     )
     wanted = _filters(dashboard, zone)
-    cursors = _cursors(f"{kind} {wanted}")
+    place_in_list = paging("trades", f"{kind} {wanted}")
     place = streamlit.container()
     try:
-        next_cursor = _show_page(dashboard, kind, wanted, cursors[-1] if cursors else None, zone, place)
+        next_cursor = _show_page(dashboard, kind, wanted, place_in_list.cursor, zone, place)
     except CursorError:
-        streamlit.session_state[CURSORS] = []
+        place_in_list.begin_anew()
         place.info("That page is gone; this list begins anew.")
         return
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
         return
-    _show_paging(cursors, next_cursor, kind, wanted)
+    _show_paging(place_in_list, next_cursor, kind, wanted)
 
 
 def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
@@ -107,15 +105,6 @@ def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
 def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
     """What was typed as a time of `zone`."""
     return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
-
-
-def _cursors(shown_for: str) -> list[str]:
-    """Of the pages gone through; another filter begins with the newest page."""
-    state = streamlit.session_state
-    if state.get(SHOWN_FOR) != shown_for:
-        state[SHOWN_FOR], state[CURSORS] = shown_for, []
-    cursors: list[str] = state.setdefault(CURSORS, [])
-    return cursors
 
 
 def _show_page(
@@ -160,12 +149,10 @@ def _choose(dashboard: Dashboard, ids: list[str], titles: dict[str, str], zone: 
         show_detail(dashboard, chosen, zone)
 
 
-def _show_paging(cursors: list[str], next_cursor: str | None, kind: Kind, wanted: TradeFilter) -> None:
+def _show_paging(place_in_list: Paging, next_cursor: str | None, kind: Kind, wanted: TradeFilter) -> None:
     with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
-        streamlit.button("Newest", on_click=cursors.clear, disabled=not cursors, key="trades.newest")
-        streamlit.button("Newer", on_click=_back, disabled=not cursors, key="trades.newer")
-        streamlit.button("Older", on_click=_on, args=(next_cursor,), disabled=next_cursor is None, key="trades.older")
-        streamlit.caption(f"Page {len(cursors) + 1}, {ROWS} a page, newest first.")
+        place_in_list.show_buttons(next_cursor)
+        streamlit.caption(f"Page {place_in_list.number}, {ROWS} a page, newest first.")
         for suffix, name in (("csv", "CSV"), ("parquet", "Parquet")):
             streamlit.link_button(
                 f"{kind} as {name}",
@@ -174,14 +161,6 @@ def _show_paging(cursors: list[str], next_cursor: str | None, kind: Kind, wanted
                 icon=":material/download:",
                 key=f"trades.{suffix}",
             )
-
-
-def _back() -> None:
-    streamlit.session_state[CURSORS].pop()
-
-
-def _on(cursor: str) -> None:
-    streamlit.session_state[CURSORS].append(cursor)
 
 
 def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
