@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 
 from bots.desk import Desk
+from market.together import first_of
 
 
 class Departure:
@@ -25,13 +26,4 @@ class Departure:
 
 async def until_left(work: Coroutine[object, object, None], departure: Departure) -> None:
     """`work` until it ends, or is ended since the departure is over. Raises what either raises."""
-    tasks = [asyncio.create_task(work), asyncio.create_task(departure.carry_out())]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        if task in done:
-            task.result()
+    await first_of(work, departure.carry_out())

@@ -1,18 +1,30 @@
-"""Several things at once, of which the first that fails ends the others."""
+"""Several things at once, of which one ends the others: the first that fails, or the first that ends."""
 
 import asyncio
 from collections.abc import Coroutine
+from typing import Literal
+
+Part = Coroutine[object, object, None]
 
 
-async def together(*parts: Coroutine[object, object, None]) -> None:
+async def together(*parts: Part) -> None:
     """Until all have ended; raises what the first to fail raised, once the others are cancelled and gone.
 
     Unlike a TaskGroup, a part that fails in the moment in which the whole is cancelled does not undo that: whoever
     outlives failures, as a watch does, would never end.
     """
+    await _until("FIRST_EXCEPTION", parts)
+
+
+async def first_of(*parts: Part) -> None:
+    """Until one has ended, once the others are cancelled and gone; raises what that one raised."""
+    await _until("FIRST_COMPLETED", parts)
+
+
+async def _until(event: Literal["FIRST_EXCEPTION", "FIRST_COMPLETED"], parts: tuple[Part, ...]) -> None:
     tasks = [asyncio.create_task(part) for part in parts]
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        done, _ = await asyncio.wait(tasks, return_when=event)
     finally:
         for task in tasks:
             task.cancel()
