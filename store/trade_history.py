@@ -160,15 +160,9 @@ class TradeHistory:
 
 
 def _of_arbitrages(wanted: TradeFilter) -> Document:
-    query: Document = _between(wanted)
+    query = _between(wanted) | _said_by_arbitrage(wanted)
     if wanted.exchange is not None:
         query["legs.exchange"] = wanted.exchange
-    if wanted.base is not None:
-        query["base"] = wanted.base
-    if wanted.states:
-        query["state"] = {"$in": list(wanted.states)}
-    if wanted.strategy is not None:
-        query["strategy"] = _strategy(wanted.strategy)
     return query
 
 
@@ -179,15 +173,20 @@ def _of_fills(wanted: TradeFilter) -> Document:
 
 def _stages(wanted: TradeFilter) -> list[Document]:
     """What only the arbitrage of a fill says."""
-    query: Document = {}
-    if wanted.base is not None:
-        query["arbitrage.base"] = wanted.base
-    if wanted.states:
-        query["arbitrage.state"] = {"$in": list(wanted.states)}
-    if wanted.strategy is not None:
-        query["arbitrage.strategy"] = _strategy(wanted.strategy)
+    query = _said_by_arbitrage(wanted, "arbitrage.")
     narrowed: list[Document] = [{"$match": query}] if query else []
     return [_WITH_ARBITRAGE, *narrowed]
+
+
+def _said_by_arbitrage(wanted: TradeFilter, prefix: str = "") -> Document:
+    query: Document = {}
+    if wanted.base is not None:
+        query[f"{prefix}base"] = wanted.base
+    if wanted.states:
+        query[f"{prefix}state"] = {"$in": list(wanted.states)}
+    if wanted.strategy is not None:
+        query[f"{prefix}strategy"] = _strategy(wanted.strategy)
+    return query
 
 
 def _strategy(strategy: Strategy) -> Document:

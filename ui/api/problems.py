@@ -28,7 +28,6 @@ class ProblemType:
 
 
 PROBLEM_TYPES = (
-    ProblemType("bad-request", 400, "The request cannot be read", "Compare it with the document at /openapi.json."),
     ProblemType(
         "key-needed", 401, "A key is needed", "Send a key that counts: X-API-Key, Authorization: Bearer, or sign in."
     ),
