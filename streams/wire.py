@@ -17,6 +17,7 @@ Rows of `ticks` are flat objects with a `kind`:
 import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from math import isfinite
 from typing import Any, get_args
 
 import orjson
@@ -173,10 +174,10 @@ def opportunity_of(row: Mapping[str, Any], detected_time: int) -> Opportunity | 
             sell=_leg_of(row["sell"]),
             fx=tuple(_rate_of(rate) for rate in row.get("fx") or ()),
             settings_version=int(row["settings_version"]),
-            gross_bps=float(row["gross_bps"]),
-            fee_bps=float(row["fee_bps"]),
-            net_bps=float(row["net_bps"]),
-            expected_profit=float(row["expected_profit"]),
+            gross_bps=_finite(row["gross_bps"]),
+            fee_bps=_finite(row["fee_bps"]),
+            net_bps=_finite(row["net_bps"]),
+            expected_profit=_finite(row["expected_profit"]),
             currency=row["currency"],
             event_time=int(row["event_time"]),
             detected_time=detected_time,
@@ -196,10 +197,10 @@ def spread_window_of(row: Mapping[str, Any]) -> SpreadWindow:
             sell_exchange=row["sell_exchange"],
             start=int(row["start"]),
             end=int(row["end"]),
-            mean_bps=float(row["mean_bps"]),
-            deviation=float(row.get("deviation") or 0.0),
-            max_bps=float(row["max_bps"]),
-            share_above=float(row["share_above"]),
+            mean_bps=_finite(row["mean_bps"]),
+            deviation=_finite(row.get("deviation") or 0.0),
+            max_bps=_finite(row["max_bps"]),
+            share_above=_finite(row["share_above"]),
             rows=int(row["rows"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -210,6 +211,14 @@ def _encoded(row: dict[str, object], bases: tuple[str, ...]) -> bytes:
     if bases:
         row["bases"] = list(bases)
     return orjson.dumps(row)
+
+
+def _finite(value: Any) -> float:
+    """Spark writes a double that is no number as the text NaN, which `float` would take."""
+    number = float(value)
+    if not isfinite(number):
+        raise ValueError(f"{value!r} is not a finite number")
+    return number
 
 
 def _leg_of(row: Mapping[str, Any]) -> OpportunityLeg:

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from market.opportunities import Opportunity
-from streams.wire import opportunity_of
+from streams.wire import WireError, opportunity_of
 from tests.bots.opportunity_rows import opportunity_row
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels
 from tests.market.samples import opportunity_of as sample
@@ -32,3 +32,11 @@ def test_quotes_of_an_earlier_version_have_no_times() -> None:
     read = opportunity_of(row, 1_005_000)
     assert isinstance(read, Opportunity)
     assert [(leg.exchange_time, leg.received_time) for leg in (read.buy, read.sell)] == [(None, None)] * 2
+
+
+@pytest.mark.parametrize("field", ["gross_bps", "fee_bps", "net_bps", "expected_profit"])
+@pytest.mark.parametrize("told", ["NaN", "Infinity", "-inf"])
+def test_a_number_that_is_none_is_no_opportunity(field: str, told: str) -> None:
+    row = orjson.loads(opportunity_row(opportunity(None))) | {field: told}
+    with pytest.raises(WireError, match="not a finite number"):
+        opportunity_of(row, 1_005_000)
