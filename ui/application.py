@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
-from streamlit.runtime.pages_manager import PagesManager
 
 from market.session import Session
 from store.reading import open_reader
@@ -55,7 +54,9 @@ from ui.page_shell import ICON, PATHS, page_shell
 from ui.request_metrics import CountedRequests
 
 FOLDER = Path(__file__).parent
-SCRIPT = FOLDER / "app.py"
+SCRIPT = FOLDER / "script" / "app.py"
+"""In a folder of its own: Streamlit puts it first where Python looks for modules, and takes each module of a folder
+`pages` beside the script for a page."""
 
 
 def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
@@ -63,7 +64,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
 
     `with_pages` False leaves Streamlit out: one process can hold but one.
     """
-    pages = _pages() if with_pages else None
+    pages = streamlit.App(SCRIPT) if with_pages else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -90,13 +91,6 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
         _serve_shell(app)
         app.mount("/", pages)
     return app
-
-
-def _pages() -> streamlit.App:
-    """Streamlit takes each module of a folder named `pages` for a page, until a script has called `navigation`: who
-    came first after a start and straight to `/health`, say, saw an empty page."""
-    PagesManager.uses_pages_directory = False
-    return streamlit.App(SCRIPT)
 
 
 def _serve_shell(app: FastAPI) -> None:

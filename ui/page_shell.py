@@ -13,7 +13,7 @@ from ui.pages.frame import PAGE_CSS
 
 ICON = "/assets/icon.svg"
 PATHS = ("/", "/live", "/opportunities", "/trades", "/bots", "/backtests", "/health")
-"""Of the pages that `ui/app.py` names."""
+"""Of the pages that `ui/script/app.py` names."""
 STREAMLIT = Path(streamlit.__file__).parent / "static/index.html"
 SERVER = '<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };</script>'
 OURS = {

@@ -2,7 +2,7 @@
 
 import ast
 
-from ui.application import SCRIPT
+from ui.application import FOLDER, SCRIPT
 from ui.page_shell import ICON, OURS, PATHS, STREAMLIT, page_shell
 
 
@@ -15,7 +15,7 @@ def test_it_is_the_file_of_streamlit_in_all_but_our_three_places() -> None:
 
 
 def test_its_icon_is_a_file_of_ours() -> None:
-    assert (SCRIPT.parent / ICON.lstrip("/")).read_text().startswith("<svg")
+    assert (FOLDER / ICON.lstrip("/")).read_text().startswith("<svg")
 
 
 def test_it_stands_at_every_page_that_the_script_names() -> None:

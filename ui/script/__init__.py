@@ -1,0 +1,1 @@
+"""What Streamlit runs, and its settings beside it."""
