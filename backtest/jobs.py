@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
 
+import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from backtest.own_recordings import WORTH
@@ -11,7 +12,6 @@ from backtest.parameters import Balances, FeeTier, Latency, Parameters
 from backtest.profiles import FEE_RATE, PROFILES, ReplayProfile
 from backtest.trading_settings import SettingsChange, logged_settings
 from exchanges.markets import taker_fees
-from market.markets import Market
 from market.money import BPS
 from market.settings import Settings
 from pricefeeds.errors import ImportRefusedError
@@ -146,14 +146,14 @@ def added_latency(parameters: Parameters, added_ms: float) -> Parameters:
 
 def opening_balances(tick_set: TickSet) -> Balances:
     """About a million dollars of each currency and each asset, the latter at the first bid that was recorded."""
+    traded = [market for market in tick_set.manifest.markets if not market.is_fx]
+    first = {base: _first_bids(tick_set, base) for base in dict.fromkeys(market.base for market in traded)}
     balances: Balances = {}
-    for market in tick_set.manifest.markets:
-        if market.is_fx:
-            continue
+    for market in traded:
         cash = WORTH.get(market.quote_currency, WORTH["USD"])
         rows = balances.setdefault(market.exchange, {})
         rows[market.quote_currency] = cash
-        bid = _first_bid(tick_set, market)
+        bid = first[market.base].get((market.exchange, market.symbol))
         if bid is not None:
             rows[market.base] = (cash / bid).quantize(HOLDING, ROUND_DOWN)
     return balances
@@ -169,13 +169,18 @@ def _balances_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Balances
     return {exchange: dict(profile.paper_balances[exchange]) for exchange in exchanges}
 
 
-def _first_bid(tick_set: TickSet, market: Market) -> Decimal | None:
-    for rows in batches(tick_set, market.base, ["exchange", "symbol", "bid"]):
-        names = zip(rows["exchange"].to_pylist(), rows["symbol"].to_pylist(), strict=True)
-        for place, name in enumerate(names):
-            if name == (market.exchange, market.symbol) and (bid := rows["bid"][place].as_py()):
-                return Decimal(bid)
-    return None
+def _first_bids(tick_set: TickSet, base: str) -> dict[tuple[str, str], Decimal]:
+    """(exchange, symbol) → its first bid; read until each market of `base` has one."""
+    markets = {(one.exchange, one.symbol) for one in tick_set.manifest.markets if one.base == base and not one.is_fx}
+    bids: dict[tuple[str, str], Decimal] = {}
+    for rows in batches(tick_set, base, ["exchange", "symbol", "bid"]):
+        quoted = rows.filter(pc.field("bid") != "")
+        first = quoted.group_by(["exchange", "symbol"], use_threads=False).aggregate([("bid", "first")])
+        for row in first.to_pylist():
+            bids.setdefault((row["exchange"], row["symbol"]), Decimal(row["bid_first"]))
+        if markets <= bids.keys():
+            break
+    return bids
 
 
 def _latency_of(exchange: str, wish: Wish) -> Latency:
