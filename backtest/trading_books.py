@@ -7,7 +7,7 @@ from backtest.parameters import Balances
 from backtest.trading_agenda import at_once
 from market.execution import Markets
 from market.money import ZERO
-from market.orders import Fill
+from market.orders import Fill, changes_of
 from market.rows import BalanceRow
 
 
@@ -23,12 +23,7 @@ def is_balanced(
     computed = {exchange: dict(balances) for exchange, balances in before.items()}
     for fill in fills:
         market = markets[fill.exchange, fill.symbol]
-        sign = 1 if fill.side == "buy" else -1
-        for currency, amount in (
-            (market.base, sign * fill.amount),
-            (market.quote_currency, -sign * fill.cost),
-            (fill.fee_currency, -fill.fee),
-        ):
+        for currency, amount in changes_of(fill, market.base, market.quote_currency):
             known = computed[fill.exchange]
             known[currency] = known.get(currency, ZERO) + amount
     is_booked = all(row.held == 0 and row.free == after[row.exchange].get(row.currency, ZERO) for row in rows)

@@ -1,7 +1,7 @@
 """From an opportunity to the reservation of this bot's leg, or to the reason against it. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from bots.checks import Circumstances, quick_refusal_of, refusal_of
@@ -9,6 +9,7 @@ from market.arbitrages import Leg
 from market.execution import Markets, client_order_id
 from market.opportunities import Opportunity, OpportunityLeg
 from market.orders import Side
+from market.replacing import replace
 from market.risk import forbidden, notional_left
 from market.settings import Settings
 from market.sizing import BookSide, Sizing, size

@@ -10,7 +10,7 @@ from market.fees import hold_of
 from market.limits import rule_broken
 from market.markets import Market
 from market.money import ZERO, Amount
-from market.orders import AccountFill, Fill, LimitOrder, OrderReport
+from market.orders import AccountFill, LimitOrder, OrderReport, changes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,5 @@ class PaperLedger:
         for fill in ended.report.fills:
             row = AccountFill(fill, ended.report.exchange_order_id, ended.client_order_id)
             self.fills.append(BookedFill(row, ended.booked_at))
-            for currency, change in _changes(fill, accepted).items():
+            for currency, change in changes_of(fill, accepted.base, accepted.quote_currency):
                 balances[currency] = balances.get(currency, ZERO) + change
-
-
-def _changes(fill: Fill, accepted: Accepted) -> dict[str, Decimal]:
-    sign = 1 if fill.side == "buy" else -1
-    changes = {accepted.base: sign * fill.amount, accepted.quote_currency: -sign * fill.cost}
-    changes[fill.fee_currency] -= fill.fee
-    return changes

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from bots.backlog import Backlog
@@ -16,6 +16,7 @@ from market.decisions import Grounds, grounds_text
 from market.execution import Markets
 from market.leases import UNFENCED, Actor
 from market.opportunities import Opportunity
+from market.replacing import replace
 from market.sight import Sight
 from store.errors import StoreUnavailableError
 from store.port import Reservation, ReservationResult, TradeStore

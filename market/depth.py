@@ -5,18 +5,16 @@ No float, and nothing is rounded: sums and products are decimals of as many digi
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
+from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from market.money import BPS, ZERO
+from market.money import BPS, EXACT, ZERO
 from market.opportunities import FxRate
 from market.orders import Side
 from market.quotes import Level
 
 ONE = Decimal(1)
-EXACT = Context(prec=1_000, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow])
-"""Raises ArithmeticError rather than round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,9 @@ class Terms:
     def net_bps(self, ask: Decimal, bid: Decimal) -> Fraction:
         """What one unit bought at `ask` and sold at `bid` brings after fees and FX, in bps of what is paid for it."""
         received, paid = self._sides
-        brought = Fraction(EXACT.multiply(bid, received)) / Fraction(EXACT.multiply(ask, paid))
-        return (brought - 1 - Fraction(self.buy_fee)) * 10_000
+        spent = EXACT.multiply(ask, paid)
+        gained = EXACT.subtract(EXACT.multiply(bid, received), EXACT.multiply(spent, EXACT.add(ONE, self.buy_fee)))
+        return Fraction(EXACT.multiply(gained, BPS)) / Fraction(spent)
 
     def paying(self) -> Callable[[Decimal, Decimal], bool]:
         """Whether a unit bought at `ask` and sold at `bid` pays."""

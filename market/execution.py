@@ -1,7 +1,7 @@
 """What follows once nothing more can fill: an arbitrage closes, or one more leg completes or reverses what is left."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from uuid import UUID, uuid5
@@ -14,6 +14,7 @@ from market.money import ZERO, Amount, ceil_to_step, floor_to_step, total
 from market.opportunities import OpportunityLeg
 from market.orders import Side
 from market.profit import profit_of
+from market.replacing import replace
 from market.settings import Settings
 
 # Fixed for ever: a restarted bot must find its orders by the ids its predecessor gave them.

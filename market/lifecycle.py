@@ -4,11 +4,12 @@ The drawing is docs/state-machine.md.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from market.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, LegState, Transition
 from market.leases import UNFENCED, Actor
+from market.replacing import replace
 
 Stage = Literal[
     "half_reserved",

@@ -1,11 +1,9 @@
 """What an exchange takes as an order, and how far from a price one may stand."""
 
 from decimal import Decimal
-from fractions import Fraction
-from math import ceil
 
 from market.markets import Market
-from market.money import BPS, Price, ceil_to_step, floor_to_step
+from market.money import BPS, EXACT, Price, ceil_to_step, floor_to_step, steps_to_reach
 from market.orders import LimitOrder, Side
 
 
@@ -24,9 +22,8 @@ def limit_price(market: Market, side: Side, price: Decimal, slack_bps: float) ->
 
 def least_order(market: Market, price: Decimal) -> Decimal:
     """The smallest amount, on lots, that the exchange takes as an order at `price`."""
-    by_notional = Fraction(market.minimum_notional) / Fraction(price)
-    lots = max(by_notional, Fraction(market.minimum_amount)) / Fraction(market.lot_step)
-    return max(ceil(lots), 1) * market.lot_step
+    by_notional = steps_to_reach(market.minimum_notional, EXACT.multiply(price, market.lot_step))
+    return max(by_notional, steps_to_reach(market.minimum_amount, market.lot_step), 1) * market.lot_step
 
 
 def rule_broken(order: LimitOrder, market: Market) -> str | None:

@@ -1,7 +1,7 @@
 """Money and amounts are Decimal; floats from elsewhere are converted once, here."""
 
 from collections.abc import Iterable
-from decimal import ROUND_DOWN, ROUND_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
 from typing import NewType
 
 Price = NewType("Price", Decimal)
@@ -9,6 +9,8 @@ Amount = NewType("Amount", Decimal)
 
 ZERO = Decimal(0)
 BPS = Decimal(10_000)
+EXACT = Context(prec=1_000, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow])
+"""Raises ArithmeticError rather than round."""
 
 
 def decimal_of(value: str | float | Decimal) -> Decimal:
@@ -41,6 +43,12 @@ def floor_to_step(number: Decimal, step: Decimal) -> Decimal:
 def ceil_to_step(number: Decimal, step: Decimal) -> Decimal:
     """Round up to a whole number of steps."""
     return (number / step).to_integral_value(rounding=ROUND_UP) * step
+
+
+def steps_to_reach(number: Decimal, step: Decimal) -> int:
+    """The least whole number of steps that is not below `number`; exact."""
+    whole, rest = EXACT.divmod(number, step)
+    return int(whole) + (rest > 0)
 
 
 def total(numbers: Iterable[Decimal]) -> Decimal:

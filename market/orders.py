@@ -41,6 +41,12 @@ class Fill:
     """Exchange's time, microseconds."""
 
 
+def changes_of(fill: Fill, base: str, quote_currency: str) -> tuple[tuple[str, Decimal], ...]:
+    """(currency, signed change) of the account by a fill of this market; the fee's currency may be there twice."""
+    sign = 1 if fill.side == "buy" else -1
+    return (base, sign * fill.amount), (quote_currency, -sign * fill.cost), (fill.fee_currency, -fill.fee)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenOrder:
     """What rests at an exchange on our account, whoever placed it; `price` None: at the market."""

@@ -5,14 +5,17 @@ Everything is computed in fractions and rounded once, to 8 digits; what rounding
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 
 from market.arbitrages import PROFIT_PARTS, Arbitrage, Leg, ProfitAndLoss, ProfitShare
+from market.money import EXACT
 from market.opportunities import FxRate, Opportunity
+from market.orders import changes_of
 
 DIGITS = 8
 ZERO = Fraction(0)
+NOTHING = Decimal(0)
 
 ByExchange = dict[str, Fraction]
 
@@ -28,7 +31,7 @@ def profit_of(arbitrage: Arbitrage) -> ProfitAndLoss | None:
     if any(_has_no_rate(arbitrage.opportunity, name) for name in flows if name != arbitrage.base):
         return None
     seen = _Seen.of(arbitrage.opportunity)
-    net, parts = _net(arbitrage, flows, seen), _parts(arbitrage, seen)
+    net, parts = _net(arbitrage, flows, seen), _parts(arbitrage, flows, seen)
     # without a leg that unwinds this is 0, and then no exchange has a part of it
     parts["unwinding"] = _with_rest(arbitrage, parts["unwinding"], net - sum(map(_sum, parts.values()), ZERO))
     return _rounded(arbitrage.opportunity.currency, parts, net)
@@ -36,17 +39,12 @@ def profit_of(arbitrage: Arbitrage) -> ProfitAndLoss | None:
 
 def flows_of(legs: Iterable[Leg]) -> dict[str, Fraction]:
     """Signed change of each currency by the fills and fees of these legs, over all exchanges."""
-    flows: dict[str, Fraction] = {}
+    flows: dict[str, Decimal] = {}
     for leg in legs:
-        sign = 1 if leg.side == "buy" else -1
         for fill in leg.fills:
-            for currency, change in (
-                (leg.base, sign * fill.amount),
-                (leg.quote_currency, -sign * fill.cost),
-                (fill.fee_currency, -fill.fee),
-            ):
-                flows[currency] = flows.get(currency, ZERO) + Fraction(change)
-    return flows
+            for currency, change in changes_of(fill, leg.base, leg.quote_currency):
+                flows[currency] = EXACT.add(flows.get(currency, NOTHING), change)
+    return {currency: Fraction(flow) for currency, flow in flows.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def _net(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _Seen) -> Fr
     return rest + sum((_at_side(rate(name), flow) for name, flow in flows.items() if name != arbitrage.base), ZERO)
 
 
-def _parts(arbitrage: Arbitrage, seen: _Seen) -> dict[str, ByExchange]:
+def _parts(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _Seen) -> dict[str, ByExchange]:
     """Each part by the exchange that has it; what unwinding legs did not cause themselves is missing."""
     first = [leg for leg in arbitrage.legs if leg.role == leg.side]
     unwinding = [leg for leg in arbitrage.legs if leg.role != leg.side]
@@ -110,7 +108,7 @@ def _parts(arbitrage: Arbitrage, seen: _Seen) -> dict[str, ByExchange]:
         "latency_decay": _summed(first, decay),
         "slippage": _summed(first, lambda leg: whole(leg) - decay(leg)),
         "fees": _summed(arbitrage.legs, lambda leg: -_fees(leg, arbitrage.opportunity, seen)),
-        "fx": _fx(arbitrage),
+        "fx": _fx(arbitrage, flows),
         "unwinding": _summed(unwinding, whole),
     }
 
@@ -139,7 +137,7 @@ def _fees(leg: Leg, opportunity: Opportunity, seen: _Seen) -> Fraction:
     return paid
 
 
-def _fx(arbitrage: Arbitrage) -> ByExchange:
+def _fx(arbitrage: Arbitrage, flows: Mapping[str, Fraction]) -> ByExchange:
     """From FX mid to the side paid, of each currency's flow as a whole: what one exchange paid and the other got needs
     no FX. Both have their part of it in proportion to how much of the currency they moved.
     """
@@ -148,9 +146,9 @@ def _fx(arbitrage: Arbitrage) -> ByExchange:
         for exchange in _exchanges(arbitrage)
     }
     shares: list[tuple[str, Fraction]] = []
-    for currency, flow in flows_of(arbitrage.legs).items():
+    for currency, flow in flows.items():
         rate = arbitrage.opportunity.rate(currency)
-        moved = {exchange: abs(flows.get(currency, ZERO)) for exchange, flows in by_exchange.items()}
+        moved = {exchange: abs(own.get(currency, ZERO)) for exchange, own in by_exchange.items()}
         everything = sum(moved.values())
         if rate is not None and everything:
             cost = _at_side(rate, flow) - _at_mid(rate, flow)
@@ -186,7 +184,7 @@ def _summed(legs: Iterable[Leg], value: Callable[[Leg], Fraction]) -> ByExchange
 def _added(amounts: Iterable[tuple[str, Fraction]]) -> ByExchange:
     sums: ByExchange = {}
     for exchange, amount in amounts:
-        sums[exchange] = sums.get(exchange, ZERO) + amount
+        sums[exchange] = sums[exchange] + amount if exchange in sums else amount
     return sums
 
 
@@ -235,7 +233,4 @@ def _shares(parts: Mapping[str, ByExchange], whole: Mapping[str, Decimal]) -> tu
 
 def decimal_part(number: Fraction) -> Decimal:
     """Rounded half to even to 8 digits."""
-    with localcontext() as context:
-        context.prec = 50
-        scaled = round(number * 10**DIGITS)
-        return Decimal(scaled).scaleb(-DIGITS, context=context)
+    return Decimal(round(number * 10**DIGITS)).scaleb(-DIGITS, EXACT)

@@ -3,13 +3,14 @@
 Both adapters of the store read `Rows`, decide here, and write what became of them.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, Leg, Strategy, held_currency
 from market.clock import MICROSECONDS
 from market.money import ZERO, Amount, floor_to_step
 from market.opportunities import Opportunity
+from market.replacing import replace
 from market.risk import Standing, forbidden, hard_limit, notional_left
 from market.rows import PairRow, Rows, Terms, half_key, liquidity_key
 from market.settings import Settings

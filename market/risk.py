@@ -127,7 +127,8 @@ def _is_reducing(case: Case) -> bool:
 
 
 def _has_a_disabled_exchange(case: Case) -> bool:
-    return not set(case.settings.enabled_exchanges).issuperset(case.exchanges)
+    enabled = case.settings.enabled_exchanges
+    return any(name not in enabled for name in case.exchanges)
 
 
 def _is_below_threshold(case: Case) -> bool:

@@ -1,7 +1,7 @@
 """The rows that one step of an arbitrage is decided on, and what a step changes in them. Pure."""
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, Leg, held_currency
@@ -11,6 +11,7 @@ from market.lifecycle import Moment, noted
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.orders import Fill, Side
+from market.replacing import replace
 from market.risk import notional_keys
 from market.settings import Settings
 
@@ -93,6 +94,14 @@ class Rows:
 
     def with_balance(self, row: BalanceRow) -> "Rows":
         return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
+
+    def with_changes(self, exchange: str, changes: Iterable[tuple[str, Decimal]]) -> "Rows":
+        """Each (currency, amount) added to what is free there."""
+        balances = dict(self.balances)
+        for currency, amount in changes:
+            row = balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
+            balances[exchange, currency] = replace(row, free=row.free + amount)
+        return replace(self, balances=balances)
 
     def with_liquidity(self, leg: Leg, amount: Decimal) -> "Rows":
         """`amount` more of the quote behind `leg` used; negative gives back."""

@@ -9,11 +9,11 @@ from fractions import Fraction
 from math import ceil, lcm
 from typing import Literal
 
-from market.depth import EXACT, Limits, Terms, Walk, settling, walked
+from market.depth import Limits, Terms, Walk, settling, walked
 from market.fees import hold_of, quote_rate, sell_factor
 from market.limits import least_order, limit_price
 from market.markets import Market
-from market.money import Amount, Price, floor_to_step, total
+from market.money import EXACT, ZERO, Amount, Price, floor_to_step, steps_to_reach, total
 from market.opportunities import FxRate
 from market.orders import Side
 from market.quotes import Level
@@ -138,18 +138,22 @@ def _limits(buy: BookSide, sell: BookSide, settings: Settings, most_notional: De
     """Notional counts for the dearer of both legs: the buy at its limit price, the sell at the best bid."""
     notional = settings.max_notional if most_notional is None else min(settings.max_notional, most_notional)
     times, over = settling(buy.rate, "buy")
-    budget = max(Fraction(0), Fraction(notional) * Fraction(over) / Fraction(times))
+    budget = _ratio(EXACT.multiply(notional, over), times)
     if buy.free is not None:
         _, per_paid = hold_of(buy.market, "buy", buy.fee_rate, Decimal(1))
-        budget = min(budget, max(Fraction(0), Fraction(buy.free) / Fraction(per_paid)))
+        budget = min(budget, _ratio(buy.free, per_paid))
     times, over = settling(sell.rate, "sell")
-    best = Fraction(sell.levels[0].price) * Fraction(times)
-    most = max(Fraction(0), Fraction(notional) * Fraction(over) / best)
+    most = _ratio(EXACT.multiply(notional, over), EXACT.multiply(sell.levels[0].price, times))
     if sell.free is not None:
         _, per_sold = hold_of(sell.market, "sell", sell.fee_rate, sell.levels[0].price)
         factor = sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate)
-        most = min(most, max(Fraction(0), Fraction(sell.free) / (Fraction(per_sold) * Fraction(factor))))
+        most = min(most, _ratio(sell.free, EXACT.multiply(per_sold, factor)))
     return Limits(most, budget, lambda ask: buy.limit(ask, settings.max_slippage_bps))
+
+
+def _ratio(number: Decimal, over: Decimal) -> Fraction:
+    """0 where `number` is negative."""
+    return Fraction(max(number, ZERO)) / Fraction(over)
 
 
 def _unit_notional(buy: BookSide, sell: BookSide, buy_limit: Decimal) -> Decimal:
@@ -157,7 +161,7 @@ def _unit_notional(buy: BookSide, sell: BookSide, buy_limit: Decimal) -> Decimal
     values = []
     for book, price in ((buy, buy_limit), (sell, sell.levels[0].price)):
         times, over = settling(book.rate, book.side)
-        values.append(Fraction(price) * Fraction(times) / Fraction(over))
+        values.append(Fraction(EXACT.multiply(price, times)) / Fraction(over))
     return Decimal(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
 
 
@@ -166,8 +170,8 @@ def _minimum(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal,
     slack = settings.max_slippage_bps
     buy_least = least_order(buy.market, buy.limit(buy.levels[0].price, slack))
     sell_least = least_order(sell.market, sell.limit(sell.levels[-1].price, slack))
-    matched = max(Fraction(buy_least), Fraction(sell_least) / Fraction(factor))
-    return max(ceil(matched / Fraction(step)), 1) * step
+    lots = steps_to_reach(buy_least, step), steps_to_reach(sell_least, EXACT.multiply(factor, step))
+    return max(*lots, 1) * step
 
 
 def _sized(side: BookSide, amount: Decimal, worst: Price, settings: Settings) -> SizedLeg:

@@ -1,15 +1,15 @@
 """The life of a reserved leg, from sending to its fills in the books: pure, used by both adapters."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.clock import MICROSECONDS
 from market.lifecycle import Moment, noted
 from market.money import ZERO
-from market.orders import Fill, OrderReport
+from market.orders import Fill, OrderReport, changes_of
 from market.profit import profit_of
+from market.replacing import replace
 from market.reservations import SEND_WITHIN
 from market.rows import Rows, fill_key
 from market.settings import Settings
@@ -160,16 +160,8 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
 def _booked(rows: Rows, leg: Leg, fills: tuple[Fill, ...]) -> Rows:
     """The hold given back, then each fill's flows taken from and added to what is free."""
     after = rows.with_hold(leg, -leg.held) if leg.held else rows
-    for fill in fills:
-        sign = 1 if leg.side == "buy" else -1
-        for currency, amount in (
-            (leg.base, sign * fill.amount),
-            (leg.quote_currency, -sign * fill.cost),
-            (fill.fee_currency, -fill.fee),
-        ):
-            row = after.balance(leg.exchange, currency)
-            after = after.with_balance(replace(row, free=row.free + amount))
-    return replace(after, booked=fills)
+    changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
+    return replace(after.with_changes(leg.exchange, changes), booked=fills)
 
 
 def _followed(rows: Rows, before: Arbitrage, settings: Settings, advance: Advance) -> Rows:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from market.depth import EXACT, Terms, walked
-from market.money import Amount, Price
+from market.depth import Terms, walked
+from market.money import EXACT, Amount, Price
 from market.quotes import Level
 
 BOOKS = Path(__file__).parents[2].parent / "shared" / "data" / "books"
