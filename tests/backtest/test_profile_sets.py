@@ -15,6 +15,8 @@ from backtest.recordings import load_recording
 from backtest.versions import checksum_of, versions_of
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.reading import TickSet, batches
+from pricefeeds.ticksets.schema import ROW_GROUP_ROWS
+from tests.backtest.detected_sets import Cut, recut
 from tests.backtest.made_up_set import BEGIN, GAP, ROWS, STEP, made_up_files, session_set
 from tests.backtest.recorded import write_tickers
 
@@ -97,8 +99,10 @@ def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, wish: di
         parameters_for(tick_set, Wish(**wish, follow_logged_settings=True))
 
 
-def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path) -> None:
-    balances = parameters_for(session_set(tmp_path / "usual", ()), Wish()).balances
+@pytest.mark.parametrize("row_group_rows", [1, ROW_GROUP_ROWS])
+def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path, row_group_rows: int) -> None:
+    tick_set = recut(session_set(tmp_path / "usual", ()), Cut(1, row_group_rows), tmp_path / "cut")
+    balances = parameters_for(tick_set, Wish()).balances
     assert balances == {
         "alpha": {"USD": Decimal(1_000_000), "BTC": Decimal("16.666666")},
         "beta": {"EUR": Decimal(925_000), "BTC": Decimal("15.416666")},

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.money import ceil_to_step, decimal_of, floor_to_step, text_of, total
+from market.money import ceil_to_step, decimal_of, floor_to_step, steps_to_reach, text_of, total
 
 numbers = st.decimals("-1000000", "1000000", places=8)
 steps = st.sampled_from([Decimal("1E-8"), Decimal("0.0001"), Decimal("0.05"), Decimal(1), Decimal(5)])
@@ -46,6 +46,12 @@ def test_steps_enclose_the_number(number: Decimal, step: Decimal) -> None:
     assert low <= number <= high
     assert high - low in (0, step)
     assert low % step == high % step == 0
+
+
+@given(number=st.decimals(0, 1_000_000, places=8), step=steps)
+def test_steps_to_reach_are_as_few_as_do(number: Decimal, step: Decimal) -> None:
+    count = steps_to_reach(number, step)
+    assert (count - 1) * step < number <= count * step
 
 
 def test_total() -> None:
