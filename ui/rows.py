@@ -190,17 +190,9 @@ class BalanceRowView(TypedDict):
     total: str
 
 
-class PnlRow(TypedDict):
+class PnlRow(ProfitRow):
     """Sums over the session, and how many arbitrages stand in which state."""
 
-    currency: str
-    gross: str
-    latency_decay: str
-    slippage: str
-    fees: str
-    fx: str
-    unwinding: str
-    net: str
     arbitrages: dict[str, int]
 
 
