@@ -3,16 +3,14 @@
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from launch.closing import BALANCE_SECONDS, finish_trading
 from market.clock import MICROSECONDS, wall_now
 from market.session import Session
-from store.client import connected
 from store.trades import MongoTradeStore, open_store
-from tests.ui.samples import session_of
+from tests.ui.session_database import session_database
 
 OPENING = {"USD": Decimal(100)}
 AT_STOP = {"USD": Decimal(101)}
@@ -21,11 +19,8 @@ AT_END = {"USD": Decimal(102)}
 
 @pytest.fixture
 async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
-    made = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
-    yield made
-    client = connected(mongodb_uri)
-    await client.drop_database(made.database)
-    client.close()
+    async with session_database(tmp_path, mongodb_uri) as made:
+        yield made
 
 
 @pytest.fixture

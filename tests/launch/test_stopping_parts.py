@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from uuid import uuid4
 
 import psutil
 import pytest
@@ -19,11 +18,11 @@ from launch.home import ready_file
 from launch.supervisor import Supervisor
 from market.processes import SUPERVISOR, Process
 from market.session import Session
-from store.client import connected
 from store.processes import MongoProcesses, opened_processes
 from store.trades import open_store
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
 from tests.ui.samples import NOWHERE, session_of
+from tests.ui.session_database import session_database
 from tests.ui.waiting import until
 
 LINGERING = textwrap.dedent(
@@ -60,12 +59,8 @@ SUPERVISING = textwrap.dedent(
 
 @pytest.fixture
 async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
-    made = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
-    async with await open_store(made):
+    async with session_database(tmp_path, mongodb_uri) as made, await open_store(made):
         yield made
-    client = connected(mongodb_uri)
-    await client.drop_database(made.database)
-    client.close()
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ from market.clock import MICROSECONDS
 from store.client import connected
 from store.memory import MemoryTradeStore
 from store.port import TradeStore
+from store.reading import TradeReader
 from store.trades import MongoTradeStore
+from tests.store.wishes import FREE, open_books
 
 
 class SteppedClock:
@@ -42,6 +44,15 @@ async def mongo_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTra
         await store.prepare()
         yield store
         await client.drop_database(database)
+
+
+@pytest.fixture
+async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
+    """Of books that are open, for as many arbitrages as one likes."""
+    await open_books(mongo_store, FREE)
+    reader = TradeReader(connected(mongodb_uri), database, "session-1")
+    yield reader
+    await reader.close()
 
 
 @pytest.fixture(params=["memory", "mongo"])

@@ -1,6 +1,5 @@
 """Opportunities with what became of them: filters, cursors, and what a page costs among a hundred thousand."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -15,20 +14,11 @@ from store.opportunity_outcomes import Outcome, outcome_of
 from store.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, KeptOpportunity, WantedOpportunities
 from store.reading import TradeReader
 from store.trades import MongoTradeStore
-from tests.market.samples import settings_of
-from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
 MANY = 100_000
-
-
-@pytest.fixture
-async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
-    await open_books(mongo_store, settings_of(max_open_arbitrages=100))
-    reader = TradeReader(connected(mongodb_uri), database, "session-1")
-    yield reader
-    await reader.close()
 
 
 def seen(number: int, net_bps: float = 10.0) -> Opportunity:

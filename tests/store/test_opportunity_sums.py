@@ -1,10 +1,7 @@
 """Sums of what was taken and refused: by pair, reason and half basis point, of a span and of the session."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
-
-import pytest
 
 from market.arbitrages import Refusal
 from market.clock import wall_now
@@ -12,18 +9,9 @@ from store.client import connected
 from store.opportunity_sums import OutcomeSum
 from store.reading import TradeReader
 from store.trades import MongoTradeStore
-from tests.market.samples import settings_of
-from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
 
 SECOND = 1_000_000
-
-
-@pytest.fixture
-async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
-    await open_books(mongo_store, settings_of(max_open_arbitrages=100))
-    reader = TradeReader(connected(mongodb_uri), database, "session-1")
-    yield reader
-    await reader.close()
 
 
 def refusal(number: int, at: int, reason: str, net_bps: float) -> Refusal:

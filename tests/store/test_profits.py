@@ -1,6 +1,5 @@
 """Profit by exchange, asset and day, summed from what arbitrages brought; old documents without shares too."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -10,25 +9,14 @@ from market.arbitrages import Arbitrage, ProfitAndLoss, ProfitShare
 from market.clock import MICROSECONDS
 from market.profit_groups import NOT_SPLIT, GroupedBy, profit_by
 from market.settings import Settings
-from store.client import connected
 from store.documents import ARBITRAGES
 from store.reading import TradeReader
 from store.trades import MongoTradeStore
-from tests.market.samples import settings_of
-from tests.store.wishes import filled, open_books, opportunity, reserve_both, sent
+from tests.store.wishes import filled, opportunity, reserve_both, sent
 
 DAY = 86_400 * MICROSECONDS
 FIRST_DAY = 1_700_006_400 * MICROSECONDS
 """2023-11-15, midnight."""
-FREE = settings_of(max_open_arbitrages=100)
-
-
-@pytest.fixture
-async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
-    await open_books(mongo_store, FREE)
-    reader = TradeReader(connected(mongodb_uri), database, "session-1")
-    yield reader
-    await reader.close()
 
 
 def share(exchange: str, gross: str, fees: str) -> ProfitShare:

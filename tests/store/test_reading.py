@@ -1,7 +1,6 @@
 """What people look at: pages, counts, sums and changes."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -19,20 +18,11 @@ from store.errors import CursorError
 from store.reading import ALL, Change, TradeReader
 from store.trades import MongoTradeStore
 from tests.market.samples import settings_of
-from tests.store.wishes import PROFIT, close, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import FREE, PROFIT, close, filled, opportunity, reserve_both, sent, wish
 
-FREE = settings_of(max_open_arbitrages=100)
 SECOND = 1_000_000
 NOW = 1_700_000_000_000_000
 DEADLINE_SECONDS = 20
-
-
-@pytest.fixture
-async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
-    await open_books(mongo_store, FREE)
-    reader = TradeReader(connected(mongodb_uri), database, "session-1")
-    yield reader
-    await reader.close()
 
 
 def refusal(index: int, reason: str = "too_small", second: int = 0) -> Refusal:

@@ -1,6 +1,5 @@
 """What was traded: filtered pages, everything in order, and an equity that sums to the profit to the last digit."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -9,26 +8,15 @@ import pytest
 from market.arbitrages import Arbitrage
 from market.profit_groups import profit_from
 from market.settings import Settings
-from store.client import connected
 from store.documents import ARBITRAGES, FILLS
 from store.errors import CursorError
 from store.reading import ALL, TradeReader
 from store.trade_history import TradeFilter
 from store.trades import MongoTradeStore
-from tests.market.samples import settings_of
-from tests.store.wishes import filled, open_books, opportunity, reserve_both, sent
+from tests.store.wishes import filled, opportunity, reserve_both, sent
 
-FREE = settings_of(max_open_arbitrages=100)
 START = 1_700_000_000_000_000
 MINUTE = 60_000_000
-
-
-@pytest.fixture
-async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
-    await open_books(mongo_store, FREE)
-    reader = TradeReader(connected(mongodb_uri), database, "session-1")
-    yield reader
-    await reader.close()
 
 
 async def close_one(store: MongoTradeStore, number: int, net: str, state: str = "closed") -> None:

@@ -15,6 +15,7 @@ from store.port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 SETTINGS = settings_of()
+FREE = settings_of(max_open_arbitrages=100)
 STEP = Decimal("0.0001")
 PROFIT = {"gross": "2.5", "slippage": "-0.5", "fees": "-1", "net": "1"}
 """Of every arbitrage that `close` closes."""

@@ -12,10 +12,10 @@ import pytest
 from fastapi import FastAPI
 
 from market.session import Session
-from store.client import connected
 from store.trades import MongoTradeStore, open_store
 from tests.store.wishes import open_books
 from tests.ui.samples import SETTINGS, session_of
+from tests.ui.session_database import session_database
 from tests.ui.waiting import until
 from ui.application import build_app, dashboard_of
 from ui.dashboard import Dashboard, running
@@ -27,11 +27,8 @@ STARTED_SECONDS = 30
 @pytest.fixture
 async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
     """A database of the test's own."""
-    made = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
-    yield made
-    client = connected(mongodb_uri)
-    await client.drop_database(made.database)
-    client.close()
+    async with session_database(tmp_path, mongodb_uri) as made:
+        yield made
 
 
 @pytest.fixture
