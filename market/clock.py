@@ -50,11 +50,6 @@ def wall_seconds(clock: Clock, market_seconds: float) -> float:
     return market_seconds / clock.speed if isinstance(clock, ReplayClock) else market_seconds
 
 
-def market_time(clock: Clock, wall: int) -> int:
-    """What `clock` showed, or will show, at the wall time `wall`."""
-    return clock.now() + int((wall - wall_now()) / wall_seconds(clock, 1.0))
-
-
 def wall_now() -> int:
     """Microseconds since the epoch by this machine's clock."""
     return time.time_ns() // 1_000

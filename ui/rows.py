@@ -133,11 +133,15 @@ class FxRow(TypedDict):
 
 
 class ArbitrageRow(TypedDict):
-    """`times`: event, detected, reserved, sent, filled, ended – those that happened. Prices are those seen."""
+    """`stage` says of an open one how far its legs have come. Prices are those seen.
+
+    `times`: event, detected, reserved, sent, filled, ended – those that happened.
+    """
 
     arbitrage_id: str
     base: str
     state: str
+    stage: str
     is_final: bool
     reason: str | None
     amount: str

@@ -6,6 +6,7 @@ from decimal import Decimal
 from market.arbitrages import FINAL_STATES, Arbitrage, Leg, Refusal
 from market.clock import MICROSECONDS
 from market.feeds import FeedState
+from market.lifecycle import stage_of
 from market.markets import Market
 from market.money import ZERO, text_of
 from market.opportunities import FxRate, Opportunity
@@ -94,6 +95,7 @@ def arbitrage_row(arbitrage: Arbitrage) -> ArbitrageRow:
         arbitrage_id=arbitrage.arbitrage_id,
         base=arbitrage.base,
         state=arbitrage.state,
+        stage=stage_of(arbitrage),
         is_final=arbitrage.state in FINAL_STATES,
         reason=arbitrage.reason,
         amount=text_of(arbitrage.amount),

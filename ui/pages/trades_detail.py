@@ -46,12 +46,17 @@ def show_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None:
 
 def detail_figures(row: ArbitrageDetailRow) -> list[Figure]:
     shown = [
-        Figure("State", Cell(row["state"]), row["reason"] or ""),
+        Figure("State", Cell(row["state"]), row["reason"] or _stage_words(row)),
         Figure("Amount", Cell(row["amount"]), row["base"]),
     ]
     shown.append(Figure("Net seen", Cell(f"{row['net_bps']:+.2f} bps"), "when it was detected"))
     profit = row["profit"]
     return shown if profit is None else [*shown, *(_part_figure(profit, name) for name in PROFIT_PARTS)]
+
+
+def _stage_words(row: ArbitrageDetailRow) -> str:
+    """How far its legs have come, where that says more than the state."""
+    return "" if row["stage"] == row["state"] else row["stage"].replace("_", " ")
 
 
 def legs_table(row: ArbitrageDetailRow) -> str:

@@ -55,7 +55,8 @@ async def test_arbitrages_are_filtered_by_state(api: httpx.AsyncClient, store: M
         (await api.get("/api/arbitrages", params={"state": state})).json()["items"]
         for state in ("closed", "reserved", "held")
     ]
-    assert [[row["arbitrage_id"] for row in rows] for rows in found] == [["ended"], ["open"], []]
+    told = [[(row["arbitrage_id"], row["stage"]) for row in rows] for rows in found]
+    assert told == [[("ended", "closed")], [("open", "reserved")], []]
 
 
 async def test_one_arbitrage_has_its_legs_fills_times_and_profit(
@@ -63,7 +64,7 @@ async def test_one_arbitrage_has_its_legs_fills_times_and_profit(
 ) -> None:
     await traded(store, opportunity("one"))
     row = (await api.get("/api/arbitrages/one")).json()
-    assert (row["state"], row["is_final"], row["amount"]) == ("closed", True, "0.5")
+    assert (row["state"], row["stage"], row["is_final"], row["amount"]) == ("closed", "closed", True, "0.5")
     assert [(leg["role"], leg["filled"], leg["mean_price"]) for leg in row["legs"]] == [
         ("buy", "0.5", "100"),
         ("sell", "0.5", "101"),

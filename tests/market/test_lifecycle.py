@@ -1,0 +1,41 @@
+"""How far the legs of an arbitrage have come."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.arbitrages import ArbitrageState, Leg, LegRole, LegState
+from market.lifecycle import stage_of
+from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, fill_of, levels, opportunity_of, order_leg
+
+ONE, PRICE = Decimal(1), Decimal(100)
+
+
+def leg(role: LegRole, state: LegState, *, is_filled: bool = False) -> Leg:
+    fills = (fill_of(USD_MARKET, "buy", ONE, PRICE),) if is_filled else ()
+    return replace(order_leg(USD_MARKET, "buy", ONE, PRICE, fills), role=role, state=state)
+
+
+FILLED = leg("buy", "done", is_filled=True)
+
+
+@pytest.mark.parametrize(
+    ("state", "legs", "stage"),
+    [
+        ("half_reserved", [leg("buy", "reserved")], "half_reserved"),
+        ("reserved", [leg("buy", "reserved"), leg("sell", "reserved")], "reserved"),
+        ("reserved", [leg("buy", "sending"), leg("sell", "reserved")], "sent"),
+        ("reserved", [FILLED, leg("sell", "sending")], "partly_filled"),
+        ("reserved", [FILLED, leg("sell", "done")], "filled"),
+        ("single_leg", [FILLED, leg("sell", "done"), leg("complete", "sending")], "completing"),
+        ("single_leg", [FILLED, leg("sell", "done"), leg("complete", "done"), leg("reverse", "reserved")], "reversing"),
+        ("single_leg", [FILLED, leg("sell", "done"), leg("flatten", "reserved")], "flattening"),
+        ("single_leg", [FILLED, leg("sell", "done")], "filled"),
+        ("held", [FILLED, leg("sell", "done")], "held"),
+        ("closed", [FILLED, leg("sell", "done", is_filled=True)], "closed"),
+    ],
+)
+def test_stage_of(state: ArbitrageState, legs: list[Leg], stage: str) -> None:
+    opportunity = opportunity_of((USD_MARKET, levels(("100", "5"))), (EUR_MARKET, levels(("101", "5"))))
+    assert stage_of(replace(arbitrage_of(opportunity, *legs), state=state)) == stage
