@@ -2,8 +2,9 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from email.utils import formatdate
+from typing import Protocol
 
 import pytest
 
@@ -18,8 +19,16 @@ from tests.notices.receivers import Answer, Receiver, receiving
 from tests.notices.samples import CHAT, KEY, TOKEN, message, trade
 
 PATH = "/hooks/AAthePathThatIsAKey"
-SECONDS = 0.5
-Opened = Callable[[str], Sender]
+SECONDS = 20.0
+"""An answer's time; a busy machine needs some of it."""
+SOON_SECONDS = 0.5
+"""Where no answer will come."""
+
+
+class Opened(Protocol):
+    """Opens a sender to a receiver's address."""
+
+    def __call__(self, url: str, seconds: float = SECONDS) -> Sender: ...
 
 
 @pytest.fixture
@@ -33,11 +42,11 @@ async def opened(request: pytest.FixtureRequest) -> AsyncIterator[Opened]:
     """A sender to a receiver's address; every test of the contract runs on both."""
     senders: list[Sender] = []
 
-    def open_to(url: str) -> Sender:
+    def open_to(url: str, seconds: float = SECONDS) -> Sender:
         if request.param == "webhook":
-            senders.append(WebhookSender(WebhookSecrets(url + PATH, KEY), SECONDS))
+            senders.append(WebhookSender(WebhookSecrets(url + PATH, KEY), seconds))
         else:
-            senders.append(TelegramSender(url, TelegramSecrets(TOKEN, CHAT), SECONDS))
+            senders.append(TelegramSender(url, TelegramSecrets(TOKEN, CHAT), seconds))
         return senders[-1]
 
     yield open_to
@@ -80,7 +89,7 @@ async def test_it_says_how_long_to_wait(opened: Opened, receiver: Receiver, aske
 async def test_a_slow_one_is_given_its_time_and_no_more(opened: Opened, receiver: Receiver) -> None:
     receiver.answer = lambda _: Answer(seconds=None)
     with pytest.raises(DestinationUnavailableError, match=r"no answer within 0\.5 s"):
-        await opened(receiver.url).send(message())
+        await opened(receiver.url, SOON_SECONDS).send(message())
 
 
 async def test_nobody_there(opened: Opened) -> None:

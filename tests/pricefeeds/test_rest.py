@@ -9,7 +9,10 @@ from market.clock import MICROSECONDS, SystemClock, wall_now
 from pricefeeds.errors import RestFailedError
 from pricefeeds.rest import MAX_BODY_BYTES, RestReader, rest_reader
 
-SECONDS = 0.3
+SECONDS = 20.0
+"""An answer's time; a busy machine needs some of it."""
+SOON_SECONDS = 0.3
+"""Where no answer will come."""
 
 
 class Answers:
@@ -66,12 +69,11 @@ async def test_whatever_is_no_answer_is_a_failure(reader: RestReader, answers: A
         await reader.get("/book")
 
 
-async def test_an_answer_that_does_not_come_in_time_is_a_failure(reader: RestReader, answers: Answers) -> None:
+async def test_an_answer_that_does_not_come_in_time_is_a_failure(answers: Answers, address: str) -> None:
     answers.never = True
-    before = wall_now()
-    with pytest.raises(RestFailedError, match="did not answer"):
-        await reader.get("/book")
-    assert wall_now() - before < 10 * SECONDS * MICROSECONDS
+    async with rest_reader(address, SystemClock(), SOON_SECONDS) as reader:
+        with pytest.raises(RestFailedError, match="did not answer"):
+            await reader.get("/book")
 
 
 async def test_an_endless_answer_is_a_failure(reader: RestReader, answers: Answers) -> None:
@@ -108,8 +110,8 @@ async def test_a_server_that_is_not_there_is_a_failure() -> None:
 
 
 async def test_questions_keep_the_pace_of_the_exchange(answers: Answers, address: str) -> None:
-    pace = SECONDS / 3
-    async with rest_reader(address, SystemClock(), SECONDS, pace) as reader:
+    seconds, pace = 2.0, 2.0 / 3
+    async with rest_reader(address, SystemClock(), seconds, pace) as reader:
         asked = [asyncio.ensure_future(reader.get("/book")) for _ in range(6)]
         await asyncio.wait(asked)
     sent = [one.result().sent for one in asked if one.exception() is None]
