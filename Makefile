@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 # tests wait for other processes as much as they compute
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS ?= $(shell expr $$(nproc) + 1)
 
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 

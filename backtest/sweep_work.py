@@ -20,8 +20,6 @@ from pricefeeds.ticksets.reading import open_tick_set
 MOST_ROWS_IN_MEMORY = 20_000_000
 """Of a tick set: up to here a worker keeps each row group that it has read once; beyond, KEPT of them."""
 KEPT = 64
-MOST_YOUNG = 50_000
-"""New objects after which a worker looks for garbage: what a trade makes is kept until its run is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,5 +82,4 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
     # candidates live as long as the worker: nothing is gained by looking for garbage among them in each run
     gc.collect()
     gc.freeze()
-    gc.set_threshold(MOST_YOUNG)
     return bench

@@ -4,6 +4,8 @@ Spark starts it as `python -m backtest.worker_daemon` (`spark.python.daemon.modu
 the kernel's machine code takes a second of processor time, which each worker would spend again.
 """
 
+import gc
+
 from pyspark.daemon import manager
 
 from backtest.detection_task import DetectionTask
@@ -12,6 +14,10 @@ from cep.kernel_log import load_kernel
 TASK = DetectionTask
 """What the workers will be sent."""
 
+MOST_YOUNG = 50_000
+"""New objects after which a worker looks for garbage: what a simulated trade makes is kept until its run is over."""
+
 if __name__ == "__main__":
     load_kernel()
+    gc.set_threshold(MOST_YOUNG)
     manager()

@@ -7,7 +7,7 @@ from decimal import Decimal
 from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.markets import Market
 from market.money import ZERO, text_of, total
-from market.orders import Fill
+from market.orders import Fill, changes_of
 
 Balances = Mapping[str, Mapping[str, Decimal]]
 
@@ -79,7 +79,7 @@ def balance_differences(
     currencies = {(market.exchange, market.symbol): (market.base, market.quote_currency) for market in markets}
     expected = {(exchange, currency): amount for exchange, row in before.items() for currency, amount in row.items()}
     for fill in fills:
-        for currency, change in _changes(fill, *currencies[fill.exchange, fill.symbol]):
+        for currency, change in changes_of(fill, *currencies[fill.exchange, fill.symbol]):
             key = (fill.exchange, currency)
             expected[key] = expected.get(key, ZERO) + change
     reported = {(exchange, currency): amount for exchange, row in after.items() for currency, amount in row.items()}
@@ -132,11 +132,6 @@ def fill_row(fill: Fill) -> dict[str, str | int]:
         "fee_currency": fill.fee_currency,
         "filled_at": fill.filled_at,
     }
-
-
-def _changes(fill: Fill, base: str, quote_currency: str) -> tuple[tuple[str, Decimal], ...]:
-    sign = 1 if fill.side == "buy" else -1
-    return (base, sign * fill.amount), (quote_currency, -sign * fill.cost), (fill.fee_currency, -fill.fee)
 
 
 def _sum(profits: Iterable[ProfitAndLoss], part: str) -> Decimal:

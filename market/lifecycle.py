@@ -72,11 +72,9 @@ def stage_of(arbitrage: Arbitrage) -> Stage:
         return _STAGES[arbitrage.state]
     if arbitrage.state == "single_leg":
         return next((_UNWINDING[leg.role] for leg in reversed(arbitrage.legs) if leg.role in _UNWINDING), "filled")
-    if all(leg.is_final for leg in arbitrage.legs):
-        return "filled"
     if any(leg.fills for leg in arbitrage.legs):
-        return "partly_filled"
-    return "sent" if any(leg.state != "reserved" for leg in arbitrage.legs) else "reserved"
+        return "filled" if all(leg.is_final for leg in arbitrage.legs) else "partly_filled"
+    return "sent" if any("sending" in leg.times for leg in arbitrage.legs) else "reserved"
 
 
 def noted(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> Arbitrage:

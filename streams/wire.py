@@ -16,13 +16,12 @@ Rows of `ticks` are flat objects with a `kind`:
 
 import json
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from math import isfinite
 from typing import Any, get_args
 
 import orjson
 
-from market.money import Amount, Price, text_of
+from market.money import Amount, Price, decimal_of, text_of
 from market.opportunities import FxRate, LogMarker, Opportunity, OpportunityLeg
 from market.quotes import FeedMark, Level, MarkKind, Quote
 from market.settings import Settings
@@ -40,7 +39,7 @@ def levels_text(levels: Iterable[Level]) -> str:
 
 
 def levels_of(text: str) -> tuple[Level, ...]:
-    return tuple(Level(Price(Decimal(price)), Amount(Decimal(amount))) for price, amount in json.loads(text))
+    return tuple(Level(Price(decimal_of(price)), Amount(decimal_of(amount))) for price, amount in json.loads(text))
 
 
 def quote_row(quote: Quote, bases: tuple[str, ...] = ()) -> bytes:
@@ -226,8 +225,8 @@ def _leg_of(row: Mapping[str, Any]) -> OpportunityLeg:
         exchange=row["exchange"],
         symbol=row["symbol"],
         quote_currency=row["quote_currency"],
-        price=Price(Decimal(row["price"])),
-        amount=Decimal(row["amount"]),
+        price=Price(decimal_of(row["price"])),
+        amount=decimal_of(row["amount"]),
         levels=levels_of(row["levels"]),
         quote_id=row["quote_id"],
         age=int(row["age"]),
@@ -241,7 +240,7 @@ def _rate_of(row: Mapping[str, Any]) -> FxRate:
         currency=row["currency"],
         symbol=row["symbol"],
         inverted=bool(row["inverted"]),
-        bid=Decimal(row["bid"]),
-        ask=Decimal(row["ask"]),
+        bid=decimal_of(row["bid"]),
+        ask=decimal_of(row["ask"]),
         quote_id=row["quote_id"],
     )

@@ -2,6 +2,8 @@
 
 from typing_extensions import TypedDict
 
+from market.lifecycle import Stage
+
 
 class QuoteRow(TypedDict):
     """`mean_mid` is the mean of the last ten mids; `status`: fresh, stale (older than max_quote_age_ms), withdrawn."""
@@ -141,7 +143,7 @@ class ArbitrageRow(TypedDict):
     arbitrage_id: str
     base: str
     state: str
-    stage: str
+    stage: Stage
     is_final: bool
     reason: str | None
     amount: str

@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from backtest.jobs import Wish, added_latency, parameters_for, profile_of
@@ -15,10 +16,11 @@ from backtest.recordings import load_recording
 from backtest.versions import checksum_of, versions_of
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.reading import TickSet, batches
-from pricefeeds.ticksets.schema import ROW_GROUP_ROWS
-from tests.backtest.detected_sets import Cut, recut
+from pricefeeds.ticksets.schema import ROW_GROUP_ROWS, TICK_SCHEMA
+from tests.backtest.detected_sets import Cut, cut_set
 from tests.backtest.made_up_set import BEGIN, GAP, ROWS, STEP, made_up_files, session_set
 from tests.backtest.recorded import write_tickers
+from tests.market.samples import EUR_MARKET, USD_MARKET
 
 
 @pytest.fixture
@@ -99,9 +101,24 @@ def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, wish: di
         parameters_for(tick_set, Wish(**wish, follow_logged_settings=True))
 
 
-@pytest.mark.parametrize("row_group_rows", [1, ROW_GROUP_ROWS])
+@pytest.mark.parametrize("row_group_rows", [1, 3, ROW_GROUP_ROWS])
 def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path, row_group_rows: int) -> None:
-    tick_set = recut(session_set(tmp_path / "usual", ()), Cut(1, row_group_rows), tmp_path / "cut")
+    """At the first bid that each market ever had, whichever row group it stands in."""
+    (rows,) = batches(session_set(tmp_path / "usual", ()), "BTC")
+    first, then = rows.to_pylist()
+    log = [
+        {**first, "bid": None},
+        {**then, "bid": ""},
+        first,
+        {**first, "bid": "1"},
+        {**then, "bid": None},
+        then,
+        {**then, "bid": "2"},
+        {**first, "bid": "3"},
+    ]
+    numbered = [{**row, "offset": place} for place, row in enumerate(log)]
+    table = pa.Table.from_pylist(numbered, schema=TICK_SCHEMA)
+    tick_set = cut_set(tmp_path / "cut", Cut(1, row_group_rows), {"BTC": table}, (USD_MARKET, EUR_MARKET), "USD")
     balances = parameters_for(tick_set, Wish()).balances
     assert balances == {
         "alpha": {"USD": Decimal(1_000_000), "BTC": Decimal("16.666666")},

@@ -1,12 +1,17 @@
 """It answers as the standard one does."""
 
 import dataclasses
+import inspect
 from decimal import Decimal
 
 import pytest
 
+from market.arbitrages import Arbitrage, Leg
+from market.opportunities import Opportunity
 from market.replacing import replace
-from market.rows import BalanceRow
+from market.reservations import Reservation
+from market.rows import BalanceRow, PairRow, Rows
+from market.sizing import BookSide
 
 ROW = BalanceRow("kraken", "BTC", Decimal(1), Decimal(2))
 
@@ -16,6 +21,13 @@ def test_a_value_changes_as_with_the_standard_one(changes: dict[str, object]) ->
     changed = replace(ROW, **changes)  # type: ignore[arg-type]  # of several kinds
     assert changed == dataclasses.replace(ROW, **changes)  # type: ignore[arg-type]
     assert changed is not ROW
+
+
+@pytest.mark.parametrize("kind", [Arbitrage, BalanceRow, BookSide, Leg, Opportunity, PairRow, Reservation, Rows])
+def test_every_field_of_what_is_changed_is_one_that_init_takes(kind: type) -> None:
+    """What `replace` goes by."""
+    taken = list(inspect.signature(kind).parameters)
+    assert [field.name for field in dataclasses.fields(kind)] == taken
 
 
 def test_a_field_that_is_none_is_refused() -> None:

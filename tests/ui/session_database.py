@@ -14,7 +14,9 @@ from tests.ui.samples import session_of
 async def session_database(folder: Path, mongodb_uri: str) -> AsyncIterator[Session]:
     """The database goes with it."""
     made = session_of(folder, mongodb_uri, f"test_{uuid4().hex}")
-    yield made
-    client = connected(mongodb_uri)
-    await client.drop_database(made.database)
-    client.close()
+    try:
+        yield made
+    finally:
+        client = connected(mongodb_uri)
+        await client.drop_database(made.database)
+        client.close()

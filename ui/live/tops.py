@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from math import isfinite
+from typing import Any, Literal, TypeVar
 
+from market.money import decimal_of
 from streams.wire import WireError
 
 TopStatus = Literal["fresh", "stale", "withdrawn"]
+Number = TypeVar("Number", float, Decimal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class LatestRow:
     def mid(self) -> float:
         """A double, for charts. Raises WireError."""
         try:
-            return (float(self.row["bid"]) + float(self.row["ask"])) / 2
+            return _positive((float(self.row["bid"]) + float(self.row["ask"])) / 2)
         except (KeyError, TypeError, ValueError) as error:
             raise WireError(f"not a quote: {error!r}") from error
 
@@ -70,10 +73,10 @@ class LatestRow:
                 symbol=row["symbol"],
                 base=row["base"],
                 quote_currency=row["quote_currency"],
-                bid=Decimal(row["bid"]),
-                bid_amount=Decimal(row["bid_amount"]),
-                ask=Decimal(row["ask"]),
-                ask_amount=Decimal(row["ask_amount"]),
+                bid=_positive(decimal_of(row["bid"])),
+                bid_amount=decimal_of(row["bid_amount"]),
+                ask=_positive(decimal_of(row["ask"])),
+                ask_amount=decimal_of(row["ask_amount"]),
                 received_time=row["received_time"],
                 verified_time=self.verified_time,
                 sequence=row["sequence"],
@@ -81,3 +84,10 @@ class LatestRow:
             )
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise WireError(f"not a quote: {error!r}") from error
+
+
+def _positive(price: Number) -> Number:
+    """Feeds let no other through; a spread over one that came all the same would end the hub."""
+    if not isfinite(price) or price <= 0:
+        raise ValueError(f"{price} is no price")
+    return price

@@ -35,12 +35,13 @@ class Paging:
         streamlit.button("Older", on_click=self._on, args=(next_cursor,), disabled=last, key=f"{self.name}.older")
 
     def _back(self) -> None:
-        # two clicks may come before the page is drawn anew
+        # here and below: two clicks may come before the page is drawn anew
         if self.cursors:
             self.cursors.pop()
 
     def _on(self, cursor: str) -> None:
-        self.cursors.append(cursor)
+        if self.cursor != cursor:
+            self.cursors.append(cursor)
 
 
 def paging(name: str, shown_for: str) -> Paging:

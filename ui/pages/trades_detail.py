@@ -46,7 +46,7 @@ def show_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None:
 
 def detail_figures(row: ArbitrageDetailRow) -> list[Figure]:
     shown = [
-        Figure("State", Cell(row["state"]), row["reason"] or _stage_words(row)),
+        Figure("State", Cell(row["state"]), _stage_words(row)),
         Figure("Amount", Cell(row["amount"]), row["base"]),
     ]
     shown.append(Figure("Net seen", Cell(f"{row['net_bps']:+.2f} bps"), "when it was detected"))
@@ -55,8 +55,9 @@ def detail_figures(row: ArbitrageDetailRow) -> list[Figure]:
 
 
 def _stage_words(row: ArbitrageDetailRow) -> str:
-    """How far its legs have come, where that says more than the state."""
-    return "" if row["stage"] == row["state"] else row["stage"].replace("_", " ")
+    """How far its legs have come, where that says more than the state, and why it came to it."""
+    stage = "" if row["stage"] == row["state"] else row["stage"].replace("_", " ")
+    return ", ".join(word for word in (stage, row["reason"]) if word)
 
 
 def legs_table(row: ArbitrageDetailRow) -> str:

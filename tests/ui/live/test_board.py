@@ -80,6 +80,8 @@ def test_marks_before_any_quote_and_kinds_unknown_say_nothing() -> None:
         {},
         {"kind": "quote"},
         {**tick(quote(USD_MARKET, "1", "2")), "bid": "much"},
+        {**tick(quote(USD_MARKET, "1", "2")), "bid": "NaN"},
+        {**tick(quote(USD_MARKET, "1", "2")), "ask": "-3"},
         {**tick(quote(USD_MARKET, "1", "2")), "sequence": None},
     ],
 )
@@ -91,9 +93,12 @@ def test_a_row_that_is_none_is_refused(row: dict[str, object]) -> None:
     assert len(board.snapshot().tops) == 1
 
 
-def test_a_quote_that_cannot_be_shown_is_left_out() -> None:
+@pytest.mark.parametrize(
+    ("field", "told"), [("ask_amount", "much"), ("ask_amount", "NaN"), ("bid", "0"), ("bid", "-1")]
+)
+def test_a_quote_that_cannot_be_shown_is_left_out(field: str, told: str) -> None:
     board, _ = board_of()
-    board.apply_tick({**tick(quote(USD_MARKET, "1", "2")), "ask_amount": "much"})
+    board.apply_tick({**tick(quote(USD_MARKET, "1", "2")), field: told})
     assert board.snapshot().tops == ()
 
 

@@ -15,7 +15,7 @@ place.show_buttons(str(int(page) + 1) if page < "3" else None)
 
 
 def _started() -> AppTest:
-    return AppTest.from_string(SCRIPT).run()
+    return AppTest.from_string(SCRIPT, default_timeout=30).run()
 
 
 def _shown(app: AppTest) -> str:
