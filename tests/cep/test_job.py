@@ -78,7 +78,7 @@ async def test_real_time_mode_equals_a_plain_loop_and_a_kill_changes_nothing(own
     assert distinct(both) == distinct(wanted)
 
 
-@pytest.mark.whole
+@pytest.mark.soak
 async def test_with_an_archive_of_its_classes_the_process_starts_as_well(own_kafka: str, home: Path) -> None:
     here = session(home, own_kafka)
     await ensure_topics(own_kafka, here.partitions)

@@ -49,6 +49,7 @@ def done_after(paper: Running, job: str, seconds: float) -> dict[str, Any]:
     return row
 
 
+@pytest.mark.soak
 def test_one_is_started_over_rest_beside_trading(home: Path) -> None:
     with running_paper(home) as paper:
         paper.wait_for("trading on paper", 240)

@@ -53,11 +53,9 @@ def test_a_recording_of_our_own_is_traded_where_its_prices_cross(tmp_path: Path)
     assert report["arbitrages_by_end"].get("closed", 0) >= 1
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not HFTBACKTEST.exists(), reason="the recorded Binance feeds are not beside this checkout")
-@pytest.mark.parametrize(
-    ("fee_bps", "speed", "opportunities"),
-    [("10", "10", 0), pytest.param("0", "3", 224_963, marks=pytest.mark.soak)],
-)
+@pytest.mark.parametrize(("fee_bps", "speed", "opportunities"), [("10", "10", 0), ("0", "3", 224_963)])
 def test_the_binance_recording(tmp_path: Path, fee_bps: str, speed: str, opportunities: int) -> None:
     """At 10 bps a side its widest gap, 11.6 bps, does not pay; at 0 nearly every quote makes an opportunity."""
     files = [str(path) for folder in ("spot", "usdm", "cm") for path in (HFTBACKTEST / folder).glob("*.gz")]
