@@ -6,9 +6,6 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-# tests wait for other processes as much as they compute
-WORKERS ?= $(shell expr $$(nproc) + 1)
-
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
@@ -28,7 +25,7 @@ paper: setup ## start everything on paper and print the address of the dashboard
 	@$(BIN)/arbitrage paper
 
 test: lint ## lint, types, import rules, all quick tests, one run of the whole system
-	$(BIN)/pytest -q -m "not whole and not soak and not browser" -n $(WORKERS) --dist loadfile --durations 25
+	$(BIN)/pytest -q -m "not whole and not soak and not browser" -n auto --dist loadfile --durations 25
 	$(BIN)/pytest -q -m whole tests/whole/test_paper.py
 
 whole: setup ## kills, chaos and the browser against the whole system

@@ -51,5 +51,7 @@ async def test_data_outlives_a_stop_and_a_change_of_ports(tmp_path: Path) -> Non
                 assert len([record async for record in reader.records_to_end()]) == written
             writer = TopicWriter(process.address)
             writer.write(TICKS, b"{}", "BTC", 0)
+            # a broker's first seconds are slow; closing alone would give up after one and a half
+            await writer.flush(START_SECONDS)
             await writer.close()
     assert "ERROR" not in (home / "kafka" / "broker.out").read_text()

@@ -89,6 +89,7 @@ async def test_last_sequences_are_of_one_exchange_and_all_its_symbols(broker: Se
         log.quote(quote("fx", "bitstamp", "EUR/USD", sequence + 7))
     writer.write(TICKS, b"not JSON", None, 0)
     log.marker("probe", "BTC", "marker", 1)
+    await writer.flush()
     await writer.close()
     assert await last_sequences(broker.address, "bitstamp") == {"BTC/EUR": 30, "EUR/USD": 37}
     assert await last_sequences(broker.address, "bitflyer") == {"BTC/JPY": 35}
@@ -102,6 +103,7 @@ async def test_last_sequences_reads_no_more_than_the_tail(broker: ServiceProcess
     log.quote(quote("quote", "quiet", "BTC/USD", 1))
     for sequence in range(TAIL_ROWS):
         log.quote(quote("quote", "busy", "BTC/USD", sequence))
+    await writer.flush()
     await writer.close()
     assert await last_sequences(broker.address, "quiet") == {}
     assert await last_sequences(broker.address, "busy") == {"BTC/USD": TAIL_ROWS - 1}
@@ -121,6 +123,7 @@ async def test_the_newest_settings_of_every_partition_are_found_behind_many_rows
     behind = partition_of("BTC", PARTITIONS)
     ahead = next(partition for partition in bases_by_partition(BASES, PARTITIONS) if partition != behind)
     writer.write(TICKS, settings_row(stated.model_copy(update={"version": 8}), 9, BASES), "settings", ahead)
+    await writer.flush()
     await writer.close()
     rows = await newest_settings_rows(broker.address)
     newest = {record.partition: row_of(record.value)["settings_version"] for record in rows}

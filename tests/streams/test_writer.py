@@ -16,6 +16,7 @@ async def test_a_key_alone_finds_its_partition(broker: ServiceProcess, new_topic
     writer = TopicWriter(broker.address)
     for base in bases:
         writer.write(topic, b"row", base)
+    await writer.flush()
     await writer.close()
     async with TopicReader(broker.address, (topic,), "earliest") as reader:
         found = {record.key: record.partition async for record in reader.records_to_end()}
@@ -53,6 +54,7 @@ async def test_a_row_that_cannot_be_is_refused_at_once_and_alone(
     with pytest.raises(StreamRefusedError, match="not taken"):
         writer.write(topic, b"x" * 1_200_000)
     writer.write(topic, b"row")
+    await writer.flush()
     await writer.close()
 
 
