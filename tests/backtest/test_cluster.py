@@ -22,7 +22,7 @@ from tests.backtest.detected_sets import CUTS, messages_found
 from tests.backtest.test_detection import log_set, summary_of, wanted_of
 from tests.cep.logs import LogMaker
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.soak
 
 SECONDS = 120
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"

@@ -16,7 +16,7 @@ from streams.embedded_broker import free_ports
 from tests.whole.listening_gateway import Said, listening_gateway
 from tests.whole.running import new_home, ours_running, running_command, running_paper
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.soak
 
 SECONDS = 30
 NAMES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
