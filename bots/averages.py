@@ -121,7 +121,7 @@ class AverageTrader:
         wish = Refused("market_missing") if outlook is None else solo_wish(trade, outlook)
         if isinstance(wish, Refused):
             return AverageOrder("refused", wish.reason)
-        if self.knowledge.leaving:
+        if self.knowledge.begins_nothing:
             return trade.order
         self.knowledge.beginning = True
         try:

@@ -12,13 +12,14 @@ from functools import partial
 from bots.closing import Books
 from bots.health import HealthWatch
 from bots.knowledge import Knowledge
+from bots.lockout import Lockout
 from bots.notes import Notes
 from bots.persistence import Errand, persist, wait_for
 from bots.reading import Signal
 from bots.reconciling import Due, due_legs, expired_halves, has_leg_at, is_in_flight_at
 from bots.reserving import Reserver
 from bots.trading import UNKNOWN_AFTER_SECONDS, LegKey, Trader
-from exchanges.errors import AccountRefusedError, ExchangeError
+from exchanges.errors import ExchangeError, ExchangeUnavailableError
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, LegRole
 from market.clock import MICROSECONDS, Clock, SystemClock, steady_now, wall_now
@@ -74,6 +75,7 @@ class Desk:
         self.notes = Notes(self.exchange)
         self._markets = markets_by_symbol(markets)
         self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
+        self._lockout = Lockout(account, self.health, knowledge)
         self.trader = Trader(
             store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, self.health.note
         )
@@ -99,16 +101,14 @@ class Desk:
         self._tasks = asyncio.TaskGroup()
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
-        """Recover what is open, open the books, then trade what `signals` brings.
-
-        Raises a group with AccountRefusedError in it where the exchange refuses the account.
-        """
+        """Recover what is open, open the books, then trade what `signals` brings; wait where the account is refused."""
         async with self._tasks as tasks:
             tasks.create_task(persist(self._follow_settings))
             tasks.create_task(persist(self.health.run))
-            await self._unless_refused(partial(wait_for, self._recover))
+            tasks.create_task(persist(self._lockout.run))
+            await wait_for(partial(self._lockout.noticed, self._recover))
             for errand in (self._follow_arbitrages, self._reconcile, self._write_notes, *self._errands):
-                tasks.create_task(persist(errand))
+                tasks.create_task(persist(partial(self._lockout.noticed, errand)))
             tasks.create_task(self._follow(signals))
             for _ in range(WORKERS):
                 tasks.create_task(self.reserver.work())
@@ -207,7 +207,10 @@ class Desk:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
     def _do(self, thing: Due) -> None:
+        """What the account is needed for waits while it is refused: the next round comes back to it."""
         identity, leg = thing.arbitrage_id, thing.leg
+        if self._lockout.is_on and thing.what in ("execute", "resolve"):
+            return
         if thing.what == "execute":
             self._execute(identity, leg.role)
         elif thing.what == "lapse":
@@ -226,18 +229,9 @@ class Desk:
 
     async def _guarded(self, work: Errand) -> None:
         try:
-            await self._unless_refused(work)
-        except StoreUnavailableError as error:
+            await self._lockout.noticed(work)
+        except (StoreUnavailableError, ExchangeUnavailableError) as error:
             log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
-
-    async def _unless_refused(self, work: Errand) -> None:
-        """Where the exchange refuses the account this bot ends; the others should hear why."""
-        try:
-            await work()
-        except AccountRefusedError:
-            self.health.note("account_refused", self.exchange)
-            await self.health.last_word()
-            raise
 
     async def _write_notes(self) -> None:
         while True:

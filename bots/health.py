@@ -3,20 +3,15 @@
 A crash loses at most what was not written yet: the next failures tell the same.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 
 from bots.knowledge import Knowledge
 from market.breaker import Failure, FailureKind
 from market.clock import MICROSECONDS, SystemClock, wall_now
-from store.errors import StoreError
 from store.port import TradeStore
 
 ROUND_SECONDS = 0.5
-LAST_WORD_SECONDS = 1.0
-"""What a bot that is ending takes at most to say why."""
 MOST_FAILURES = 1_000
 """Kept over an outage of the store."""
 
@@ -56,12 +51,6 @@ class HealthWatch:
         while True:
             await self.round()
             await SystemClock().sleep(ROUND_SECONDS)
-
-    async def last_word(self) -> None:
-        """Of a bot that ends at once: write what is noted, if that takes no longer than a moment."""
-        with suppress(StoreError, TimeoutError):
-            async with asyncio.timeout(LAST_WORD_SECONDS):
-                await self._write()
 
     async def round(self) -> None:
         """Raises StoreUnavailableError."""

@@ -32,6 +32,8 @@ class Knowledge:
     """No new reservation from now on; never taken back."""
     leaving: bool = False
     """None by this process, which is about to go; another of its exchange may come."""
+    is_locked_out: bool = False
+    """The exchange refuses the account just now: nothing is begun there that could not be sent."""
     beginning: bool = False
     """Whether a moving average order is being reserved right now."""
     paused_until: dict[str, int] = field(default_factory=dict)
@@ -47,6 +49,11 @@ class Knowledge:
     _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
     _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
+
+    @property
+    def begins_nothing(self) -> bool:
+        """Whether this process reserves nothing just now."""
+        return self.leaving or self.is_locked_out
 
     def see_window(self, window: SpreadWindow) -> None:
         """Keeps the newest 10 s window of each pair, and the 60 s windows of its last minutes."""

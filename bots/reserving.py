@@ -67,7 +67,7 @@ class Reserver:
 
     def see(self, opportunity: Opportunity) -> None:
         """An opportunity from the stream; an expired one, or one of other exchanges, is nobody's business."""
-        if self.knowledge.leaving:
+        if self.knowledge.begins_nothing:
             return
         if side_of(opportunity, self.exchange) is None or is_expired(opportunity, self.clock.now()):
             return
@@ -98,7 +98,7 @@ class Reserver:
         side = side_of(opportunity, self.exchange)
         identity = opportunity.opportunity_id
         is_over = is_expired(opportunity, self.clock.now())
-        is_nobodys = side is None or is_over or self.knowledge.leaving
+        is_nobodys = side is None or is_over or self.knowledge.begins_nothing
         if side is None or is_nobodys or identity in self.attempting or self._is_reserved(identity):
             return
         known = self._circumstances(opportunity)

@@ -16,7 +16,7 @@ from bots.leaving import Departure, until_left
 from bots.paper_account import PaperAccount
 from bots.paper_journal import PaperJournal
 from bots.reading import Signal
-from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.clock import Clock, ReplayClock, steady_now, wall_now
 from market.leases import UNFENCED, Actor
@@ -105,13 +105,20 @@ class FlakyAccount:
         """An order got stuck."""
         self.freed = asyncio.Event()
         """Those that are stuck go on."""
+        self.is_banned = False
+        """Whatever is asked, the exchange refuses the account."""
         self._mishaps = mishaps
 
     @property
     def exchange(self) -> str:
         return self.paper.exchange
 
+    def _check_ban(self) -> None:
+        if self.is_banned:
+            raise AccountRefusedError("IP address not allowed")
+
     async def place(self, order: LimitOrder) -> OrderReport:
+        self._check_ban()
         self.posts[order.client_order_id] += 1
         await self._mishaps.pause()
         if self._mishaps.happens():
@@ -132,20 +139,24 @@ class FlakyAccount:
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         await self._mishaps.pause()
+        self._check_ban()
         if self._mishaps.happens():
             raise ExchangeUnavailableError("no answer")
         return await self.paper.look_up(order, others)
 
     async def balances(self) -> dict[str, Decimal]:
         await self._mishaps.pause()
+        self._check_ban()
         return await self.paper.balances()
 
     async def open_orders(self) -> list[OpenOrder]:
         await self._mishaps.pause()
+        self._check_ban()
         return await self.paper.open_orders()
 
     async def fills_since(self, since: int) -> list[AccountFill]:
         await self._mishaps.pause()
+        self._check_ban()
         return await self.paper.fills_since(since)
 
     async def close(self) -> None:

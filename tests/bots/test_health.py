@@ -1,19 +1,15 @@
 """Failures reach the store once, pauses and openings reach the bot."""
 
-import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import Collection
 from decimal import Decimal
 
 import pytest
 
-from bots.desk import Desk
 from bots.health import HealthWatch
 from bots.knowledge import Knowledge
-from bots.reading import Signal
 from bots.trading import Trader
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from market.breaker import Failure, Health
-from market.clock import SystemClock
 from market.execution import advancing, client_order_id
 from market.money import Amount
 from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
@@ -21,7 +17,7 @@ from market.rows import BalanceRow
 from store.errors import StoreUnavailableError
 from store.memory import MemoryTradeStore
 from tests.market.samples import MARKETS, settings_of
-from tests.store.wishes import SETTINGS, open_books, opportunity, reserve_both
+from tests.store.wishes import open_books, opportunity, reserve_both
 
 
 class UnreachableStore(MemoryTradeStore):
@@ -143,19 +139,3 @@ async def test_a_trader_tells_what_went_wrong(account: TroubledAccount, kinds: l
     await trader.execute("opportunity-1", "buy")
     order_id = client_order_id("opportunity-1", "buy")
     assert heard == [(kind, order_id) for kind in kinds]
-
-
-async def test_a_bot_whose_account_is_refused_says_so_before_it_ends() -> None:
-    store = MemoryTradeStore()
-    await store.create_settings(SETTINGS)
-    account = TroubledAccount(AccountRefusedError("bad key"))
-    desk = Desk(store, account, MARKETS, SystemClock(), Knowledge(SETTINGS))
-    with pytest.raises(ExceptionGroup):
-        await asyncio.wait_for(desk.run(nothing_said(), lambda: None), 20)
-    (health,) = await store.health()
-    assert (health.exchange, [one.kind for one in health.failures]) == ("alpha", ["account_refused"])
-
-
-async def nothing_said() -> AsyncIterator[Signal]:
-    for signal in list[Signal]():
-        yield signal

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.breaker import Failure, Health, failed, recent_failures
+from market.breaker import REFUSED_PAUSE_MS, Failure, Health, failed, recent_failures
 from market.clock import MICROSECONDS
 from tests.market.samples import settings_of
 
@@ -71,3 +71,32 @@ def test_it_is_paused_exactly_where_a_plain_count_says_so(moments: list[int], mo
         until = now + PAUSE if len(recent) >= most else until
         assert health.paused_until == until
         assert len(recent_failures(health, settings, now)) == len(recent)
+
+
+def refused(health: Health, second: float) -> Health:
+    now = START + round(second * MICROSECONDS)
+    return failed(health, Failure(f"alpha:account_refused:{int(second)}", "account_refused"), SETTINGS, now)
+
+
+def test_a_refused_account_pauses_at_once_for_as_long_as_it_is_refused_and_counts_once() -> None:
+    health = refused(Health("alpha"), 0)
+    assert (health.pauses, len(health.failures)) == (1, 1)
+    assert health.paused_until == START + REFUSED_PAUSE_MS * 1_000
+    for second in (1, 3, 7, 15, 25):
+        health = refused(health, second)
+        assert (health.pauses, len(health.failures)) == (1, 1)
+    last = START + 25 * MICROSECONDS
+    assert health.is_paused(last + REFUSED_PAUSE_MS * 1_000 - 1)
+    assert not health.is_paused(last + REFUSED_PAUSE_MS * 1_000)
+
+
+def test_a_refused_account_never_shortens_the_pause_of_other_failures() -> None:
+    paused = after(0, 10, 20)
+    assert refused(paused, 21).paused_until == paused.paused_until
+
+
+def test_an_account_refused_again_and_again_counts_as_other_failures_do() -> None:
+    health = Health("alpha")
+    for second in (0, 20, 40):
+        health = refused(health, second)
+    assert health.paused_until == START + 40 * MICROSECONDS + PAUSE

@@ -12,7 +12,6 @@ from bots.persistence import wait_for
 from bots.reading import Signal
 from bots.reconciliation import Reconciliation
 from bots.tenure import Tenure
-from exchanges.errors import AccountRefusedError
 from market.execution import advancing
 from market.leases import Actor
 from market.markets import Market
@@ -23,8 +22,8 @@ from tests.bots.histories.exchange_model import ExchangeModel
 from tests.bots.histories.gates import AccountAtTheGate, Gate, Step, store_at
 from tests.bots.histories.stepped_loop import SteppedLoop, Time
 
-ENDS_OF_A_PROCESS = (AccountRefusedError, FencedOutError, BotError)
-"""What a bot may end with; its supervisor starts it again."""
+ENDS_OF_A_PROCESS = (FencedOutError, BotError)
+"""What a bot may end with; its supervisor starts it again. No word of an exchange is among them."""
 
 
 @dataclass(eq=False)
