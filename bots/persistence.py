@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from exchanges.errors import ExchangeUnavailableError
-from market.backoff import backoff
+from market.backoff import answered, backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from store.errors import HistoryLostError, StoreUnavailableError
 from streams.errors import StreamUnavailableError
@@ -22,13 +22,7 @@ Answer = TypeVar("Answer")
 
 async def wait_for(question: Callable[[], Awaitable[Answer]]) -> Answer:
     """The answer, asked again after each outage."""
-    waits = backoff()
-    while True:
-        try:
-            return await question()
-        except OUTAGES as error:
-            log.warning("trying again: %s", error)
-        await SystemClock().sleep(next(waits))
+    return await answered(question, OUTAGES, lambda error: log.warning("trying again: %s", error))
 
 
 async def persist(errand: Errand) -> None:

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -18,9 +19,10 @@ from cep.opportunities import opportunity_messages
 from cep.progress import TELL_SECONDS, SignsOfLife, WatchedQuery
 from cep.session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
 from cep.spread_query import LOOK_BACK, start_spreads
+from market.backoff import answered
 from market.clock import SystemClock, wall_now
 from market.session import Session
-from streams.errors import StreamError
+from streams.errors import StreamError, StreamUnavailableError
 from streams.log import LogWriter
 from streams.reader import TopicReader
 from streams.topics import OPPORTUNITIES
@@ -33,6 +35,8 @@ LOOK_SECONDS = 0.5
 DATA_LOSS = "KAFKA_DATA_LOSS"
 """Class of the error with which Spark's Kafka source says that rows it was to read are gone."""
 
+Answer = TypeVar("Answer")
+
 log = logging.getLogger("cep")
 
 
@@ -40,13 +44,14 @@ def run_cep(session: Session, ready: Callable[[], None], tell_seconds: float = T
     """Runs until a query or the JVM dies. `ready` is called once a probe row came out of the real-time query; from then
     on it writes another, and how the queries stand, every `tell_seconds`.
 
-    Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint.
+    Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint. A Kafka
+    that is slow to answer is asked again: on a busy machine a start costs minutes.
     """
     _quieten_py4j()
     layout = _layout(session)
     jars = connector_jars(session.home / "jars" / "spark")
     try:
-        checkpoint = asyncio.run(checkpoint_of(session, layout))
+        checkpoint = asyncio.run(_answered(lambda: checkpoint_of(session, layout)))
     except StreamError as error:
         raise CepStoppedError(str(error)) from error
     scratch = session.home / "spark"
@@ -106,20 +111,39 @@ async def _supervised(
     tell_seconds: float,
 ) -> None:
     detecting = WatchedQuery(query, True, wall_now(), checkpoint.folder)
-    probing = asyncio.create_task(probed(session))
-    while not probing.done():
-        _check(query, checkpoint)
-        await asyncio.wait([probing], timeout=LOOK_SECONDS)
-    probing.result()
+    await _while_alive(query, checkpoint, lambda: probed(session))
     ready()
     # only now, so that it does not take the processor from the first opportunities
-    spreads = start_spreads(spark, session, layout_of(session), await opening_of(session, LOOK_BACK))
+    opening = await _while_alive(query, checkpoint, lambda: opening_of(session, LOOK_BACK))
+    spreads = start_spreads(spark, session, layout_of(session), opening)
     watched, signs = (detecting, WatchedQuery(spreads, False, wall_now())), SignsOfLife(session, tell_seconds)
     while True:
         _check(query, checkpoint)
         _check(spreads, None)
         signs.tell(watched)
         await SystemClock().sleep(LOOK_SECONDS)
+
+
+async def _while_alive(
+    query: StreamingQuery, checkpoint: Checkpoint, question: Callable[[], Awaitable[Answer]]
+) -> Answer:
+    """What Kafka answers, however late, unless the query dies before. Raises CepStoppedError, StreamError."""
+    asking = asyncio.ensure_future(_answered(question))
+    try:
+        while not asking.done():
+            _check(query, checkpoint)
+            await asyncio.wait([asking], timeout=LOOK_SECONDS)
+        return asking.result()
+    finally:
+        asking.cancel()
+
+
+async def _answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
+    return await answered(
+        question,
+        (StreamUnavailableError,),
+        lambda error: log.warning("asking again", extra={"error": str(error)}),
+    )
 
 
 def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:

@@ -24,7 +24,7 @@ from launch.live import own_home
 from launch.paper import PaperOptions, Say, paper_session, paper_settings
 from launch.parts import bot_parts, own_parts, service_parts
 from launch.ports import claim_web_port
-from launch.supervisor import READY_SECONDS, Supervisor, kill_leftovers
+from launch.supervisor import Supervisor, kill_leftovers
 from launch.waiting import stop_event, unless_stopped
 from market.clock import SystemClock
 from market.session import Session
@@ -148,7 +148,7 @@ async def _prepared(session: Session, told: Configuration, settings: Settings, s
 
 async def _started(supervisor: Supervisor) -> None:
     try:
-        await supervisor.all_ready(READY_SECONDS)
+        await supervisor.all_ready()
     except LaunchError as error:
         raise CannotStartError(str(error)) from error
 

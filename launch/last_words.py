@@ -26,7 +26,7 @@ def busy_machine(load: float, cores: int) -> tuple[str, ...]:
     """That it is, with figures; empty where it is not. `load`: the mean of the last minute."""
     if load <= BUSY_LOAD * cores:
         return ()
-    return (f"the machine is busy (load {load:.0f} on {cores} cores): start again once it is less so",)
+    return (f"the machine is busy (load {load:.0f} on {cores} cores)",)
 
 
 def _said(log: Path, name: str, since: int) -> str:

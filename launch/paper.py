@@ -18,7 +18,7 @@ from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
 from launch.recording import end_log, finish_recording
 from launch.summary import Activity
-from launch.supervisor import READY_SECONDS, Supervisor
+from launch.supervisor import Supervisor
 from launch.transfers import session_transfers
 from launch.waiting import stop_event, stopped_or_after, unless_stopped
 from market.assets import identity_fault
@@ -80,7 +80,7 @@ async def run_session(
     meter, stopped = Meter(session), stop_event()
     await supervisor.start()
     try:
-        await unless_stopped(_all_ready(session, supervisor, meter), stopped)
+        await unless_stopped(_all_ready(session, supervisor, meter, say), stopped)
         say(
             f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
             f"(key for changes: {key_file}; Ctrl-C stops everything)"
@@ -100,14 +100,19 @@ async def run_session(
     return report(activity, options.json, say)
 
 
-async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter) -> None:
+async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter, say: Say) -> None:
+    async def tell_page() -> None:
+        """Long before Spark is up, on a busy machine: what is there can be watched."""
+        await supervisor.ready_of(("ui",))
+        say(f"open http://{session.web_host}:{session.web_port}; trading begins once all parts are ready, Spark last")
+
     async def tell_tick_sets() -> None:
         # before it is ready, the database is being laid out by its own part
         await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
         await told_tick_sets(session)
 
     # not a TaskGroup: what was not ready in time is one sentence, not a group of one
-    await together(meter.start(), supervisor.all_ready(READY_SECONDS), tell_tick_sets())
+    await together(meter.start(), supervisor.all_ready(), tell_page(), tell_tick_sets())
     meter.start_counting_afresh()
 
 

@@ -20,7 +20,7 @@ from launch.meter import Meter
 from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
 from launch.summary import Activity, balance_differences
-from launch.supervisor import READY_SECONDS, Supervisor
+from launch.supervisor import Supervisor
 from launch.waiting import stop_event, unless_stopped
 from market.clock import MICROSECONDS, wall_now
 from market.session import ReplayTime, Session
@@ -126,13 +126,13 @@ async def _start_parts(
     services = supervisor.names
     parts = own_parts(session, services, fed=False)
     supervisor.add(part for part in parts if part.name == "cep")
-    await supervisor.all_ready(READY_SECONDS)
+    await supervisor.all_ready()
     begin = wall_now() + TRADERS_START_SECONDS * MICROSECONDS
     speed = options.speed or recording.profile.default_speed
     session = replace(session, replay=_time_from(recording, speed, begin))
     write_atomically(session.home / "run.json", session.to_json())
     supervisor.add(part for part in parts if part.name != "cep")
-    await supervisor.all_ready(READY_SECONDS)
+    await supervisor.all_ready()
     if wall_now() > begin:
         raise LaunchError("the bots needed too long to start, recorded time has begun without them; start it again.")
     return session

@@ -16,15 +16,15 @@ from launch.home import ready_file, write_atomically
 from launch.last_words import last_words
 from launch.processes import Roll
 from launch.processes_telling import Teller
+from launch.readiness import IDLE_SECONDS, Patience
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.session import Session
 
-READY_SECONDS = 300.0
-"""For all parts to start: a minute on an idle machine, most of it Spark's; several where others want the cores too."""
 PATIENT_SECONDS = 60.0
-"""Who waits longer than this is told for what."""
+"""Who waits so long reads for what, and again after as long. Spark takes most of a minute on an idle machine."""
 POLL_SECONDS = 0.1
+CHECK_SECONDS = 2.0
 STEADY_SECONDS = 30.0
 """A part that ran this long starts over with the shortest back-off."""
 NOT_WANTED = "not wanted any more"
@@ -76,19 +76,33 @@ class Supervisor:
         child = self._children.get(name)
         return None if child is None or child.poll() is not None else child.pid
 
-    async def all_ready(self, seconds: float, patient_seconds: float = PATIENT_SECONDS) -> None:
-        """Wait until every part that is to run has reported ready; say once what for, where that is long. Raises
-        LaunchError naming those that have not, with what is known of why."""
-        began, is_said, logs = wall_now(), False, self._home / "logs"
-        while missing := [part.name for part in self._parts if not self._is_as_wanted(part.name)]:
-            waited = (wall_now() - began) / MICROSECONDS
-            if waited > seconds:
-                why = last_words(logs, missing, began)
-                raise LaunchError(f"not ready within {seconds:.0f} s: {', '.join(missing)}. {why}. Logs: {logs}")
-            if waited > patient_seconds and not is_said:
-                is_said = True
-                self._say(f"still waiting for {', '.join(missing)}, for up to {seconds:.0f} s in all")
+    async def all_ready(self, idle_seconds: float = IDLE_SECONDS, patient_seconds: float = PATIENT_SECONDS) -> None:
+        """Wait until every part that is to run has reported ready, and say now and then what is missing.
+
+        Raises LaunchError, with what is known of why, only where a missing part is dead: it did nothing for
+        `idle_seconds`, or ends again and again.
+        """
+        began = said_at = checked_at = wall_now()
+        patience, logs = Patience(idle_seconds, self.restarts), self._home / "logs"
+        while missing := self._missing():
+            now = wall_now()
+            if now - checked_at >= min(CHECK_SECONDS, idle_seconds) * MICROSECONDS:
+                checked_at = now
+                why = patience.check({name: self.group_of(name) for name in self._startable(missing)}, now)
+                if why is not None:
+                    raise LaunchError(f"{why}. {last_words(logs, missing, began)}. Logs: {logs}")
+            if now - said_at >= patient_seconds * MICROSECONDS:
+                said_at = now
+                self._say(f"still waiting for {', '.join(missing)}: {last_words(logs, missing, began)}")
             await self._clock.sleep(POLL_SECONDS)
+
+    def _missing(self) -> list[str]:
+        return [part.name for part in self._parts if not self._is_as_wanted(part.name)]
+
+    def _startable(self, missing: list[str]) -> list[str]:
+        """Without those that wait for others that are missing themselves."""
+        waiting = {part.name for part in self._parts if any(not self._is_ready(name) for name in part.after)}
+        return [name for name in missing if name not in waiting]
 
     async def stop(self) -> None:
         """End all parts, those that depend on others first."""

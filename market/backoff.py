@@ -1,13 +1,20 @@
-"""How long to wait between two attempts."""
+"""How long to wait between two attempts, and asking again."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+from market.clock import SystemClock
+
+FIRST_SECONDS = 0.5
+
+Answer = TypeVar("Answer")
 
 CHANCE = random.Random()  # noqa: S311 - jitter is no secret
 
 
 def backoff(
-    first: float = 0.5, factor: float = 2.0, longest: float = 10.0, chance: random.Random = CHANCE
+    first: float = FIRST_SECONDS, factor: float = 2.0, longest: float = 10.0, chance: random.Random = CHANCE
 ) -> Iterator[float]:
     """Delays in seconds, growing up to `longest`; each with a tenth of jitter, so that parts do not return in step."""
     delay = first
@@ -19,3 +26,19 @@ def backoff(
 def jittered(seconds: float, chance: random.Random = CHANCE) -> float:
     """Up to a tenth more or less."""
     return seconds * chance.uniform(0.9, 1.1)
+
+
+async def answered(
+    question: Callable[[], Awaitable[Answer]],
+    outages: tuple[type[Exception], ...],
+    heard: Callable[[Exception], None],
+    first: float = FIRST_SECONDS,
+) -> Answer:
+    """The answer, asked again after each of `outages`, which `heard` gets; raises whatever else it raises."""
+    delays = backoff(first)
+    while True:
+        try:
+            return await question()
+        except outages as error:
+            heard(error)
+        await SystemClock().sleep(next(delays))

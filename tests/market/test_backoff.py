@@ -3,7 +3,7 @@ from itertools import islice
 
 import pytest
 
-from market.backoff import backoff, jittered
+from market.backoff import answered, backoff, jittered
 
 
 def test_delays_double_up_to_the_longest_with_a_tenth_of_jitter() -> None:
@@ -20,3 +20,25 @@ def test_the_same_chance_gives_the_same_delays() -> None:
 def test_jitter_differs() -> None:
     chance = random.Random(1)
     assert len({jittered(1.0, chance) for _ in range(20)}) == 20
+
+
+async def test_what_is_away_is_asked_again_until_it_answers() -> None:
+    heard: list[str] = []
+    answers: list[int | Exception] = [OSError("away"), OSError("still away"), 7]
+
+    async def question() -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert await answered(question, (OSError,), lambda error: heard.append(str(error)), first=0) == 7
+    assert heard == ["away", "still away"]
+
+
+async def test_what_cannot_get_better_is_raised_at_once() -> None:
+    async def question() -> int:
+        raise ValueError("never")
+
+    with pytest.raises(ValueError, match="never"):
+        await answered(question, (OSError,), lambda _: None)
