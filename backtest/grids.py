@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from backtest.sweep_errors import SweepRefusedError
-from market.money import decimal_of, text_of
+from market.money import BoundedDecimal, decimal_of, decimal_of_whole, text_of
 
 MOST_SETS = 100_000
 DRAWN_DIGITS = 6
@@ -28,7 +28,7 @@ class Axis:
     """One parameter and the values to try, in the order they were given."""
 
     name: str
-    values: tuple[Decimal, ...]
+    values: tuple[BoundedDecimal, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Range:
     """One parameter that is drawn from `low` to `high`, both included."""
 
     name: str
-    low: Decimal
-    high: Decimal
+    low: BoundedDecimal
+    high: BoundedDecimal
     is_whole: bool = False
 
 
@@ -143,9 +143,9 @@ def _number(text: str, word: str, option: str = "--grid") -> Decimal:
 
 def _drawn(part: Range, chance: random.Random) -> Decimal:
     if part.is_whole:
-        return Decimal(chance.randint(int(part.low), int(part.high)))
+        return decimal_of_whole(chance.randint(int(part.low), int(part.high)))
     # drawn as a whole number of tiny steps: exact in Decimal, and the same on every machine
-    share = Decimal(chance.randrange(10**9 + 1)) / 10**9
+    share = decimal_of_whole(chance.randrange(10**9 + 1)) / 10**9
     value = part.low + (part.high - part.low) * share
     step = Decimal(1).scaleb((part.high - part.low).adjusted() - DRAWN_DIGITS + 1)
     return min(max(value.quantize(step, ROUND_HALF_EVEN), part.low), part.high)

@@ -12,7 +12,7 @@ from backtest.parameters import Balances, FeeTier, Latency, Parameters
 from backtest.profiles import FEE_RATE, PROFILES, ReplayProfile
 from backtest.trading_settings import SettingsChange, logged_settings
 from exchanges.markets import taker_fees
-from market.money import BPS
+from market.money import BPS, decimal_of
 from market.settings import Settings
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.manifest import Manifest
@@ -177,7 +177,7 @@ def _first_bids(tick_set: TickSet, base: str) -> dict[tuple[str, str], Decimal]:
         quoted = rows.filter(pc.field("bid") != "")
         first = quoted.group_by(["exchange", "symbol"], use_threads=False).aggregate([("bid", "first")])
         for row in first.to_pylist():
-            bids.setdefault((row["exchange"], row["symbol"]), Decimal(row["bid_first"]))
+            bids.setdefault((row["exchange"], row["symbol"]), decimal_of(row["bid_first"]))
         if markets <= bids.keys():
             break
     return bids

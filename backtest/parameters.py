@@ -1,11 +1,11 @@
 """What one backtest is run with; its result follows from these, the tick set and the code alone."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 
+from market.money import BoundedDecimal
 from market.settings import Settings
 
-Balances = dict[str, dict[str, Decimal]]
+Balances = dict[str, dict[str, BoundedDecimal]]
 """Exchange → currency → amount."""
 
 
@@ -25,8 +25,8 @@ class Latency:
 class FeeTier:
     """The taker fee from this volume of the last 30 days on, in the settlement currency."""
 
-    volume: Decimal
-    rate: Decimal
+    volume: BoundedDecimal
+    rate: BoundedDecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +48,5 @@ class Parameters:
     fee_tiers: dict[str, tuple[FeeTier, ...]] = field(default_factory=dict)
     """Exchange → its tiers, in place of its taker fee in the settings from the first day on, anew at the first
     opportunity of each day (UTC). What was detected was detected at the fees of the settings."""
-    volumes: dict[str, Decimal] = field(default_factory=dict)
+    volumes: dict[str, BoundedDecimal] = field(default_factory=dict)
     """Exchange → traded there in the 30 days before, in the settlement currency."""

@@ -14,12 +14,12 @@ from pydantic import Field, TypeAdapter, ValidationError
 from backtest.grids import Axis, Grid, Point, Range
 from backtest.parameters import Latency, Parameters
 from backtest.sweep_errors import SweepRefusedError
-from market.money import BPS, text_of
+from market.money import BPS, BoundedDecimal, text_of
 from market.settings import Settings
 
 Milliseconds = Annotated[float, Field(ge=0, le=60_000, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-FeeBps = Annotated[Decimal, Field(ge=0, le=1_000)]
+FeeBps = Annotated[BoundedDecimal, Field(ge=0, le=1_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 Set = Callable[[Parameters, Decimal], Parameters]

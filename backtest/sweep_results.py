@@ -13,7 +13,7 @@ from backtest.grids import Point
 from backtest.outcome import TradingOutcome
 from backtest.result import drawdown_of
 from market.arbitrages import PROFIT_PARTS
-from market.money import text_of
+from market.money import decimal_of, text_of
 
 WHOLE = -1
 """In place of a span's number: the whole tick set."""
@@ -118,12 +118,12 @@ def _result_of(row: dict[str, Any]) -> SetResult:
     return SetResult(
         number=row["set"],
         span=row["span"],
-        point=tuple((name, Decimal(value)) for name, value in parameters.items()),
+        point=tuple((name, decimal_of(value)) for name, value in parameters.items()),
         opportunities=row["opportunities"],
         trades=row["trades"],
         refused=row["refused"],
-        profit={name: Decimal(row[name]) for name in PROFIT_PARTS},
-        drawdown=Decimal(row["drawdown"]),
+        profit={name: decimal_of(row[name]) for name in PROFIT_PARTS},
+        drawdown=decimal_of(row["drawdown"]),
         is_balanced=row["is_balanced"],
         digest=row["digest"],
     )

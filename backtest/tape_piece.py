@@ -3,7 +3,6 @@ the rows that are asked for."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from market.markets import Market
-from market.money import Amount, Price
+from market.money import Amount, Price, decimal_of
 from market.orders import Side
 from market.quotes import Level, Quote
 from streams.wire import levels_of
@@ -153,7 +152,7 @@ class Piece:
         if text is not None:
             return levels_of(text)
         price, amount = self._table[side][row].as_py(), self._table[f"{side}_amount"][row].as_py()
-        return (Level(Price(Decimal(price)), Amount(Decimal(amount or 0))),)
+        return (Level(Price(decimal_of(price)), Amount(decimal_of(amount or 0))),)
 
     def _integers(self, column: str) -> Integers:
         numbers: Integers = self._table[column].to_numpy()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from backtest.outcome import RefusedSum
-from market.money import ZERO, decimal_of
+from market.money import ZERO, decimal_of_double
 from market.opportunities import Opportunity
 
 
@@ -27,7 +27,7 @@ class RefusalSums:
     ) -> None:
         self._counts[reason] = self._counts.get(reason, 0) + 1
         forgone = self._forgone.get(reason, ZERO)
-        self._forgone[reason] = forgone + decimal_of(opportunity.expected_profit)
+        self._forgone[reason] = forgone + decimal_of_double(opportunity.expected_profit)
 
     def sums(self) -> dict[str, RefusedSum]:
         """By reason, in the order of their names."""

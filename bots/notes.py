@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from market.arbitrages import Refusal
 from market.clock import MICROSECONDS
-from market.money import decimal_of
+from market.money import decimal_of_double
 from market.opportunities import Opportunity
 from store.errors import StoreError
 from store.port import TradeStore
@@ -59,7 +59,7 @@ class Notes:
         key = (*pair, reason, refused_at // MICROSECONDS)
         known = self._refusals.get(key)
         if known is not None:
-            profit = decimal_of(opportunity.expected_profit)
+            profit = decimal_of_double(opportunity.expected_profit)
             self._refusals[key] = replace(known, count=known.count + 1, forgone=known.forgone + profit)
             return
         if len(self._refusals) >= MOST_NOTES:
@@ -97,7 +97,7 @@ class Notes:
             raise
 
     def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Refusal:
-        expected_profit = decimal_of(opportunity.expected_profit)
+        expected_profit = decimal_of_double(opportunity.expected_profit)
         return Refusal(
             refusal_id=f"{opportunity.opportunity_id}:{self._exchange}:{reason}",
             opportunity_id=opportunity.opportunity_id,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.money import ZERO, Amount, Price
+from market.money import ZERO, Amount, BoundedDecimal, Price
 from market.orders import Side
 from market.quotes import Level, Quote
 from market.rows import SIDES
@@ -15,8 +15,8 @@ class Taken:
     """`amount` of the `shown` amount of one level is ours."""
 
     price: Price
-    shown: Decimal
-    amount: Decimal
+    shown: BoundedDecimal
+    amount: BoundedDecimal
 
 
 class TakenDepth:

@@ -5,7 +5,6 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from bots.errors import BotError
 from bots.paper_depth import Taken
 from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.money import BoundedDecimal
 from market.orders import LimitOrder, OrderReport
 
 LOCK_SECONDS = 5.0
@@ -35,7 +35,7 @@ class Accepted:
 
     order: LimitOrder
     exchange_order_id: str
-    fee_rate: Decimal
+    fee_rate: BoundedDecimal
     """In force for all of its fills."""
     accepted_at: int
     """Wall time, microseconds, as is all here that a replay's market time is not."""
@@ -60,7 +60,7 @@ class Ended:
 class JournalRow:
     """One of the three: the opening balances are the first line and no other."""
 
-    opening: dict[str, Decimal] | None = None
+    opening: dict[str, BoundedDecimal] | None = None
     accepted: Accepted | None = None
     ended: Ended | None = None
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from market.markets import FeeSide, Market
+from market.money import decimal_of
 
 _EIGHT_DIGITS = Decimal("0.00000001")
 
@@ -62,10 +63,10 @@ def _market(
         symbol=symbol,
         base=base,
         quote_currency=quote_currency,
-        tick_size=Decimal(tick_size),
+        tick_size=decimal_of(tick_size),
         lot_step=_EIGHT_DIGITS,
-        minimum_amount=Decimal(minimum_amount),
-        minimum_notional=Decimal(minimum_notional),
+        minimum_amount=decimal_of(minimum_amount),
+        minimum_notional=decimal_of(minimum_notional),
         fee_side=fee_side,
         is_fx=is_fx,
     )

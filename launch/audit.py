@@ -15,7 +15,7 @@ from launch.audit_records import Account, Evidence, Violation
 from launch.audit_states import state_violations
 from market.clock import MICROSECONDS
 from market.markets import Market
-from market.money import ZERO, text_of, total
+from market.money import ZERO, decimal_of_whole, text_of, total
 from store.snapshot import Snapshot
 
 
@@ -58,7 +58,7 @@ def _reservation_violations(snapshot: Snapshot) -> Iterator[Violation]:
     for key, arbitrage_id in {**snapshot.pairs, **snapshot.halves}.items():
         if arbitrage_id is not None:
             yield Violation("reservation_left", f"{key} is claimed", arbitrage_id)
-    counters = {"arbitrages": Decimal(snapshot.open_arbitrages), **snapshot.notional}
+    counters = {"arbitrages": decimal_of_whole(snapshot.open_arbitrages), **snapshot.notional}
     for key, counted in counters.items():
         if counted != 0:
             yield Violation("reservation_left", f"{key}: {text_of(counted)} counted as open")

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ from launch.errors import CannotStartError
 from launch.notice_destinations import NoticesConfiguration
 from launch.transfers import TransferConfiguration
 from market.access import AccessTerms
+from market.money import BoundedDecimal
 from market.settings import Settings
 
 
@@ -56,7 +56,9 @@ class PaperConfiguration(BaseModel):
     """From the decision to the match, the median."""
     latency_spread: float = Field(default=0.0, ge=0, le=2)
     """Standard deviation of its logarithm, drawn by `seed`; 0: always the median."""
-    balances: dict[str, dict[str, Annotated[Decimal, Field(ge=0, le=1_000_000_000_000)]]] = Field(default_factory=dict)
+    balances: dict[str, dict[str, Annotated[BoundedDecimal, Field(ge=0, le=1_000_000_000_000)]]] = Field(
+        default_factory=dict
+    )
     """`[paper.balances.NAME]`: what a new account at live prices opens with, by currency, in place of the default."""
 
 

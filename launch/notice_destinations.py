@@ -8,11 +8,12 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from launch.errors import CannotStartError
+from market.money import BoundedDecimal
 from market.notices import KINDS, TELEGRAM_URL, Destination, DestinationKind, NoticeKind
 from notices.credentials import Secrets, checked_secrets
 from notices.errors import MisconfiguredError
 
-Least = Annotated[Decimal, Field(ge=0, le=1_000_000_000)]
+Least = Annotated[BoundedDecimal, Field(ge=0, le=1_000_000_000)]
 
 
 class NoticesConfiguration(BaseModel):

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from exchanges.markets import simulated_markets
 from launch.currencies import check_named, currencies_of
+from market.money import BoundedDecimal
 from market.transfers import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
 
 FROM_CONFIGURATION = "the configuration"
@@ -17,8 +18,8 @@ class TransferConfiguration(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    fee: Decimal = Field(ge=0, le=1_000_000_000)
-    minimum: Decimal = Field(default=Decimal(0), ge=0, le=1_000_000_000)
+    fee: BoundedDecimal = Field(ge=0, le=1_000_000_000)
+    minimum: BoundedDecimal = Field(default=Decimal(0), ge=0, le=1_000_000_000)
     minutes: int = Field(default=60, ge=0, le=60 * 24 * 30)
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from market.money import Amount, Price, total
+from market.money import Amount, BoundedDecimal, Price, total
 from market.opportunities import Opportunity
 from market.orders import Fill, Side
 
@@ -37,7 +37,7 @@ class Leg:
     state: LegState = "reserved"
     exchange_order_id: str | None = None
     fills: tuple[Fill, ...] = ()
-    held: Decimal = Decimal(0)
+    held: BoundedDecimal = Decimal(0)
     """Still held on the exchange's balance row: quote currency where it buys, base where it sells."""
     times: dict[str, int] = field(default_factory=dict)
 
@@ -68,13 +68,13 @@ class ProfitShare:
     """What one exchange had in an arbitrage's profit; over its exchanges each part sums to the whole's, exactly."""
 
     exchange: str
-    gross: Decimal
-    latency_decay: Decimal
-    slippage: Decimal
-    fees: Decimal
-    fx: Decimal
-    unwinding: Decimal
-    net: Decimal
+    gross: BoundedDecimal
+    latency_decay: BoundedDecimal
+    slippage: BoundedDecimal
+    fees: BoundedDecimal
+    fx: BoundedDecimal
+    unwinding: BoundedDecimal
+    net: BoundedDecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class ProfitAndLoss:
     """
 
     currency: str
-    gross: Decimal
-    slippage: Decimal
-    fees: Decimal
-    fx: Decimal
-    unwinding: Decimal
-    net: Decimal
-    latency_decay: Decimal = Decimal(0)
+    gross: BoundedDecimal
+    slippage: BoundedDecimal
+    fees: BoundedDecimal
+    fx: BoundedDecimal
+    unwinding: BoundedDecimal
+    net: BoundedDecimal
+    latency_decay: BoundedDecimal = Decimal(0)
     """0 in what earlier versions stored, whose slippage holds both."""
     shares: tuple[ProfitShare, ...] = ()
     """By exchange; none in sums over arbitrages and in what earlier versions stored."""
@@ -142,7 +142,7 @@ class Arbitrage:
     """Why it ended where it did not close."""
     profit: ProfitAndLoss | None = None
     strategy: Strategy = "arbitrage"
-    notional: Decimal = Decimal(0)
+    notional: BoundedDecimal = Decimal(0)
     """In the settlement currency; counted against the limits while it is open."""
     history: tuple[Transition, ...] = ()
     """Every step, oldest first."""
@@ -170,11 +170,11 @@ class Refusal:
     """Whose bot refused."""
     reason: str
     net_bps: float
-    expected_profit: Decimal
+    expected_profit: BoundedDecimal
     """Of this opportunity, in the settlement currency."""
     refused_at: int
     count: int = 1
-    forgone: Decimal = Decimal(0)
+    forgone: BoundedDecimal = Decimal(0)
     """What all `count` of them together were expected to bring; 0 in what earlier versions stored."""
     grounds: str | None = None
     """What this one was decided on (`market.decisions`); None in what earlier versions stored."""

@@ -1,10 +1,10 @@
 """A backtest that somebody asked for, as it waits, runs and ends; and the recorded ticks that there are to choose."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Literal
 
 from market.equity import EquityPoint
+from market.money import BoundedDecimal
 
 BacktestState = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -20,7 +20,7 @@ class BacktestRequest:
     tick_set: str
     settings: dict[str, str] = field(default_factory=dict)
     """Name of a setting → its value, as text."""
-    fee_bps: Decimal | None = None
+    fee_bps: BoundedDecimal | None = None
     """Taker fee a side, on every exchange."""
     latency_ms: float | None = None
     """On every exchange."""
@@ -40,9 +40,9 @@ class BacktestFigures:
     opportunities: int
     trades: int
     refusals: int
-    net: Decimal
-    fees: Decimal
-    drawdown: Decimal
+    net: BoundedDecimal
+    fees: BoundedDecimal
+    drawdown: BoundedDecimal
     """The deepest fall of the equity from its highest point before, at least 0."""
     currency: str
     is_balanced: bool

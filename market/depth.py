@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from market.money import BPS, EXACT, ZERO
+from market.money import BPS, EXACT, ZERO, decimal_of_whole
 from market.opportunities import FxRate
 from market.orders import Side
 from market.quotes import Level
@@ -134,7 +134,7 @@ class Walk:
 
     def floored(self, step: Decimal) -> Decimal:
         """The largest whole number of `step` that is not more than `amount`."""
-        return EXACT.multiply(Decimal(self.amount // Fraction(step)), step)
+        return EXACT.multiply(decimal_of_whole(self.amount // Fraction(step)), step)
 
     def cut(self, amount: Decimal) -> "Walk":
         """The same walk, ended at `amount`, where that is before its end."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Self
 
 from market.arbitrages import ArbitrageState
-from market.money import ZERO
+from market.money import ZERO, BoundedDecimal
 
 MOST_SPANS = 400
 POINTS_A_SPAN = 3
@@ -35,7 +35,7 @@ class EquityPoint:
 
     at: int
     number: int
-    net: Decimal
+    net: BoundedDecimal
 
 
 @dataclass(frozen=True, slots=True)

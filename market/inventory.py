@@ -10,7 +10,7 @@ from typing import Literal
 
 from market.arbitrages import OPEN_STATES, Arbitrage, LegRole, held_currency
 from market.markets import Market, fx_route
-from market.money import ZERO, total
+from market.money import ZERO, decimal_of_whole, total
 from market.rows import BalanceRow
 
 Target = Literal["opening", "even"]
@@ -150,7 +150,7 @@ def _target(row: BalanceRow, same: Sequence[BalanceRow], opening: Amounts, targe
         share = Fraction(1, len(same))
     else:
         share = Fraction(shares[row.exchange]) / Fraction(whole)
-    return Decimal(floor(Fraction(everything) * share * 10**TARGET_DIGITS)).scaleb(-TARGET_DIGITS)
+    return decimal_of_whole(floor(Fraction(everything) * share * 10**TARGET_DIGITS)).scaleb(-TARGET_DIGITS)
 
 
 def exposures_of(

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from market.markets import Market
-from market.money import BPS, EXACT, Price, ceil_to_step, floor_to_step, steps_to_reach
+from market.money import BPS, EXACT, Price, ceil_to_step, decimal_of_double, floor_to_step, steps_to_reach
 from market.orders import LimitOrder, Side
 
 
@@ -12,7 +12,7 @@ def limit_price(market: Market, side: Side, price: Decimal, slack_bps: float) ->
 
     At least one tick, however wide.
     """
-    slack = Decimal(str(slack_bps))
+    slack = decimal_of_double(slack_bps)
     if side == "buy":
         limit = floor_to_step(price * (BPS + slack) / BPS, market.tick_size)
     else:

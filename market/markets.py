@@ -1,8 +1,9 @@
 """What is traded where: one row per (exchange, symbol) with the exchange's size rules."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Literal
+
+from market.money import BoundedDecimal
 
 FeeSide = Literal["quote", "base", "received"]
 """Which currency an exchange takes its fee in; "received": in what the order brings, base of a buy, quote of a sell."""
@@ -17,10 +18,10 @@ class Market:
     symbol: str
     base: str
     quote_currency: str
-    tick_size: Decimal
-    lot_step: Decimal
-    minimum_amount: Decimal
-    minimum_notional: Decimal
+    tick_size: BoundedDecimal
+    lot_step: BoundedDecimal
+    minimum_amount: BoundedDecimal
+    minimum_notional: BoundedDecimal
     fee_side: FeeSide
     is_fx: bool = False
     """Feeds an FX rate only; never traded."""

@@ -1,30 +1,123 @@
-"""Money and amounts are Decimal; floats from elsewhere are converted once, here."""
+"""Money and amounts are Decimal, made here alone: whatever comes from outside has a bound before anything is summed.
 
+A number of ours has at most `MOST_DIGITS` digits and is written d.ddd × 10^e with e from `LEAST_EXPONENT` to
+`MOST_EXPONENT`. Without a bound eleven characters (`1e-999999999`) stand for a gigabyte of digits.
+"""
+
+import re
 from collections.abc import Iterable
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
-from typing import NewType
+from typing import TYPE_CHECKING, Annotated, NewType
 
-Price = NewType("Price", Decimal)
-Amount = NewType("Amount", Decimal)
+from pydantic import BeforeValidator
 
-ZERO = Decimal(0)
-BPS = Decimal(10_000)
-EXACT = Context(prec=1_000, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow])
-"""Raises ArithmeticError rather than round."""
+MOST_DIGITS = 40
+LEAST_EXPONENT, MOST_EXPONENT = -30, 30
+ADVICE = f"write at most {MOST_DIGITS} digits, with an exponent from {LEAST_EXPONENT} to {MOST_EXPONENT}"
+
+_LONGEST_TEXT = MOST_DIGITS - LEAST_EXPONENT + 10
+"""Characters: a number with its zeros, its sign and point, and spaces around it."""
+_SHORT_TEXT = 30
+"""Characters that cannot leave the bounds without an exponent: fewer digits than any bound counts."""
+_SHOWN = 40
+_is_written = re.compile(
+    r"[0-9]{1,18}(?:\.[0-9]{1,18})?|(?:0|[1-9](?:\.[0-9]{1,18})?)[eE]-(?:0?[0-9]|1[0-8])", re.ASCII
+).fullmatch
+"""Eighteen digits before the point and as many behind it hold every price and amount that is traded anywhere."""
+_LEAST_PLACE = LEAST_EXPONENT - MOST_DIGITS + 1
+_LARGEST_WHOLE = 10**MOST_DIGITS
+_LEAST_DOUBLE = float(f"1e{LEAST_EXPONENT}")
 
 
 def decimal_of(value: str | float | Decimal) -> Decimal:
     """The shortest decimal that reads back as `value`; a binary float never leaks its tail.
 
-    Raises ValueError for what is not a finite number.
+    Raises ValueError, one sentence, for what is not a finite number within the bounds above.
     """
+    text = value if isinstance(value, str) else _text(value)
+    # nearly all that feeds bring: digits and a point, in bounds by their count alone, and none of the other things that
+    # Decimal reads (NaN, exponents, underscores, digits of other scripts)
+    if len(text) > _SHORT_TEXT or text.strip("0123456789.-"):
+        return _checked(text)
     try:
-        number = value if isinstance(value, Decimal) else Decimal(str(value))
-    except ArithmeticError:
-        raise ValueError(f"not a number: {value!r}") from None
-    if not number.is_finite():
-        raise ValueError(f"not a finite number: {value!r}")
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+def _text(number: float | Decimal) -> str:
+    """A Decimal's own form has an exponent where its plain digits would be many."""
+    if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
+        raise ValueError(f"{_shown(str(number))} is not a number")
+    if isinstance(number, int) and abs(number) >= _LARGEST_WHOLE:
+        raise ValueError(f"a whole number of {number.bit_length()} bits is out of bounds: {ADVICE}")
+    return str(number)
+
+
+def _checked(text: str) -> Decimal:
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"{_shown(text)} is out of bounds: {ADVICE}")
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+    if "_" in text or not text.isascii() or not number.is_finite():
+        raise ValueError(f"{text!r} is not a finite number")
+    _, digits, exponent = number.as_tuple()
+    is_in_bounds = number.adjusted() >= LEAST_EXPONENT if number else int(exponent) >= _LEAST_PLACE
+    if not is_in_bounds or number.adjusted() > MOST_EXPONENT or len(digits) > MOST_DIGITS:
+        raise ValueError(f"{text!r} is out of bounds: {ADVICE}")
     return number
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+def written_decimal(text: str) -> Decimal:
+    """As machines write prices and amounts: no sign, no space, small ones perhaps as 1e-08. For those that send many.
+
+    Raises ValueError for anything else, numbers that `decimal_of` takes among them.
+    """
+    if not _is_written(text):
+        raise ValueError(f"{_shown(text)} is no price or amount")
+    return Decimal(text)
+
+
+def decimal_of_double(value: float) -> Decimal:
+    """Of a double that we computed ourselves: what is smaller than any number of ours is nothing.
+
+    Raises ValueError where it is infinite, NaN, or too large.
+    """
+    return ZERO if abs(value) < _LEAST_DOUBLE else decimal_of(value)
+
+
+def decimal_of_whole(number: int) -> Decimal:
+    """Of a whole number that we counted or computed ourselves: exact, whatever its size."""
+    return Decimal(number)
+
+
+def _bounded(value: object) -> object:
+    """What is no number of any kind is left to pydantic to refuse in its own words."""
+    is_number = isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
+    return decimal_of(value) if is_number else value  # type: ignore[arg-type] # just looked at
+
+
+BoundedDecimal = Annotated[Decimal, BeforeValidator(_bounded)]
+"""Of each field that pydantic reads, whoever wrote the document: a request, a file, a store."""
+
+if TYPE_CHECKING:
+    Price = NewType("Price", Decimal)
+    Amount = NewType("Amount", Decimal)
+else:
+    # a type checker knows no subclass of Annotated
+    Price = NewType("Price", BoundedDecimal)
+    Amount = NewType("Amount", BoundedDecimal)
+
+ZERO = Decimal(0)
+BPS = Decimal(10_000)
+EXACT = Context(prec=1_000, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow])
+"""Raises ArithmeticError rather than round."""
 
 
 def text_of(number: Decimal) -> str:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from market.arbitrages import FINAL_STATES, Arbitrage
-from market.money import ZERO, Price, total
+from market.money import ZERO, BoundedDecimal, Price, total
 from market.orders import Side
 
 WINDOW = 10
@@ -27,7 +27,7 @@ SIDES: dict[TradeType, Side] = {"BUY": "buy", "SELL": "sell"}
 class MovingAverage:
     """The last ten closes of one market, the newest last, and on which side of their mean the newest stands."""
 
-    closes: tuple[Decimal, ...] = ()
+    closes: tuple[BoundedDecimal, ...] = ()
     sign: Sign = 0
     """0: on the mean itself, as the first close always is."""
 
@@ -78,7 +78,7 @@ class AverageTrade:
     trade_price: Price
     trade_strategy: str
     trade_type: TradeType
-    average: Decimal
+    average: BoundedDecimal
     """The mean that the price crossed, to 28 digits."""
     at: int
     """When it was noted, by the store's clock, microseconds."""
@@ -91,8 +91,8 @@ class AverageOrder:
 
     state: OrderState = "wanted"
     reason: str | None = None
-    filled: Decimal = ZERO
-    cost: Decimal = ZERO
+    filled: BoundedDecimal = ZERO
+    cost: BoundedDecimal = ZERO
 
     @property
     def is_settled(self) -> bool:

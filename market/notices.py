@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from market.money import ZERO
+from market.money import ZERO, BoundedDecimal
 
 NoticeKind = Literal["trades", "single_legs", "venues", "trading", "limits", "bots", "notifier"]
 """What a destination chooses by. `notifier`, what is said about the notices themselves, goes to all."""
@@ -48,9 +47,9 @@ class Destination:
     """Base assets whose trades and single legs it is told of; none named means all."""
     pairs: tuple[str, ...] = ()
     """`kraken/bitflyer`: the same for pairs of exchanges, whichever of them sells."""
-    least_profit: Decimal = ZERO
+    least_profit: BoundedDecimal = ZERO
     """Trades that brought less are left out; in the settlement currency."""
-    least_loss: Decimal = ZERO
+    least_loss: BoundedDecimal = ZERO
     """Trades that lost less are left out."""
     secrets_file: Path | None = None
     telegram_url: str = TELEGRAM_URL

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.money import Price
+from market.money import BoundedDecimal, Price
 from market.quotes import Level
 
 
@@ -18,7 +18,7 @@ class OpportunityLeg:
     symbol: str
     quote_currency: str
     price: Price
-    amount: Decimal
+    amount: BoundedDecimal
     levels: tuple[Level, ...]
     quote_id: str
     age: int
@@ -38,8 +38,8 @@ class FxRate:
     currency: str
     symbol: str
     inverted: bool
-    bid: Decimal
-    ask: Decimal
+    bid: BoundedDecimal
+    ask: BoundedDecimal
     quote_id: str
 
     def paid(self, amount: Decimal) -> Decimal:

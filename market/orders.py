@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.money import Amount, Price
+from market.money import Amount, BoundedDecimal, Price
 
 Side = Literal["buy", "sell"]
 
@@ -33,9 +33,9 @@ class Fill:
     side: Side
     price: Price
     amount: Amount
-    cost: Decimal
+    cost: BoundedDecimal
     """What was paid or received in quote currency, as the exchange booked it."""
-    fee: Decimal
+    fee: BoundedDecimal
     fee_currency: str
     filled_at: int
     """Exchange's time, microseconds."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from market.arbitrages import PROFIT_PARTS, Arbitrage, Leg, ProfitAndLoss, ProfitShare
-from market.money import EXACT
+from market.money import EXACT, decimal_of_whole
 from market.opportunities import FxRate, Opportunity
 from market.orders import changes_of
 
@@ -233,4 +233,4 @@ def _shares(parts: Mapping[str, ByExchange], whole: Mapping[str, Decimal]) -> tu
 
 def decimal_part(number: Fraction) -> Decimal:
     """Rounded half to even to 8 digits."""
-    return Decimal(round(number * 10**DIGITS)).scaleb(-DIGITS, EXACT)
+    return decimal_of_whole(round(number * 10**DIGITS)).scaleb(-DIGITS, EXACT)

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from market.arbitrages import Arbitrage, Leg, Strategy, held_currency
 from market.clock import MICROSECONDS
-from market.money import ZERO, Amount, floor_to_step
+from market.money import ZERO, Amount, BoundedDecimal, floor_to_step
 from market.opportunities import Opportunity
 from market.replacing import replace
 from market.risk import Standing, forbidden, hard_limit, notional_left
@@ -33,21 +33,21 @@ class Reservation:
     opportunity: Opportunity
     leg: Leg
     hold_currency: str
-    hold_per_unit: Decimal
+    hold_per_unit: BoundedDecimal
     """Of `hold_currency` per unit of the leg's amount: limit price and fee to buy, 1 (and any base fee) to sell."""
-    amount_step: Decimal
-    leg_factor: Decimal
+    amount_step: BoundedDecimal
+    leg_factor: BoundedDecimal
     """1, or less where a fee taken in base would otherwise leave the two legs unequal."""
-    leg_step: Decimal
-    minimum_amount: Decimal
+    leg_step: BoundedDecimal
+    minimum_amount: BoundedDecimal
     """Least matched amount that both exchanges take."""
-    displayed_amount: Decimal
+    displayed_amount: BoundedDecimal
     """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
     settings: Settings
     """As the bot knew them; those of `Rows`, in force by then, decide where there are any."""
     valid_until: int | None = None
     """The store's time, microseconds, when the opportunity is over: an outage may outlast it."""
-    unit_notional: Decimal = ZERO
+    unit_notional: BoundedDecimal = ZERO
     """Settlement currency per unit of the matched amount, at most: what the limits on notional count."""
     strategy: Strategy = "arbitrage"
     """`ma`: this leg alone is the whole trade."""
@@ -219,7 +219,7 @@ def _affordable(rows: Rows, wish: Reservation) -> tuple[Decimal, str]:
     used = rows.liquidity.get(liquidity_key(wish.opportunity, leg.side), ZERO)
     free = rows.balance(leg.exchange, wish.hold_currency).free
     caps = [
-        (Decimal(leg.amount), "too_small"),
+        (leg.amount, "too_small"),
         (wish.displayed_amount - used, "liquidity_used"),
         (free / wish.hold_per_unit, "insufficient_balance"),
     ]

@@ -8,7 +8,7 @@ from market.arbitrages import Arbitrage, Leg, held_currency
 from market.flights import flies_alone, flight_key, flight_of
 from market.leases import UNFENCED, Actor
 from market.lifecycle import Moment, noted
-from market.money import ZERO
+from market.money import ZERO, BoundedDecimal
 from market.opportunities import Opportunity
 from market.orders import Fill, Side
 from market.replacing import replace
@@ -24,8 +24,8 @@ class BalanceRow:
 
     exchange: str
     currency: str
-    free: Decimal
-    held: Decimal
+    free: BoundedDecimal
+    held: BoundedDecimal
 
     def holding(self, amount: Decimal) -> "BalanceRow":
         """`amount` more of it held; negative gives back."""
@@ -36,10 +36,10 @@ class BalanceRow:
 class Terms:
     """What the first bot asked for, kept until the second's amount trims its hold."""
 
-    hold_per_unit: Decimal
-    leg_factor: Decimal
-    leg_step: Decimal
-    minimum_amount: Decimal
+    hold_per_unit: BoundedDecimal
+    leg_factor: BoundedDecimal
+    leg_step: BoundedDecimal
+    minimum_amount: BoundedDecimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """The frozen description of one run, written by the supervisor and read by every process of it."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +9,7 @@ from pydantic import TypeAdapter
 from market.access import AccessTerms
 from market.clock import Clock, ReplayClock, SystemClock
 from market.markets import Market
+from market.money import BoundedDecimal
 from market.notices import Destination
 from market.transfers import KNOWN_TERMS, TransferTerms
 
@@ -48,7 +48,7 @@ class Session:
     web_port: int = 8000
     seed: int = 1
     replay: ReplayTime | None = None
-    paper_balances: dict[str, dict[str, Decimal]] = field(default_factory=dict)
+    paper_balances: dict[str, dict[str, BoundedDecimal]] = field(default_factory=dict)
     """Opening balances of local paper accounts: exchange → currency → amount."""
     paper_latency_ms: int = 50
     """Local paper accounts: from decision to match, the median."""

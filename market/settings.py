@@ -3,11 +3,19 @@
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False)]
-Rate = Annotated[Decimal, Field(ge=0, le=Decimal("0.1"))]
-Money = Annotated[Decimal, Field(gt=0, le=Decimal(10_000_000))]
+from market.money import BoundedDecimal, decimal_of
+
+
+def _summed_as_decimal(number: float) -> float:
+    """Raises ValueError where that would need more digits than any number of ours has."""
+    return float(decimal_of(number))
+
+
+Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False), AfterValidator(_summed_as_decimal)]
+Rate = Annotated[BoundedDecimal, Field(ge=0, le=Decimal("0.1"))]
+Money = Annotated[BoundedDecimal, Field(gt=0, le=Decimal(10_000_000))]
 TradingState = Literal["running", "reducing", "halted"]
 
 

@@ -1,11 +1,10 @@
 """What a decision was made on, as it is kept beside it: enough to make it again, and nothing that cannot matter."""
 
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 from market.flights import flight_keys
 from market.leases import UNFENCED, Actor
-from market.money import ZERO
+from market.money import ZERO, BoundedDecimal
 from market.opportunities import Opportunity
 from market.orders import OrderReport
 from market.risk import Standing, View, notional_keys
@@ -21,7 +20,7 @@ class Stood:
     now: int
     reservations_open: bool
     open_arbitrages: int
-    notional: dict[str, Decimal]
+    notional: dict[str, BoundedDecimal]
     paused_until: dict[str, int]
     pair_busy: bool
     pair_reserved_at: int
@@ -53,9 +52,9 @@ class Sight:
     window: SpreadWindow | None = None
     calmest: SpreadWindow | None = None
     """Of the 60 s windows of the pair the one that decides what is believed."""
-    drift: dict[str, Decimal] = field(default_factory=dict)
+    drift: dict[str, BoundedDecimal] = field(default_factory=dict)
     stood: Stood | None = None
-    free: dict[str, Decimal] = field(default_factory=dict)
+    free: dict[str, BoundedDecimal] = field(default_factory=dict)
     """`exchange|currency` → what both legs could use."""
     is_used_up: bool = False
     """Whether the store had said that a quote has nothing left."""
@@ -99,12 +98,12 @@ class RowsRead:
     """Whether there was an arbitrage of this id."""
     reservations_open: bool = True
     open_arbitrages: int = 0
-    notional: dict[str, Decimal] = field(default_factory=dict)
-    day_net: Decimal = ZERO
+    notional: dict[str, BoundedDecimal] = field(default_factory=dict)
+    day_net: BoundedDecimal = ZERO
     paused_until: dict[str, int] = field(default_factory=dict)
     pair: PairRow = field(default_factory=PairRow)
     balances: tuple[BalanceRow, ...] = ()
-    liquidity: dict[str, Decimal] = field(default_factory=dict)
+    liquidity: dict[str, BoundedDecimal] = field(default_factory=dict)
     half_reserved: dict[str, str | None] = field(default_factory=dict)
     in_flight: dict[str, str | None] = field(default_factory=dict)
     known_fills: tuple[str, ...] = ()

@@ -13,7 +13,17 @@ from market.depth import Limits, Terms, Walk, settling, walked
 from market.fees import hold_of, quote_rate, sell_factor
 from market.limits import least_order, limit_price
 from market.markets import Market
-from market.money import EXACT, ZERO, Amount, Price, floor_to_step, steps_to_reach, total
+from market.money import (
+    EXACT,
+    ZERO,
+    Amount,
+    Price,
+    decimal_of_double,
+    decimal_of_whole,
+    floor_to_step,
+    steps_to_reach,
+    total,
+)
 from market.opportunities import FxRate
 from market.orders import Side
 from market.quotes import Level
@@ -80,7 +90,7 @@ def common_step(one: Decimal, other: Decimal) -> Decimal:
     (first, first_parts), (second, second_parts) = one.as_integer_ratio(), other.as_integer_ratio()
     parts = lcm(first_parts, second_parts)
     whole = lcm(first * (parts // first_parts), second * (parts // second_parts))
-    return EXACT.divide(Decimal(whole), Decimal(parts))
+    return EXACT.divide(decimal_of_whole(whole), decimal_of_whole(parts))
 
 
 def size(
@@ -93,7 +103,7 @@ def size(
     At 0 it is the greatest profit of all lots but for one case: where the units that pay end inside a lot, that whole
     lot may still gain, and is left, since a leg's limit price must not reach into a loss.
     """
-    terms = _terms(buy, sell, Decimal(str(settings.min_net_bps)))
+    terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
     step = common_step(buy.market.lot_step, sell.market.lot_step)
     minimum = _minimum(buy, sell, settings, terms.factor, step)
     walk = walked(buy.levels, sell.levels, terms, _limits(buy, sell, settings, most_notional))
@@ -114,7 +124,7 @@ def _shortage(
     buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None, minimum: Decimal
 ) -> SizingRefusal:
     """What it is that leaves less than the minimum: depth and settings first, balances last."""
-    terms = _terms(buy, sell, Decimal(str(settings.min_net_bps)))
+    terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
     rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
     bounds: dict[SizingRefusal, Decimal | None] = {"too_small": None, "limit_reached": most_notional}
     for reason, bound in bounds.items():
@@ -162,7 +172,7 @@ def _unit_notional(buy: BookSide, sell: BookSide, buy_limit: Decimal) -> Decimal
     for book, price in ((buy, buy_limit), (sell, sell.levels[0].price)):
         times, over = settling(book.rate, book.side)
         values.append(Fraction(EXACT.multiply(price, times)) / Fraction(over))
-    return Decimal(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
+    return decimal_of_whole(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
 
 
 def _minimum(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:

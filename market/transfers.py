@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.money import ZERO
+from market.money import ZERO, BoundedDecimal
 
 SATOSHI = Decimal("0.00000001")
 CENT = Decimal("0.01")
@@ -22,10 +22,10 @@ class TransferTerms:
 
     exchange: str
     currency: str
-    fee: Decimal
-    minimum: Decimal
+    fee: BoundedDecimal
+    minimum: BoundedDecimal
     """Least amount that may be sent, the fee included."""
-    step: Decimal
+    step: BoundedDecimal
     """Amounts are whole numbers of it."""
     seconds: int
     """Until it can be traded with on another exchange, about."""

@@ -1,7 +1,6 @@
 """Which notices a destination wants. Pure."""
 
-from decimal import Decimal
-
+from market.money import decimal_of
 from market.notices import Destination, Notice
 
 
@@ -29,5 +28,5 @@ def _is_large_enough(notice: Notice, destination: Destination) -> bool:
     """A trade without a profit (moving average) has no size to leave it out by."""
     if "net" not in notice.facts:
         return True
-    net = Decimal(notice.facts["net"])
+    net = decimal_of(notice.facts["net"])
     return net >= destination.least_profit if net >= 0 else -net >= destination.least_loss

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
-from market.money import total
+from market.money import decimal_of, total
 from market.notices import Notice
 from market.session import Mode
 from notices.words import badge, clock_time, plural, signed_money
@@ -53,7 +52,7 @@ def _summary(notices: Sequence[Notice]) -> str:
     trades = [notice for notice in notices if notice.kind == "trades"]
     if len(trades) != len(notices):
         return plural(len(notices), "notice")
-    nets = [(Decimal(notice.facts["net"]), notice.facts["currency"]) for notice in trades if "net" in notice.facts]
+    nets = [(decimal_of(notice.facts["net"]), notice.facts["currency"]) for notice in trades if "net" in notice.facts]
     text = plural(len(trades), "trade")
     if not nets:
         return text

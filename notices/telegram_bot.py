@@ -116,7 +116,7 @@ def _said_in(payload: bytes) -> tuple[str, float | None]:
         return "", None
     parameters = document.get("parameters")
     asked = parameters.get("retry_after") if isinstance(parameters, dict) else None
-    wait = min(float(asked), LONGEST_WAIT) if isinstance(asked, int | float) and asked >= 0 else None
+    wait = float(min(asked, LONGEST_WAIT)) if isinstance(asked, int | float) and asked >= 0 else None
     return str(document.get("description", "")), wait
 
 

@@ -45,7 +45,7 @@ def signed_money(amount: Decimal, currency: str) -> str:
         return f"0.00 {currency}"
     rounded = amount.quantize(CENT, ROUND_HALF_EVEN)
     if rounded == 0:
-        step = Decimal((0, (1,), amount.adjusted() - 1))
+        step = Decimal(1).scaleb(amount.adjusted() - 1)
         rounded = amount.quantize(step, ROUND_HALF_EVEN)
     text = f"{rounded:+,f}"
     return f"{text} {currency}"

@@ -87,7 +87,7 @@ async def rest_reader(address: str, clock: Clock, seconds: float, pace: float = 
 
 
 def _seconds_asked(text: str) -> float:
-    return min(float(text), LONGEST_REST_SECONDS) if text.isdigit() else REST_SECONDS
+    return min(float(text), LONGEST_REST_SECONDS) if text.isascii() and text.isdigit() else REST_SECONDS
 
 
 def _now() -> float:

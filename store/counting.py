@@ -10,7 +10,7 @@ from pymongo import ASCENDING, DESCENDING
 
 from market.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from market.clock import MICROSECONDS, wall_now
-from market.money import ZERO
+from market.money import ZERO, decimal_of_whole
 from market.profit_groups import ProfitGroup, profit_from
 from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, REFUSALS, integer_of
@@ -154,7 +154,7 @@ async def refused_profit(database: Database, wanted: Document) -> dict[str, Deci
 
 def decimal_of(number: object) -> Decimal:
     """What the server summed: its own decimals, or integers."""
-    return number.to_decimal() if isinstance(number, Decimal128) else Decimal(integer_of(number))
+    return number.to_decimal() if isinstance(number, Decimal128) else decimal_of_whole(integer_of(number))
 
 
 def _added(one: Mapping[tuple[str, ...], tuple[Decimal, ...]], other: Sums) -> Sums:

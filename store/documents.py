@@ -14,6 +14,7 @@ from market.breaker import Health
 from market.clock import MICROSECONDS, wall_now
 from market.feeds import FeedState
 from market.leases import Lease
+from market.money import decimal_of
 from market.moving_average import AverageState, AverageTrade
 from market.opportunities import Opportunity
 from market.orders import Fill
@@ -237,7 +238,10 @@ def amount_of(stored: object) -> Decimal:
     """Raises StoreError where it is no amount of ours."""
     if not isinstance(stored, str):
         raise StoreError(f"an amount in the store is not a decimal string: {stored!r}")
-    return Decimal(stored)
+    try:
+        return decimal_of(stored)
+    except ValueError as error:
+        raise StoreError(f"an amount in the store is none of ours: {error}") from error
 
 
 def integer_of(stored: object) -> int:

@@ -211,7 +211,7 @@ def _hold_needed(leg: Leg) -> Decimal:
     """What an added leg holds, where whoever added it did not say."""
     if leg.held > 0:
         return leg.held
-    return leg.amount * leg.limit_price if leg.side == "buy" else Decimal(leg.amount)
+    return leg.amount * leg.limit_price if leg.side == "buy" else leg.amount
 
 
 def _with_leg(arbitrage: Arbitrage, changed: Leg) -> Arbitrage:

@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from market.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Strategy
 from market.equity import Equity
+from market.money import BoundedDecimal
 from market.orders import Fill
 from store.arbitrages import OLDEST_FIRST
 from store.average_sums import AverageSum, RunningAverageSums
@@ -65,7 +65,7 @@ class ArbitrageSummary:
     buy_symbol: str
     sell_exchange: str
     sell_symbol: str
-    amount: Decimal
+    amount: BoundedDecimal
     net_bps: float
     """When it was detected."""
     event_time: int

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from market.access import Caller
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
-from market.money import text_of
+from market.money import BoundedDecimal, decimal_of, text_of
 from market.settings import Settings
 from store.port import Backtests
 from ui.auditing import auditing
@@ -37,7 +37,7 @@ class BacktestAsk(BaseModel):
 
     tick_set: str = Field(min_length=1, max_length=200)
     settings: dict[str, str | int | float] = Field(default_factory=dict)
-    fee_bps: Annotated[Decimal, Field(ge=0, le=1_000)] | None = None
+    fee_bps: Annotated[BoundedDecimal, Field(ge=0, le=1_000)] | None = None
     latency_ms: Annotated[float, Field(ge=0, le=60_000, allow_inf_nan=False)] | None = None
     seed: int = Field(default=1, ge=-(2**63) + 1, lt=2**63)
     cores: int = Field(default=1, ge=1, le=64)
@@ -197,7 +197,10 @@ async def cancel_or_remove(
 def _check_tiers(tiers: Mapping[str, str]) -> None:
     """Raises BacktestInvalidError for what the command would refuse."""
     for exchange, text in tiers.items():
-        volumes = [Decimal(step.partition(":")[0]) for step in text.split(",")]
+        try:
+            volumes = [decimal_of(step.partition(":")[0]) for step in text.split(",")]
+        except ValueError as error:
+            raise BacktestInvalidError([FieldProblem(field=f"fee_tiers.{exchange}", why=str(error))]) from None
         if len(set(volumes)) < len(volumes):
             raise BacktestInvalidError([FieldProblem(field=f"fee_tiers.{exchange}", why="names one volume twice")])
 

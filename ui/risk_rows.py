@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from market.breaker import Health, recent_failures
 from market.inventory import Exposure
-from market.money import ZERO, text_of, total
+from market.money import ZERO, decimal_of_whole, text_of, total
 from market.risk import CHECKS, limit_of
 from market.session import Session
 from market.settings import Settings
@@ -157,7 +157,9 @@ def _uses(risk: Risk) -> dict[str, list[UseRow]]:
     return {
         "daily_loss": [_use(None, loss, settings.max_daily_loss)],
         "exchange_paused": [_failures_use(health, risk) for health in _healths(risk)],
-        "too_many_open": [_use(None, Decimal(counters.open_arbitrages), Decimal(settings.max_open_arbitrages))],
+        "too_many_open": [
+            _use(None, decimal_of_whole(counters.open_arbitrages), decimal_of_whole(settings.max_open_arbitrages))
+        ],
         "total_limit": _notional_uses(risk, {"total": None}),
         "asset_limit": _notional_uses(risk, {f"base|{name}": name for name in session.bases}),
         "exchange_limit": _notional_uses(risk, {f"exchange|{name}": name for name in _traded(session)}),
@@ -181,8 +183,8 @@ def _exposure_uses(exposures: Iterable[Exposure], limit: Decimal) -> list[UseRow
 
 
 def _failures_use(health: Health, risk: Risk) -> UseRow:
-    count = Decimal(len(recent_failures(health, risk.settings, risk.counters.now)))
-    row = _use(health.exchange, count, Decimal(risk.settings.breaker_failures))
+    count = decimal_of_whole(len(recent_failures(health, risk.settings, risk.counters.now)))
+    row = _use(health.exchange, count, decimal_of_whole(risk.settings.breaker_failures))
     return UseRow(of=row["of"], used=row["used"], limit=row["limit"], is_reached=health.is_paused(risk.counters.now))
 
 

@@ -13,7 +13,7 @@ from market.decisions import Cause, Grounds, NoRecordError, Step, grounds_of, st
 from market.execution import HoldAs, Markets, advancing, markets_by_symbol
 from market.lifecycle import IllegalStepError, Moment
 from market.markets import Market
-from market.money import decimal_of
+from market.money import decimal_of_double
 from market.opportunities import Opportunity
 from market.reservations import Reservation
 from market.rows import Rows, Terms
@@ -209,7 +209,7 @@ def _derived(opportunity: Opportunity, exchange: str, reason: str) -> dict[str, 
         "buy_exchange": opportunity.buy.exchange,
         "sell_exchange": opportunity.sell.exchange,
         "net_bps": opportunity.net_bps,
-        "expected_profit": decimal_of(opportunity.expected_profit),
+        "expected_profit": decimal_of_double(opportunity.expected_profit),
     }
 
 

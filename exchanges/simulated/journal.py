@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +10,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from exchanges.simulated.records import CustomerFill, CustomerOrder, RefusedOrder
+from market.money import BoundedDecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Entry:
 
     orders: tuple[CustomerOrder, ...] = ()
     fills: tuple[CustomerFill, ...] = ()
-    opening: dict[str, Decimal] = field(default_factory=dict)
+    opening: dict[str, BoundedDecimal] = field(default_factory=dict)
     refused: tuple[RefusedOrder, ...] = ()
 
 

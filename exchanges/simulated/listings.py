@@ -8,7 +8,7 @@ from exchanges.simulated.records import Liquidity
 from exchanges.simulated.tiers import assumed_volume, tier_at
 from market.fees import base_rate, charged, fee_currency, quote_rate
 from market.markets import Market
-from market.money import ceil_to_step, floor_to_step
+from market.money import ceil_to_step, decimal_of, floor_to_step
 from market.orders import Side
 
 
@@ -125,8 +125,8 @@ def listings_of(exchange: str) -> tuple[Listing, ...]:
                     market_id=market_id,
                     maker_rate=tier.maker,
                     taker_rate=tier.taker,
-                    cost_step=Decimal(cost_step),
-                    fee_step=Decimal(fee_step),
+                    cost_step=decimal_of(cost_step),
+                    fee_step=decimal_of(fee_step),
                     start_price=start_price,
                 )
             )

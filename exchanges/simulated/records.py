@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.money import ZERO
+from market.money import ZERO, BoundedDecimal
 from market.orders import Side
 
 OrderState = Literal["open", "done", "cancelled"]
@@ -50,8 +50,8 @@ class OrderRequest:
 
     symbol: str
     side: Side
-    amount: Decimal
-    price: Decimal | None
+    amount: BoundedDecimal
+    price: BoundedDecimal | None
     immediate: bool
     client_order_id: str | None = None
     whole: bool = False
@@ -75,12 +75,12 @@ class CustomerOrder:
     client_order_id: str | None
     symbol: str
     side: Side
-    amount: Decimal
-    price: Decimal | None
+    amount: BoundedDecimal
+    price: BoundedDecimal | None
     immediate: bool
     placed_at: int
     state: OrderState = "open"
-    filled: Decimal = ZERO
+    filled: BoundedDecimal = ZERO
     ended_at: int | None = None
     whole: bool = False
     """Nothing or all of it at once."""
@@ -99,10 +99,10 @@ class CustomerFill:
     order_id: str
     symbol: str
     side: Side
-    price: Decimal
-    amount: Decimal
-    cost: Decimal
-    fee: Decimal
+    price: BoundedDecimal
+    amount: BoundedDecimal
+    cost: BoundedDecimal
+    fee: BoundedDecimal
     fee_currency: str
     liquidity: Liquidity
     filled_at: int

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from market.money import decimal_of
+
 _BPS = Decimal("0.0001")
 
 
@@ -74,7 +76,9 @@ _ASSUMED_VOLUMES = {
 def tiers_of(exchange: str) -> tuple[Tier, ...]:
     """Lowest volume first. Raises KeyError where no such exchange is simulated."""
     rows = _SCHEDULES[exchange]
-    return tuple(Tier(Decimal(volume), Decimal(maker) * _BPS, Decimal(taker) * _BPS) for volume, maker, taker in rows)
+    return tuple(
+        Tier(decimal_of(volume), decimal_of(maker) * _BPS, decimal_of(taker) * _BPS) for volume, maker, taker in rows
+    )
 
 
 def tier_at(exchange: str, volume: Decimal) -> Tier:
@@ -84,4 +88,4 @@ def tier_at(exchange: str, volume: Decimal) -> Tier:
 
 def assumed_volume(exchange: str) -> Decimal:
     """30-day volume of the test account. Raises KeyError where no such exchange is simulated."""
-    return Decimal(_ASSUMED_VOLUMES[exchange])
+    return decimal_of(_ASSUMED_VOLUMES[exchange])

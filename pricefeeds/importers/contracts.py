@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from market.money import ZERO, decimal_of, floor_to_step, text_of
+from market.money import ZERO, decimal_of, decimal_of_whole, floor_to_step, text_of
 
 COIN_M = "binancecoinm"
 """Its contracts are worth 100 dollars for BTC, 10 for all else."""
@@ -23,7 +23,7 @@ def base_amounts(exchange: str, symbols: Iterable[str], amounts: Any, prices: An
 
 def _in_base(symbol: str, contracts: str, price: str) -> str:
     """What is no number stays what it is: its row is rejected later."""
-    value = Decimal(100 if symbol.startswith("BTC/") else 10)
+    value = decimal_of_whole(100 if symbol.startswith("BTC/") else 10)
     try:
         at = decimal_of(price)
         return text_of(floor_to_step(decimal_of(contracts) * value / at, _STEP)) if at > ZERO else contracts

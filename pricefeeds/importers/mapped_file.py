@@ -2,13 +2,13 @@
 
 import tomllib
 from datetime import UTC, tzinfo
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from market.money import BoundedDecimal
 from market.quotes import MAX_LEVELS
 from pricefeeds.importers.rows import refuse
 
@@ -76,7 +76,7 @@ class PriceColumns(_Strict):
 
     price: Name
     amount: Name | None = None
-    constant_amount: Decimal | None = Field(default=None, gt=0)
+    constant_amount: BoundedDecimal | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _one_amount(self) -> "PriceColumns":

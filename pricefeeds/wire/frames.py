@@ -7,12 +7,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import NoReturn
 
 import orjson
 
-from market.money import Amount, Price
+from market.money import Amount, Price, written_decimal
 from market.quotes import Level
 from pricefeeds.errors import FrameRefusedError
 
@@ -21,9 +20,6 @@ Fields = Mapping[str, object]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SHOWN = 200
-# Eighteen digits before the point and as many behind it hold every price and amount that is traded anywhere, and small
-# floats are written as 1e-08. Decimal by itself would take NaN, signs, underscores and exponents of gigabytes.
-_is_number = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE]-(?:0?[0-9]|1[0-8]))?", re.ASCII).fullmatch
 _is_count = re.compile(r"[0-9]{1,18}", re.ASCII).fullmatch
 
 
@@ -83,10 +79,13 @@ def count_in(fields: Fields, name: str) -> int:
 
 
 def level_of(price: object, amount: object) -> Level:
-    """Of texts. The amount may be 0: the level is gone."""
-    if not isinstance(price, str) or not isinstance(amount, str) or not _is_number(price) or not _is_number(amount):
+    """Of texts without a sign. The amount may be 0: the level is gone."""
+    if not isinstance(price, str) or not isinstance(amount, str):
         raise malformed(f"no level: {price!r} {amount!r}")
-    level = Level(Price(Decimal(price)), Amount(Decimal(amount)))
+    try:
+        level = Level(Price(written_decimal(price)), Amount(written_decimal(amount)))
+    except ValueError as error:
+        raise malformed(f"no level: {error}") from error
     if not level.price:
         raise malformed(f"no price: {price!r}")
     return level

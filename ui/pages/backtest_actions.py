@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from market.backtests import BacktestJob, TickSetSummary
 from market.clock import MICROSECONDS
-from market.money import text_of
+from market.money import decimal_of_whole, text_of
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
 from ui.pages.acting import Outcome, acted
@@ -92,4 +92,4 @@ def seconds_of(job: BacktestJob) -> Decimal | None:
     """How long it ran; None where it did not (yet)."""
     if job.started_at is None or job.ended_at is None:
         return None
-    return (Decimal(job.ended_at - job.started_at) / MICROSECONDS).quantize(Decimal("0.1"))
+    return (decimal_of_whole(job.ended_at - job.started_at) / MICROSECONDS).quantize(Decimal("0.1"))

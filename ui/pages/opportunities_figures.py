@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import tzinfo
-from decimal import Decimal
 
 import streamlit
 
+from market.money import decimal_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.opportunities import opportunity_statistics
@@ -82,9 +82,9 @@ def _show_lifetimes(found: LifetimesRow) -> None:
 
 def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
     currency = found["currency"]
-    net = Decimal(found["taken_net"])
+    net = decimal_of(found["taken_net"])
     life = found["lifetimes"]["all"]
-    expected = money(Decimal(found["taken_expected"]), currency)
+    expected = money(decimal_of(found["taken_expected"]), currency)
     return [
         Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
         Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
@@ -102,7 +102,7 @@ def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
         [
             reason_words(row["reason"]),
             f"{row['count']:,}",
-            Cell(money(Decimal(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
+            Cell(money(decimal_of(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
         ]
         for row in ledger
     ]

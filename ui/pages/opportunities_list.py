@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import tzinfo
-from decimal import Decimal
 from typing import get_args
 
 import streamlit
 
+from market.money import decimal_of, decimal_of_double
 from market.risk import CHECKS
 from store.errors import CursorError, StoreError
 from store.opportunity_outcomes import OutcomeName
@@ -108,7 +108,7 @@ def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo) -> list[
 def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
     currency, net = row["currency"], row["net_profit"]
     identity = row["opportunity_id"]
-    expected = Decimal(str(row["expected_profit"]))
+    expected = decimal_of_double(row["expected_profit"])
     return [
         moment(row["event_time"], zone),
         row["base"],
@@ -120,7 +120,7 @@ def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
         _price(row["sell_price"], row["sell_symbol"]),
         fate(row),
         Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
-        "–" if net is None else Cell(money(Decimal(net), currency), tone(Decimal(net)), f"{net} {currency}"),
+        "–" if net is None else Cell(money(decimal_of(net), currency), tone(decimal_of(net)), f"{net} {currency}"),
     ]
 
 
@@ -137,4 +137,4 @@ def fate(row: KeptOpportunityRow) -> Cell:
 
 
 def _price(price: object, symbol: str) -> str:
-    return f"{Decimal(str(price)):,f} {symbol.rpartition('/')[2]}"
+    return f"{decimal_of(str(price)):,f} {symbol.rpartition('/')[2]}"

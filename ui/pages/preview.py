@@ -1,9 +1,8 @@
 """What another threshold would have done: a panel beside the settings, which it never touches."""
 
-from decimal import Decimal
-
 import streamlit
 
+from market.money import decimal_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.amounts import money, tone
@@ -72,13 +71,13 @@ def preview_figures(found: PreviewRow) -> list[Figure]:
         Figure(
             "Gained at most",
             Cell(f"{once['count']:,}"),
-            f"one a pair and second; expected {money(Decimal(once['expected']), currency)}",
+            f"one a pair and second; expected {money(decimal_of(once['expected']), currency)}",
         ),
         Figure("Sightings gained", Cell(f"{gained['count']:,}"), "the same chance is seen many times"),
     ]
 
 
 def _taken_figure(name: str, taken: TakenSumRow, currency: str) -> Figure:
-    net = Decimal(taken["net"])
-    expected = money(Decimal(taken["expected"]), currency)
+    net = decimal_of(taken["net"])
+    expected = money(decimal_of(taken["expected"]), currency)
     return Figure(name, Cell(f"{taken['count']:,}", tone(net)), f"expected {expected}, brought {money(net, currency)}")

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import get_args
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from market.money import decimal_of
 from market.settings import Settings
 
 
@@ -46,10 +47,10 @@ def value_problem(name: str, entered: object, unit: str) -> str | None:
     """One sentence where `entered` is no number in the setting's range; None where it is."""
     bounds = bounds_of(name)
     try:
-        value = Decimal(str(entered).strip())
-    except InvalidOperation:
+        value = decimal_of(str(entered))
+    except ValueError:
         return f"Type a number: {bounds.words(unit)}."
-    if not value.is_finite() or not bounds.has(value):
+    if not bounds.has(value):
         return f"Out of range: it may be {bounds.words(unit)}."
     return None
 
@@ -80,4 +81,4 @@ def _bounds(marks: Iterable[object]) -> Bounds:
 
 
 def _number(bound: object) -> Decimal:
-    return Decimal(str(bound))
+    return decimal_of(str(bound))

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 
+from market.money import decimal_of
 from market.settings import Settings
 from ui.pages.settings_bounds import value_problem
 from ui.pages.settings_fields import COLUMNS, FEE_UNIT, SettingField, unit_of
@@ -116,7 +116,7 @@ def comparable(value: object) -> object:
             return sorted(str(inner) for inner in value)
         case str() | int() | float():
             try:
-                return Decimal(str(value).strip())
-            except ArithmeticError:
+                return decimal_of(str(value))
+            except ValueError:
                 return value
     return value

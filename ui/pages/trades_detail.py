@@ -1,11 +1,11 @@
 """One arbitrage whole: what it brought and why, both legs, their fills, and the time of every step."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from decimal import Decimal
 
 import streamlit
 
 from market.arbitrages import PROFIT_PARTS
+from market.money import decimal_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.amounts import money, tone
@@ -141,7 +141,7 @@ def _sides(row: ArbitrageDetailRow) -> str:
 
 def _part_figure(profit: ProfitRow, name: str) -> Figure:
     told: dict[str, str] = {**profit}  # type: ignore[dict-item]  # all its values are text
-    amount = Decimal(told[name])
+    amount = decimal_of(told[name])
     shade = tone(amount) if name == "net" else ""
     return Figure(
         PART_NAMES[name], Cell(money(amount, profit["currency"]), shade, f"{told[name]} {profit['currency']}")

