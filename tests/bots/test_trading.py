@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import count
 
 import pytest
 
@@ -114,7 +115,7 @@ async def executed(
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, placing, list(looks))
-    trader = Trader(store, account, advancing(MARKETS))
+    trader = Trader(store, account, advancing(MARKETS), steady_clock=clock.now)
     await trader.execute(IDENTITY, "buy")
     await trader.execute(IDENTITY, "buy")
     assert len(account.posts) == 1
@@ -152,10 +153,11 @@ def open_still(order: LimitOrder) -> Answer:
         (unknown, [nothing], "not_sent", "0"),
         # a look-up that failed says nothing: only answered ones count
         (unknown, [*([away] * 3), found], "done", "0.05"),
-        # nor does one denial after them: the exchange may just be coming back
+        # nor do denials after them that do not last: the exchange may just be coming back
         (unknown, [*([away] * 3), nothing, found], "done", "0.05"),
         (unknown, [*([away] * 3), nothing, away, nothing, found], "done", "0.05"),
-        (unknown, [*([away] * 3), nothing, nothing, found], "not_sent", "0"),
+        (unknown, [*([away] * 3), nothing, nothing, found], "done", "0.05"),
+        (unknown, [*([away] * 3), nothing, nothing, nothing, found], "not_sent", "0"),
         (lambda _: OrderRefusedError("too poor"), [], "done", "0"),
     ],
 )
@@ -192,7 +194,7 @@ async def test_who_was_held_up_after_the_intent_posts_no_more() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, found, [nothing])
-    moments = iter((0, 1_600_000))
+    moments = count(0, 1_600_000)
     await Trader(store, account, advancing(MARKETS), steady_clock=lambda: next(moments)).execute(IDENTITY, "buy")
     leg = await buy_leg(store)
     assert account.posts == []
@@ -213,7 +215,8 @@ async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
     store = await reserved(clock)
     await store.start_sending(IDENTITY, "sell")
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS))
-    await Trader(store, ScriptedAccount(clock, placing, [look]), advancing(MARKETS)).execute(IDENTITY, "buy")
+    account = ScriptedAccount(clock, placing, [look])
+    await Trader(store, account, advancing(MARKETS), steady_clock=clock.now).execute(IDENTITY, "buy")
     arbitrage = await store.arbitrage(IDENTITY)
     assert isinstance(arbitrage, Arbitrage)
     assert (arbitrage.state, arbitrage.reason) == ("held", reason)
