@@ -49,11 +49,12 @@ class _Search:
     """Of the first answer of the present row of them, microseconds."""
     doubted_since: int | None = None
 
-    def missing_for(self, now: int) -> float:
-        """Seconds; 0.0 at the first denial."""
+    def missing_for(self, asked_at: int, now: int) -> float:
+        """Seconds from the first denial to when the exchange was asked for this one, which may have come late; 0.0 at
+        the first."""
         if self.missing_since is None:
             self.missing_since = now
-        return (now - self.missing_since) / MICROSECONDS
+        return max(0, asked_at - self.missing_since) / MICROSECONDS
 
     def doubted_for(self, now: int) -> float:
         """Seconds; 0.0 at the first doubt."""
@@ -144,9 +145,10 @@ class Trader:
         search = _Search()
         while True:
             try:
-                report = await self.account.look_up(order_of(leg), await self._others(leg))
+                others, asked_at = await self._others(leg), self.steady_clock()
+                report = await self.account.look_up(order_of(leg), others)
                 if report is None:
-                    is_over = await self._is_lost(arbitrage_id, leg, search)
+                    is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
                 else:
                     search.start_anew()
                     is_over = await self._is_booked(arbitrage_id, leg, report)
@@ -169,10 +171,10 @@ class Trader:
             await self._finish(arbitrage_id, leg, report)
         return report.is_final
 
-    async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search) -> bool:
+    async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
         """End a leg that the exchange has denied for long enough: not sent, or held where it was acknowledged once, or
         where the exchange's balances do not bear out that there was no order."""
-        missing_for = search.missing_for(self.steady_clock())
+        missing_for = search.missing_for(asked_at, self.steady_clock())
         stored = await self.store.arbitrage(arbitrage_id)
         known = None if stored is None else stored.leg(leg.role)
         if known is not None and known.exchange_order_id is not None:

@@ -42,12 +42,15 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> Account:
     orders: dict[str, CustomerOrder] = {}
     fills: list[CustomerFill] = []
     refused: list[RefusedOrder] = []
+    filled_since: dict[str, int] = {}
     for entry in entries:
         opening = entry.opening or opening
         orders.update((order.order_id, order) for order in entry.orders)
         fills += entry.fills
         refused += entry.refused
-    return Account(exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused))
+        for fill in entry.fills:
+            filled_since.setdefault(fill.order_id, entry.at)
+    return Account(exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused), filled_since)
 
 
 def _reservation_violations(snapshot: Snapshot) -> Iterator[Violation]:

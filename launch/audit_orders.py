@@ -2,26 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
 from exchanges.simulated.records import CustomerFill, CustomerOrder, RefusedOrder
 from launch.audit_records import Account, Evidence, Violation
-from market.arbitrages import Leg
+from launch.audit_replacements import FiledLeg, replacements
 from market.orders import Fill, Side
-
-
-@dataclass(frozen=True, slots=True)
-class FiledLeg:
-    """A leg of an arbitrage; equal where both are the same leg of the same one."""
-
-    arbitrage_id: str
-    leg: Leg = field(compare=False)
-    role: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.role} leg on {self.leg.exchange}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +41,8 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
         owners = _owners(postings, own)
         yield from _posting_violations(account, postings, owners)
         orders = {posting.order_id: owner for posting, owner in zip(postings, owners, strict=True)}
+        yield from _unbooked_orders(account, own)
+        yield from replacements(account, orders, evidence.snapshot.arbitrages)
         yield from _fill_violations(account, evidence, orders, own)
     yield from _foreign_fills(evidence, legs)
 
@@ -110,6 +99,15 @@ def _posting_violations(
     for order in account.orders:
         if order.state == "open":
             yield Violation("left_open", f"{account.exchange}: order {order.order_id} is still open")
+
+
+def _unbooked_orders(account: Account, legs: Iterable[FiledLeg]) -> Iterator[Violation]:
+    """The exchange has more orders than the books."""
+    known = {filed.leg.exchange_order_id for filed in legs}
+    for order in account.orders:
+        if order.order_id not in known:
+            told = f"{order.side} {order.amount} {order.symbol}, filled {order.filled}"
+            yield Violation("order_unbooked", f"{account.exchange}: no leg has order {order.order_id} ({told})")
 
 
 def _differences(posting: Posting, owner: FiledLeg) -> Iterator[Violation]:
