@@ -2,7 +2,7 @@
 
 from exchanges.port import TradingAccount
 from market.arbitrages import Leg
-from market.confirmation import Testimony, doubt_about
+from market.confirmation import ExchangeView, doubt_about
 from market.flights import LOOKS_BACK
 from market.money import ZERO
 from market.rows import BalanceRow
@@ -27,7 +27,7 @@ async def doubt(store: TradeStore, account: TradingAccount, leg: Leg) -> str | N
     orders = tuple(await account.open_orders())
     fills = tuple(await account.fills_since(sent_at))
     arbitrages = tuple(await store.differences.arbitrages_since(leg.exchange, sent_at - LOOKS_BACK))
-    return doubt_about(leg, Testimony(before, balances, orders, fills, arbitrages, await _rows(store, leg)))
+    return doubt_about(leg, ExchangeView(before, balances, orders, fills, arbitrages, await _rows(store, leg)))
 
 
 async def _rows(store: TradeStore, leg: Leg) -> tuple[BalanceRow, ...]:

@@ -16,7 +16,7 @@ from market.rows import BalanceRow, fill_key
 
 
 @dataclass(frozen=True, slots=True)
-class Testimony:
+class ExchangeView:
     """What the exchange says, asked in this order between two looks at our rows, and what we know by then."""
 
     rows_before: tuple[BalanceRow, ...]
@@ -29,7 +29,7 @@ class Testimony:
     rows_after: tuple[BalanceRow, ...]
 
 
-def doubt_about(leg: Leg, said: Testimony) -> str | None:
+def doubt_about(leg: Leg, said: ExchangeView) -> str | None:
     """Why the order of `leg`, which the exchange denies, may be there all the same; None where it cannot.
 
     Sure only where the exchange's balances are our rows with the fills that are known and not booked yet.
@@ -46,7 +46,7 @@ def doubt_about(leg: Leg, said: Testimony) -> str | None:
     return _difference(leg, said, _unbooked(leg, said, known))
 
 
-def _difference(leg: Leg, said: Testimony, unbooked: Mapping[str, Decimal]) -> str | None:
+def _difference(leg: Leg, said: ExchangeView, unbooked: Mapping[str, Decimal]) -> str | None:
     rows = {row.currency: row.free + row.held for row in said.rows_after if row.exchange == leg.exchange}
     for currency in (leg.base, leg.quote_currency):
         here = rows.get(currency, ZERO) + unbooked.get(currency, ZERO)
@@ -56,7 +56,7 @@ def _difference(leg: Leg, said: Testimony, unbooked: Mapping[str, Decimal]) -> s
     return None
 
 
-def _unbooked(leg: Leg, said: Testimony, known: frozenset[str]) -> dict[str, Decimal]:
+def _unbooked(leg: Leg, said: ExchangeView, known: frozenset[str]) -> dict[str, Decimal]:
     """Currency → what fills of known orders moved that no row has yet: of orders that are seen through just now."""
     booked = {fill_key(fill) for one in said.arbitrages for other in one.legs for fill in other.fills}
     moved: dict[str, Decimal] = {}
