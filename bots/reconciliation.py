@@ -118,9 +118,11 @@ class Reconciliation:
         exchange = self.account.exchange
         arbitrages = await self.store.differences.arbitrages_since(exchange, min(since, *_sent(denied)) - LEGS_BEFORE)
         searches = []
+        # one that was found for a leg is no other's, however like it that one's order was
+        taken: frozenset[str] = frozenset()
         for arbitrage_id, leg in denied:
             try:
-                report = await self.account.look_up(order_of(leg), orders_of_others(leg, arbitrages))
+                report = await self.account.look_up(order_of(leg), taken | orders_of_others(leg, arbitrages))
             except OutcomeUnknownError:
                 searches.append(Search(arbitrage_id, leg, None, is_ambiguous=True))
             except ExchangeUnavailableError as error:
@@ -129,6 +131,7 @@ class Reconciliation:
                 searches.append(Search(arbitrage_id, leg, None, is_unanswered=True))
             else:
                 searches.append(Search(arbitrage_id, leg, report))
+                taken |= set() if report is None else {report.exchange_order_id}
         return tuple(searches)
 
     async def _outlived(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ import pytest
 
 from bots.reconciliation import OVERLAP, SOUGHT_FOR
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from market.execution import UNCONFIRMED, HoldAs
+from market.execution import UNCONFIRMED, HoldAs, advancing
 from market.orders import LimitOrder, OrderReport
+from market.rows import SIDES
 from tests.bots.reconciling_bench import (
     ID,
     MINUTE,
@@ -22,6 +23,7 @@ from tests.bots.reconciling_bench import (
     opened_bench,
     resting,
 )
+from tests.market.samples import MARKETS
 from tests.store.wishes import OPENING, filled, opportunity, reserve_both, sent
 
 
@@ -153,6 +155,24 @@ async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) 
     await bench.store.note_sent("opportunity-2", "buy", report.exchange_order_id)
     assert await bench.rounds(bench.process(), 2) == []
     assert report.exchange_order_id in bench.exchange.taken
+
+
+async def test_one_order_is_found_for_one_of_two_like_legs(bench: Bench) -> None:
+    """Both were denied, and either may have sent it: it is booked once, by one of them."""
+    bench.has_client_ids = False
+    first = await ended_without(bench)
+    bench.clock.time += MINUTE
+    await reserve_both(bench.store, opportunity("opportunity-2", sequence=2), ("2", "2"))
+    for role in SIDES:
+        await sent(bench.store, "opportunity-2", role)
+        await bench.store.finish_leg("opportunity-2", role, None, advancing(MARKETS))
+    report = filled(first)
+    bench.exchange.fill(report)
+    bench.exchange.looks = lambda _: None if report.exchange_order_id in bench.exchange.taken else report
+    assert await bench.rounds(bench.process(), 1) == ["order_found"]
+    both = [await bench.store.arbitrage(name) for name in (ID, "opportunity-2")]
+    legs = [one.leg("buy") for one in both if one is not None]
+    assert [leg.exchange_order_id for leg in legs if leg is not None] == [report.exchange_order_id, None]
 
 
 async def test_a_leg_whose_market_is_gone_keeps_nothing_else_from_being_compared(bench: Bench) -> None:
