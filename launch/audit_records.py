@@ -51,8 +51,10 @@ class Account:
     orders: Sequence[CustomerOrder]
     fills: Sequence[CustomerFill]
     refused: Sequence[RefusedOrder] = ()
+    came_at: Mapping[str, int] = field(default_factory=dict)
+    """Order → when it was first written down, microseconds of the machine's clock: the exchange's may be off."""
     filled_since: Mapping[str, int] = field(default_factory=dict)
-    """Order → when its first fill was written down, microseconds of the machine's clock: the exchange's may be off."""
+    """Order → when its first fill was, by the same clock."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,13 +239,12 @@ async def test_a_step_of_the_stores_clock_makes_no_order_unknown() -> None:
     """Set forward by an hour while the order is on its way: what counts is for how long it was denied."""
     clock, steady = SteppedClock(), SteppedClock()
     store = await reserved(clock)
-    account = ScriptedAccount(steady, unknown, [nothing, nothing, found])
 
-    def posted(order: LimitOrder) -> Answer:
+    def while_it_is_set(_: LimitOrder) -> Answer:
         clock.time += 3_600_000_000
-        return unknown(order)
+        return None
 
-    account.placing = posted
+    account = ScriptedAccount(steady, unknown, [nothing, while_it_is_set, found], takes=1_000_000)
     await Trader(store, account, advancing(MARKETS), steady_clock=steady.now).execute(IDENTITY, "buy")
     assert (await buy_leg(store)).filled == Decimal("0.05")
 

@@ -305,6 +305,34 @@ def test_replaced_is_what_was_sent_after_it_was_given_up_and_before_it_was_found
     assert ("replaced_while_filled" in kinds) == is_replaced
 
 
+def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exchanges_clock_says() -> None:
+    """Two legs of one content, one after the other; the order of the first was refused. By the exchange's clock, two
+    minutes ahead, both came after either leg was sent."""
+    later = 30 * 1_000_000
+    world = clean_world(has_client_ids=False)
+    buy = world.arbitrage.legs[0]
+    refused_leg = replace(buy, exchange_order_id=None, fills=(), times={"reserved": NOON, "sending": NOON + 10})
+    second = {name: at + later for name, at in buy.times.items()}
+    first = replace(world.arbitrage, legs=(refused_leg,))
+    other = replace(world.arbitrage, arbitrage_id="opportunity-2", legs=(replace(buy, times=second),))
+    both = world.with_snapshot(arbitrages=(first, other))
+    (order,), (fill,) = world.accounts["alpha"].orders, world.accounts["alpha"].fills
+    ahead = replace(order, placed_at=NOON + 5 * later)
+    request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, None)
+    refused = RefusedOrder(request, "order_rejected", NOON + 4 * later)
+    entries = [
+        Entry(opening=dict(world.accounts["alpha"].opening)),
+        Entry(refused=(refused,), at=NOON + 12),
+        Entry(orders=(ahead,), fills=(fill,), at=NOON + 12 + later),
+    ]
+    seen = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", entries)})
+    assert "posted_twice" not in {violation.kind for violation in seen.violations()}
+    # a second one of the second leg is still found
+    again = [*entries, Entry(refused=(refused,), at=NOON + 13 + later)]
+    found = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", again)}).violations()
+    assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == ["opportunity-2"]
+
+
 def test_an_account_is_what_its_journal_says_last() -> None:
     order = order_on(clean_world(), "alpha")
     hung = replace(order, state="open", filled=Decimal(0))
