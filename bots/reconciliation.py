@@ -12,8 +12,10 @@ from bots.trading import order_of
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, Leg
-from market.clock import MICROSECONDS, SystemClock
+from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.differences import HANDLING, Booking, Difference, KeptDifference, RowCorrection, believed
+from market.execution import UNCONFIRMED
+from market.flights import orders_of_others
 from market.leases import UNFENCED, Actor
 from market.reconciliation import Ours, OwnLeg, Search, Theirs, differences
 from market.rows import BalanceRow
@@ -44,6 +46,8 @@ class Reconciliation:
     settings: Callable[[], Settings]
     by: Actor = UNFENCED
     has_client_ids: bool = True
+    wall_clock: Callable[[], int] = wall_now
+    """This machine's, microseconds: exchanges are asked by it, and the store's may be another."""
     _seen: frozenset[str] = field(default_factory=frozenset)
     """Of the round before; forgotten with the process, which costs one more round."""
 
@@ -74,11 +78,12 @@ class Reconciliation:
     async def _asked(self) -> tuple[Theirs, tuple[BalanceRow, ...] | None]:
         """Their word, and our rows before it where nothing was open."""
         exchange, asked_at = self.account.exchange, await self.store.server_now()
+        store_ahead = asked_at - self.wall_clock()
         since = await self._since(asked_at)
         rows = await self._idle_rows()
         balances = None if rows is None else await self.account.balances()
         orders = tuple(await self.account.open_orders())
-        fills = tuple(await self.account.fills_since(since - OVERLAP))
+        fills = tuple(await self.account.fills_since(since - OVERLAP - store_ahead))
         denied = await self.store.unconfirmed_legs(exchange, asked_at - SOUGHT_FOR)
         searches = await self._searched(denied, since) if denied else ()
         return Theirs(orders, fills, since, asked_at, balances, searches), rows
@@ -93,11 +98,14 @@ class Reconciliation:
             rows=rows if rows == before else None,
             outlived=await self._outlived(),
             has_client_ids=self.has_client_ids,
+            unconfirmed=_unconfirmed(arbitrages, exchange),
+            foreign=await self.store.differences.foreign_currencies(exchange),
         )
 
     async def _since(self, now: int) -> int:
         compared = await self.store.differences.compared_until(self.account.exchange)
-        return now - SOUGHT_FOR if compared is None else max(compared - OVERLAP, now - LONGEST)
+        # a store whose clock was set back has compared until some time that is still to come
+        return now - SOUGHT_FOR if compared is None else max(min(compared, now) - OVERLAP, now - LONGEST)
 
     async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
         """Our rows of the exchange; None while anything is open there."""
@@ -109,12 +117,12 @@ class Reconciliation:
     async def _searched(self, denied: list[tuple[str, Leg]], since: int) -> tuple[Search, ...]:
         exchange = self.account.exchange
         arbitrages = await self.store.differences.arbitrages_since(exchange, min(since, *_sent(denied)) - LEGS_BEFORE)
-        others = {own.leg.client_order_id: own.leg.exchange_order_id for own in _legs(arbitrages, exchange)}
         searches = []
+        # one that was found for a leg is no other's, however like it that one's order was
+        taken: frozenset[str] = frozenset()
         for arbitrage_id, leg in denied:
-            taken = {known for name, known in others.items() if known is not None and name != leg.client_order_id}
             try:
-                report = await self.account.look_up(order_of(leg), taken)
+                report = await self.account.look_up(order_of(leg), taken | orders_of_others(leg, arbitrages))
             except OutcomeUnknownError:
                 searches.append(Search(arbitrage_id, leg, None, is_ambiguous=True))
             except ExchangeUnavailableError as error:
@@ -123,6 +131,7 @@ class Reconciliation:
                 searches.append(Search(arbitrage_id, leg, None, is_unanswered=True))
             else:
                 searches.append(Search(arbitrage_id, leg, report))
+                taken |= set() if report is None else {report.exchange_order_id}
         return tuple(searches)
 
     async def _outlived(self) -> tuple[str, ...]:
@@ -144,6 +153,7 @@ class Reconciliation:
             theirs=difference.theirs,
             handled=HANDLING[difference.kind].handled,
             found_at=found_at,
+            currencies=difference.currencies,
         )
         if await self.store.differences.keep(kept):
             level = logging.ERROR if kept.handled == "reported" else logging.WARNING
@@ -170,6 +180,12 @@ def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[OwnLeg, ...]:
         for leg in arbitrage.legs
         if leg.exchange == exchange
     )
+
+
+def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[OwnLeg, ...]:
+    """Their legs whose orders this exchange denied, of those that are held for that."""
+    held = [one for one in arbitrages if (one.state, one.reason) == ("held", UNCONFIRMED)]
+    return tuple(own for own in _legs(held, exchange) if "unconfirmed" in own.leg.times and own.leg.state == "not_sent")
 
 
 def _sent(denied: list[tuple[str, Leg]]) -> list[int]:

@@ -4,13 +4,15 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bots.confirming import doubt, known_orders
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from exchanges.port import TradingAccount
 from market.arbitrages import Leg, LegRole
 from market.backoff import backoff
 from market.breaker import FailureKind
 from market.clock import MICROSECONDS, SystemClock, steady_now
-from market.execution import HoldAs
+from market.execution import UNCONFIRMED, HoldAs
+from market.flights import WITHOUT_CLIENT_IDS
 from market.leases import UNFENCED, Actor
 from market.money import ZERO, Amount
 from market.orders import LimitOrder, OrderReport
@@ -24,6 +26,9 @@ POST_WITHIN_SECONDS = 1.5
 order for never sent."""
 MISSING_SECONDS = 1.0
 """Least time between two answers that the exchange does not know an order: one alone may be of a stale replica."""
+CONFIRM_SECONDS = 30.0
+"""How long an exchange without client ids may leave a doubt whether it has an order that it denies: longer than what is
+under way there takes to be booked."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 LegKey = tuple[str, LegRole]
@@ -37,16 +42,25 @@ def _unheard(_kind: FailureKind, _client_order_id: str) -> None:
 
 @dataclass(slots=True)
 class _Search:
-    """How long the exchange has denied an order without a break."""
+    """How long the exchange has denied an order without a break, by a clock that nobody sets: the store's and this
+    machine's may be set forward at any moment, and an order under way would count as never sent."""
 
     missing_since: int | None = None
-    """The store's time of the first answer of the present row of them, microseconds."""
+    """Of the first answer of the present row of them, microseconds."""
+    doubted_since: int | None = None
 
-    def missing_for(self, now: int) -> float:
-        """Seconds; 0.0 at the first denial."""
+    def missing_for(self, asked_at: int, now: int) -> float:
+        """Seconds from the first denial to when the exchange was asked for this one, which may have come late; 0.0 at
+        the first."""
         if self.missing_since is None:
             self.missing_since = now
-        return (now - self.missing_since) / MICROSECONDS
+        return max(0, asked_at - self.missing_since) / MICROSECONDS
+
+    def doubted_for(self, now: int) -> float:
+        """Seconds; 0.0 at the first doubt."""
+        if self.doubted_since is None:
+            self.doubted_since = now
+        return (now - self.doubted_since) / MICROSECONDS
 
     def start_anew(self) -> None:
         """It was found, or a look-up failed."""
@@ -61,7 +75,7 @@ class Trader:
     account: TradingAccount
     advance: Advance
     unknown_after: float = UNKNOWN_AFTER_SECONDS
-    """Seconds from the intent after which an order that the exchange does not know counts as not sent."""
+    """Seconds for which the exchange must deny an order before it counts as not sent."""
     by: Actor = UNFENCED
     steady_clock: Callable[[], int] = steady_now
     """Runs on while the process is stopped."""
@@ -131,9 +145,10 @@ class Trader:
         search = _Search()
         while True:
             try:
-                report = await self.account.look_up(order_of(leg))
+                others, asked_at = await self._others(leg), self.steady_clock()
+                report = await self.account.look_up(order_of(leg), others)
                 if report is None:
-                    is_over = await self._is_lost(arbitrage_id, leg, search)
+                    is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
                 else:
                     search.start_anew()
                     is_over = await self._is_booked(arbitrage_id, leg, report)
@@ -156,21 +171,29 @@ class Trader:
             await self._finish(arbitrage_id, leg, report)
         return report.is_final
 
-    async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search) -> bool:
-        """End a leg that the exchange has denied for long enough: not sent, or held where it was acknowledged once."""
-        now = await self.store.server_now()
-        missing_for = search.missing_for(now)
+    async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
+        """End a leg that the exchange has denied for long enough: not sent, or held where it was acknowledged once, or
+        where the exchange's balances do not bear out that there was no order."""
+        missing_for = search.missing_for(asked_at, self.steady_clock())
         stored = await self.store.arbitrage(arbitrage_id)
         known = None if stored is None else stored.leg(leg.role)
         if known is not None and known.exchange_order_id is not None:
             is_gone = missing_for >= max(2 * self.unknown_after, MISSING_SECONDS)
             return is_gone and await self._held(arbitrage_id, leg, "order_lost", "acknowledged, then unknown")
-        is_long_ago = now - leg.times["sending"] >= self.unknown_after * MICROSECONDS
-        if not is_long_ago or missing_for < MISSING_SECONDS:
+        if missing_for < max(self.unknown_after, MISSING_SECONDS):
             return False
+        # what would be sent in its place would double what it has filled
+        why = await doubt(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
+        if why is not None:
+            is_given_up = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
+            return is_given_up and await self._held(arbitrage_id, leg, UNCONFIRMED, why)
         log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
         await self._finish(arbitrage_id, leg, None)
         return True
+
+    async def _others(self, leg: Leg) -> frozenset[str]:
+        """Orders that an exchange could take for this one, where it knows no client ids."""
+        return await known_orders(self.store, leg) if leg.exchange in WITHOUT_CLIENT_IDS else frozenset()
 
     async def _held(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
         """End the arbitrage as held where the exchange cannot tell what became of the order; not before its others."""

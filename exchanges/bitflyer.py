@@ -5,9 +5,19 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from exchanges.desk import Pages, by_its_clock, micros_of, number_in, report_of, row_of, rows_of, side_in, text_in
+from exchanges.desk import (
+    SEARCH_MARGIN,
+    Pages,
+    by_its_clock,
+    micros_of,
+    number_in,
+    report_of,
+    row_of,
+    rows_of,
+    side_in,
+    text_in,
+)
 from exchanges.errors import OutcomeUnknownError
-from market.clock import MICROSECONDS
 from market.markets import Market
 from market.money import Amount, Price, floor_to_step
 from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
@@ -51,9 +61,12 @@ class BitflyerDesk:
         return None
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
-        """Raises OutcomeUnknownError where two orders fit: then only a person can tell."""
+        """Raises OutcomeUnknownError where two orders fit: then only a person can tell.
+
+        It looks far back, so `others` must have every order of that time that is known to be another's.
+        """
         query = {"product_code": _product_code(market)}
-        since = self._since(order)
+        since = by_its_clock(self._client, order.intended_at, SEARCH_MARGIN)
         rows = await self._rows(self._client.privateGetGetchildorders, query, "child_order_date", since)
         fitting = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order, since)]
         found = [name for name in fitting if name not in others]
@@ -98,18 +111,10 @@ class BitflyerDesk:
             found = found + page
         return found
 
-    def _since(self, order: LimitOrder) -> int:
-        """The intent by bitFlyer's own clock, which dates its orders; where that is off, it is known to a second."""
-        ahead = int(self._client.exchange_ahead_ms) * 1_000
-        return order.intended_at + ahead - MICROSECONDS if ahead else order.intended_at
-
 
 def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
-    placed_text = text_in(row, "child_order_date")
-    # Dates come in milliseconds, or whole seconds where those are zero.
-    grain = 1_000 if "." in placed_text else MICROSECONDS
     return (
-        micros_of(placed_text) >= since // grain * grain
+        micros_of(text_in(row, "child_order_date")) >= since
         and text_in(row, "side").lower() == order.side
         and number_in(row, "price") == order.price
         and number_in(row, "size") == order.amount

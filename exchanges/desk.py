@@ -11,6 +11,13 @@ from market.markets import Market
 from market.money import Amount, decimal_of, total
 from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 
+FILLS_MARGIN = 60 * MICROSECONDS
+"""How much earlier than asked for fills are read, beyond what is known of the exchange's clock: it may have been set
+since it was measured (every ten minutes), as may ours and the store's."""
+SEARCH_MARGIN = 600 * MICROSECONDS
+"""The same for an order that only its date and its content tell. So much costs nothing, since one page has as many
+orders, and misses none whose signature the exchange took, a minute off; orders known to be others' are left out."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,7 +45,7 @@ class OrderDesk(Protocol):
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]: ...
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
-        """All pages of it, from the whole second of `since` (our clock) on; a fill may come twice."""
+        """All pages of it, from `FILLS_MARGIN` before `since` (our clock) on; a fill may come twice."""
         ...
 
 
@@ -97,9 +104,10 @@ class Pages:
         self._seen |= new
 
 
-def by_its_clock(client: Any, since: int) -> int:
-    """The whole second in which `since` (our clock) was, by the clock of the client's exchange: some date no finer."""
-    theirs = since + int(client.exchange_ahead_ms) * 1_000
+def by_its_clock(client: Any, since: int, margin: int = FILLS_MARGIN) -> int:
+    """The earliest that the client's exchange may have dated what happened at `since` (our clock, microseconds), and
+    `margin` before that; a whole second, since some date no finer."""
+    theirs = since + (int(client.exchange_ahead_ms) - int(client.exchange_doubt_ms)) * 1_000 - margin
     return theirs // MICROSECONDS * MICROSECONDS
 
 

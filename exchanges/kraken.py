@@ -8,7 +8,7 @@ from typing import Any
 
 import ccxt
 
-from exchanges.desk import AnswerNotUnderstoodError, Pages, number_in, report_of, row_of, side_in, text_in
+from exchanges.desk import FILLS_MARGIN, AnswerNotUnderstoodError, Pages, number_in, report_of, row_of, side_in, text_in
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.markets import Market
 from market.money import Amount, Price, text_of
@@ -93,7 +93,8 @@ class KrakenDesk:
         # its nonces need not be times, so that its clock is not known yet
         ahead = int(number_in(_result(await self._client.publicGetTime()), "unixtime")) - wall_now() // MICROSECONDS
         # what is at `start` itself is left out, and two clocks in whole seconds are a second apart
-        query = {"start": str(since // MICROSECONDS + ahead - 2), "without_count": "true"}
+        start = (since - FILLS_MARGIN) // MICROSECONDS + ahead - 2
+        query = {"start": str(start), "without_count": "true"}
         found: list[AccountFill] = []
         pages, offset = Pages(), 0
         while True:

@@ -33,13 +33,15 @@ class MeasuredClock:
 
     async def measure(self) -> None:
         self._measured_at = wall_now()
-        name, before = self._asks.id, self._asks.exchange_ahead_ms
+        name = self._asks.id
+        before, doubt_before = self._asks.exchange_ahead_ms, self._asks.exchange_doubt_ms
         try:
             ahead = await measure_clock(self._asks)
         except (ccxt.BaseError, AnswerNotUnderstoodError) as error:
             log.warning("clock not measured: %s", type(error).__name__, extra={"exchange": name})
             return
+        doubt = self._asks.exchange_doubt_ms
         for client in self._others:
-            client.exchange_ahead_ms = ahead
-        if ahead != before:
-            log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead})
+            client.exchange_ahead_ms, client.exchange_doubt_ms = ahead, doubt
+        if abs(ahead - before) > doubt + doubt_before:
+            log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead, "doubt_ms": doubt})

@@ -23,8 +23,9 @@ class TradingAccount(Protocol):
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         """What the exchange knows of the order, found by the exchange's own means; None where it knows none.
 
-        `others`: the exchange's ids of orders known to be something else, which an exchange without client ids could
-        take for this one. Fills carry fees and costs as the exchange reported them. Raises ExchangeUnavailableError,
+        `others`: the exchange's ids of all orders known to be something else, which an exchange without client ids
+        could take for this one: it looks back far, since no two clocks are alike. Fills carry fees and costs as the
+        exchange reported them. Raises ExchangeUnavailableError,
         OutcomeUnknownError where more than one order may be it (a person must tell), AccountRefusedError.
         """
         ...
@@ -38,7 +39,7 @@ class TradingAccount(Protocol):
 
     async def fills_since(self, since: int) -> list[AccountFill]:
         """Every fill on the account's markets since `since` (microseconds of our clock), each once, oldest first,
-        whoever placed its order; those of a few seconds before may be among them, since clocks are not alike. A day is
+        whoever placed its order; those of some minutes before may be among them, since clocks are not alike. A day is
         the longest that every exchange tells.
 
         Raises ExchangeUnavailableError, AccountRefusedError.

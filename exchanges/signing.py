@@ -13,9 +13,8 @@ from exchanges.errors import AccountRefusedError
 from market.clock import wall_now
 
 _MILLISECOND = 1_000
-# An HTTP date has no fractions, so that it is half a second late on average, and a second in doubt.
+# An HTTP date has no fractions, so that it is half a second late on average, and by as much in doubt.
 _HALF_SECOND_MS = 500
-_DATE_DOUBT_MS = 1_000
 
 
 class SignedByTheirTime:
@@ -26,6 +25,8 @@ class SignedByTheirTime:
 
     exchange_ahead_ms: int = 0
     """How far the exchange's clock is ahead of this machine's, as last measured."""
+    exchange_doubt_ms: int = 0
+    """By how much that may be wrong either way, by what the measurement itself cannot tell."""
     _is_signing: bool = False
 
     def sign(self, *arguments: Any, **named: Any) -> Any:
@@ -83,15 +84,17 @@ def client_class(exchange: str) -> Any:
 async def measure_clock(client: Any) -> int:
     """Ask the exchange what time it is and sign by that from now on; how far it is ahead, milliseconds.
 
-    0 on Kraken, whose nonces need not be times. Raises ccxt's errors and AnswerNotUnderstoodError; then all stays.
+    However little that is: an order is dated by the exchange, and sought by our own time. 0 on Kraken, whose nonces
+    need not be times. Raises ccxt's errors and AnswerNotUnderstoodError; then all stays.
     """
     if client.id == "kraken":
         return 0
     before = wall_now()
     theirs, doubt = await _their_milliseconds(client)
-    ours = (before + wall_now()) // 2 // _MILLISECOND
-    ahead = theirs - ours
-    client.exchange_ahead_ms = ahead if abs(ahead) > doubt else 0
+    after = wall_now()
+    client.exchange_ahead_ms = theirs - (before + after) // 2 // _MILLISECOND
+    # it may have answered at any moment in between
+    client.exchange_doubt_ms = doubt + abs(after - before) // 2 // _MILLISECOND + 1
     return int(client.exchange_ahead_ms)
 
 
@@ -111,4 +114,4 @@ async def _their_milliseconds(client: Any) -> tuple[int, int]:
         date = parsedate_to_datetime(headers["date"])
     except (KeyError, ValueError) as error:
         raise AnswerNotUnderstoodError(f"{client.id} says no date") from error
-    return int(date.timestamp() * 1_000) + _HALF_SECOND_MS, _DATE_DOUBT_MS
+    return int(date.timestamp() * 1_000) + _HALF_SECOND_MS, _HALF_SECOND_MS

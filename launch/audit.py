@@ -5,6 +5,7 @@ written down here a second time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -42,12 +43,18 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> Account:
     orders: dict[str, CustomerOrder] = {}
     fills: list[CustomerFill] = []
     refused: list[RefusedOrder] = []
+    came_at: dict[str, int] = {}
+    filled_since: dict[str, int] = {}
     for entry in entries:
         opening = entry.opening or opening
         orders.update((order.order_id, order) for order in entry.orders)
         fills += entry.fills
-        refused += entry.refused
-    return Account(exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused))
+        refused += [replace(one, at=entry.at or one.at) for one in entry.refused]
+        for order in entry.orders:
+            came_at.setdefault(order.order_id, entry.at or order.placed_at)
+        for fill in entry.fills:
+            filled_since.setdefault(fill.order_id, entry.at)
+    return Account(exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused), came_at, filled_since)
 
 
 def _reservation_violations(snapshot: Snapshot) -> Iterator[Violation]:

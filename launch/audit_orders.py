@@ -1,27 +1,18 @@
 """Orders and fills: what the exchanges have against what the legs and the ledger say. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from exchanges.simulated.records import CustomerFill, CustomerOrder, RefusedOrder
 from launch.audit_records import Account, Evidence, Violation
-from market.arbitrages import Leg
+from launch.audit_replacements import FiledLeg, replacements
+from market.clock import MICROSECONDS
 from market.orders import Fill, Side
 
-
-@dataclass(frozen=True, slots=True)
-class FiledLeg:
-    """A leg of an arbitrage; equal where both are the same leg of the same one."""
-
-    arbitrage_id: str
-    leg: Leg = field(compare=False)
-    role: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.role} leg on {self.leg.exchange}"
+LONGEST_WAY = 20 * MICROSECONDS
+"""No order travels for longer: half of the longest latency, and some on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +45,20 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
         owners = _owners(postings, own)
         yield from _posting_violations(account, postings, owners)
         orders = {posting.order_id: owner for posting, owner in zip(postings, owners, strict=True)}
+        yield from _unbooked_orders(account, own)
+        yield from replacements(account, orders, evidence.snapshot.arbitrages)
         yield from _fill_violations(account, evidence, orders, own)
     yield from _foreign_fills(evidence, legs)
 
 
 def _postings(account: Account) -> list[Posting]:
-    taken = [_taken(order) for order in account.orders]
+    taken = [_taken(order, account.came_at.get(order.order_id, order.placed_at)) for order in account.orders]
     return sorted([*taken, *(_refused(order) for order in account.refused)], key=lambda posting: posting.at)
 
 
-def _taken(order: CustomerOrder) -> Posting:
+def _taken(order: CustomerOrder, came_at: int) -> Posting:
     names = (order.order_id, order.client_order_id, order.symbol, order.side)
-    return Posting(*names, order.amount, order.price, order.placed_at)
+    return Posting(*names, order.amount, order.price, came_at)
 
 
 def _refused(order: RefusedOrder) -> Posting:
@@ -73,7 +66,7 @@ def _refused(order: RefusedOrder) -> Posting:
     return Posting(None, asked.client_order_id, asked.symbol, asked.side, asked.amount, asked.price, order.at)
 
 
-def _owners(postings: Iterable[Posting], legs: Iterable[FiledLeg]) -> list[FiledLeg | None]:
+def _owners(postings: Sequence[Posting], legs: Iterable[FiledLeg]) -> list[FiledLeg | None]:
     """The leg that each was posted for: by our id, by the exchange's, or where there is none of both, by likeness."""
     by_client_id = {filed.leg.client_order_id: filed for filed in legs}
     by_order_id = {filed.leg.exchange_order_id: filed for filed in legs if filed.leg.exchange_order_id}
@@ -82,16 +75,26 @@ def _owners(postings: Iterable[Posting], legs: Iterable[FiledLeg]) -> list[Filed
         leg = filed.leg
         if "sending" in leg.times:
             alike.setdefault((leg.symbol, leg.side, leg.amount, leg.limit_price), []).append(filed)
+    owners = [
+        by_order_id.get(posting.order_id or "")
+        if posting.client_order_id is None
+        else by_client_id.get(posting.client_order_id)
+        for posting in postings
+    ]
+    served = {owner for owner in owners if owner is not None}
+    for number, posting in enumerate(postings):
+        if owners[number] is None and posting.client_order_id is None:
+            content = (posting.symbol, posting.side, posting.amount, posting.price)
+            owners[number] = _likeliest(posting, alike.get(content, []), served)
+            served |= {owner for owner in owners[number : number + 1] if owner is not None}
+    return owners
 
-    def owner(posting: Posting) -> FiledLeg | None:
-        if posting.client_order_id is not None:
-            return by_client_id.get(posting.client_order_id)
-        if posting.order_id in by_order_id:
-            return by_order_id[posting.order_id]
-        likely = alike.get((posting.symbol, posting.side, posting.amount, posting.price), [])
-        return min(likely, key=lambda filed: abs(filed.leg.times["sending"] - posting.at), default=None)
 
-    return [owner(posting) for posting in postings]
+def _likeliest(posting: Posting, likely: Iterable[FiledLeg], served: Collection[FiledLeg]) -> FiledLeg | None:
+    """The last that was sent before it came and has no order yet, not long ago; else the nearest, which has one."""
+    sent = [filed for filed in likely if 0 <= posting.at - filed.leg.times["sending"] <= LONGEST_WAY]
+    waiting = [filed for filed in sent if filed not in served]
+    return min(waiting or likely, key=lambda filed: abs(filed.leg.times["sending"] - posting.at), default=None)
 
 
 def _posting_violations(
@@ -110,6 +113,15 @@ def _posting_violations(
     for order in account.orders:
         if order.state == "open":
             yield Violation("left_open", f"{account.exchange}: order {order.order_id} is still open")
+
+
+def _unbooked_orders(account: Account, legs: Iterable[FiledLeg]) -> Iterator[Violation]:
+    """The exchange has more orders than the books."""
+    known = {filed.leg.exchange_order_id for filed in legs}
+    for order in account.orders:
+        if order.order_id not in known:
+            told = f"{order.side} {order.amount} {order.symbol}, filled {order.filled}"
+            yield Violation("order_unbooked", f"{account.exchange}: no leg has order {order.order_id} ({told})")
 
 
 def _differences(posting: Posting, owner: FiledLeg) -> Iterator[Violation]:

@@ -1,7 +1,7 @@
 """What an audit looks at, and what it finds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
@@ -12,6 +12,8 @@ from store.snapshot import Snapshot
 ViolationKind = Literal[
     "posted_twice",
     "unknown_order",
+    "order_unbooked",
+    "replaced_while_filled",
     "order_differs",
     "fill_missing",
     "fill_unknown",
@@ -49,6 +51,10 @@ class Account:
     orders: Sequence[CustomerOrder]
     fills: Sequence[CustomerFill]
     refused: Sequence[RefusedOrder] = ()
+    came_at: Mapping[str, int] = field(default_factory=dict)
+    """Order → when it was first written down, microseconds of the machine's clock: the exchange's may be off."""
+    filled_since: Mapping[str, int] = field(default_factory=dict)
+    """Order → when its first fill was, by the same clock."""
 
 
 @dataclass(frozen=True, slots=True)

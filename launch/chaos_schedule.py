@@ -72,7 +72,8 @@ class Misbehaviour:
     @property
     def told(self) -> str:
         how_long = f"{self.fault.count} times" if self.fault.seconds is None else f"{self.fault.seconds} s"
-        return f"{self.fault.exchange}: {self.fault.kind}, {how_long}"
+        skew = "" if self.fault.skew_seconds is None else f" of {self.fault.skew_seconds} s"
+        return f"{self.fault.exchange}: {self.fault.kind}{skew}, {how_long}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +130,23 @@ FAULT_EVERY: dict[FaultKind, float] = {
     "clock_skew": 90,
 }
 """Seconds between two of a kind, on average: in every stretch so long there is one, somewhere in it."""
+LOST_EVERY = 15.0
+"""On each exchange, besides those that may strike any: one order a stretch whose acknowledgement is lost."""
+SMALL_SKEW_EVERY = 20.0
+"""On each exchange: its clock is off by less than a second, which no signature shows."""
+STORE_STEP_EVERY = 45.0
+"""All exchanges' clocks are off alike. Nobody but root can set mongod's clock; where what the store dated is compared
+with what an exchange dated, this is the same as if mongod's had been set the other way."""
 RETUNE_EVERY = 10.0
 
 _LASTING: tuple[FaultKind, ...] = ("latency", "maintenance", "silent_stream", "clock_skew")
 _LATENCY_MILLISECONDS = (200, 15_000)
 """From a slow answer to one that comes long after the bot has given up waiting for it."""
 _SKEW_SECONDS = 120.0
+_SMALL_SKEW_SECONDS = (0.1, 0.95)
+_SMALL_SKEW_LASTS = (8.0, 18.0)
+_STORE_STEP_SECONDS = (0.5, 8.0)
+_STORE_STEP_LASTS = (3.0, 8.0)
 _RETUNINGS: tuple[tuple[tuple[str, str | int | float], ...], ...] = (
     (("trading_state", "halted"),),
     (("trading_state", "reducing"),),
@@ -160,6 +172,8 @@ def schedule_of(seed: int, seconds: float, exchanges: Sequence[str], bots: Seque
         *_kills(seed, seconds, victims),
         *_pauses(seed, seconds, victims),
         *_misbehaviours(seed, seconds, exchanges),
+        *_on_each_exchange(seed, seconds, exchanges),
+        *_store_steps(seed, seconds, exchanges),
         *_retunings(seed, seconds),
     ]
     return tuple(sorted(blows, key=lambda blow: (blow.at, blow.told)))
@@ -190,6 +204,26 @@ def _misbehaviours(seed: int, seconds: float, exchanges: Sequence[str]) -> Itera
         random = _random(seed, kind)
         for at in _times(random, every, seconds):
             yield Misbehaviour(at, _fault(random, kind, random.choice(exchanges)))
+
+
+def _on_each_exchange(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[Misbehaviour]:
+    for exchange in exchanges:
+        random = _random(seed, f"lost acknowledgement on {exchange}")
+        for at in _times(random, LOST_EVERY, seconds):
+            yield Misbehaviour(at, Fault(exchange, "lost_acknowledgement", count=1))
+        random = _random(seed, f"small skew of {exchange}")
+        for at in _times(random, SMALL_SKEW_EVERY, seconds):
+            skew = _either_way(random, _SMALL_SKEW_SECONDS)
+            lasts = _between(random, _SMALL_SKEW_LASTS)
+            yield Misbehaviour(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
+
+
+def _store_steps(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[Misbehaviour]:
+    random = _random(seed, "store step")
+    for at in _times(random, STORE_STEP_EVERY, seconds):
+        skew, lasts = _either_way(random, _STORE_STEP_SECONDS), _between(random, _STORE_STEP_LASTS)
+        for exchange in exchanges:
+            yield Misbehaviour(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
 
 
 def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:
@@ -224,6 +258,10 @@ def _times(random: Random, every: float, seconds: float) -> Iterator[float]:
 
 def _between(random: Random, limits: tuple[float, float]) -> float:
     return round(random.uniform(*limits), 1)
+
+
+def _either_way(random: Random, limits: tuple[float, float]) -> float:
+    return round(random.choice((-1, 1)) * random.uniform(*limits), 2)
 
 
 def _random(seed: int, purpose: str) -> Random:

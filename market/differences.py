@@ -15,12 +15,14 @@ from market.rows import BalanceRow
 DifferenceKind = Literal[
     "order_found",
     "order_ambiguous",
+    "order_unconfirmed",
     "order_still_open",
     "order_foreign",
     "fill_late",
     "fill_foreign",
     "fill_not_listed",
     "fill_differs",
+    "balance_unexplained",
     "balance_differs",
     "hold_left",
     "halt_outlived",
@@ -41,12 +43,15 @@ class Handling:
 HANDLING: Mapping[DifferenceKind, Handling] = {
     "order_found": Handling("at once", "healed"),
     "order_ambiguous": Handling("at once", "reported"),
+    "order_unconfirmed": Handling("at once", "reported"),
     "order_still_open": Handling("when seen twice", "reported"),
     "order_foreign": Handling("when seen twice", "reported"),
     "fill_late": Handling("at once", "healed"),
     "fill_foreign": Handling("when seen twice", "reported"),
     "fill_not_listed": Handling("when seen twice", "reported"),
     "fill_differs": Handling("when seen twice", "reported"),
+    # what the exchange has more than our orders made is for a person: healed, it would look as if it were ours
+    "balance_unexplained": Handling("when seen twice", "reported"),
     "balance_differs": Handling("when seen twice", "healed"),
     "hold_left": Handling("when seen twice", "healed"),
     "halt_outlived": Handling("when seen twice", "healed"),
@@ -83,7 +88,10 @@ Remedy = Booking | RowCorrection | Resumption
 @dataclass(frozen=True, slots=True)
 class Difference:
     """`subject`: the order, fill, currency or arbitrage; `ours` and `theirs` in words. Equal content is one difference,
-    however often it is seen."""
+    however often it is seen.
+
+    `currencies`: what an order that no leg has moved, or may have.
+    """
 
     kind: DifferenceKind
     exchange: str
@@ -91,6 +99,7 @@ class Difference:
     ours: str
     theirs: str
     remedy: Remedy | None = None
+    currencies: tuple[str, ...] = ()
 
     @property
     def difference_id(self) -> str:
@@ -110,6 +119,7 @@ class KeptDifference:
     theirs: str
     handled: Handled
     found_at: int
+    currencies: tuple[str, ...] = ()
 
 
 def believed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:

@@ -28,6 +28,10 @@ _LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "revers
 """For what turns up once an arbitrage had ended: the opportunity is long gone."""
 
 
+UNCONFIRMED = "unconfirmed_order"
+"""Why an arbitrage is held: an exchange without client ids denies its order, and its balances do not bear that out."""
+
+
 @dataclass(frozen=True, slots=True)
 class HoldAs:
     """In place of `advance` for an order that may have filled, nobody knows: nothing more is traded."""

@@ -1,11 +1,18 @@
 """One order at a time, where an exchange knows no client ids: two like orders in flight could not be told apart."""
 
-from market.arbitrages import Leg
+from collections.abc import Iterable
+
+from market.arbitrages import Arbitrage, Leg
+from market.clock import MICROSECONDS
 from market.opportunities import Opportunity
 from market.orders import Side
 
 WITHOUT_CLIENT_IDS = frozenset({"bitflyer"})
 """Exchanges that find an order only by what it says and when it was sent."""
+
+LOOKS_BACK = 1_800 * MICROSECONDS
+"""Orders of legs that ended so long before a leg's intent, or later, must not be taken for its own: three times as long
+as any search for an order looks back."""
 
 _SIDES: tuple[Side, ...] = ("buy", "sell")
 
@@ -32,6 +39,18 @@ def flight_keys(opportunity: Opportunity) -> tuple[str, ...]:
 def flight_of(arbitrage_id: str, leg: Leg) -> str:
     """Who has the claim."""
     return f"{arbitrage_id}:{leg.role}"
+
+
+def orders_of_others(leg: Leg, arbitrages: Iterable[Arbitrage]) -> frozenset[str]:
+    """The exchange's ids of the orders that legs other than `leg` have there, ended ones too."""
+    return frozenset(
+        one.exchange_order_id
+        for arbitrage in arbitrages
+        for one in arbitrage.legs
+        if one.exchange == leg.exchange
+        and one.client_order_id != leg.client_order_id
+        and one.exchange_order_id is not None
+    )
 
 
 def _key(exchange: str, symbol: str, side: Side) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from market.arbitrages import Leg
+from market.confirmation import currencies_moved
 from market.differences import HANDLING, Booking, Difference, Resumption, RowCorrection
 from market.money import ZERO, Amount, text_of, total
 from market.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
@@ -46,6 +47,10 @@ class Ours:
     """None where anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
     outlived: tuple[str, ...] = ()
     """Arbitrages that a halt left, while trading goes on."""
+    unconfirmed: tuple[OwnLeg, ...] = ()
+    """Legs of arbitrages that are held since the exchange denies their orders and its balances say otherwise."""
+    foreign: frozenset[str] = frozenset()
+    """Currencies in which the exchange was found to have more than our orders made of them."""
     has_client_ids: bool = True
 
 
@@ -69,6 +74,7 @@ def differences(ours: Ours, theirs: Theirs) -> list[Difference]:
     late = _late_fills(ours, theirs)
     compared = [
         *found,
+        *_unconfirmed(ours),
         *_resting(ours, theirs),
         *late,
         *_foreign_fills(ours, theirs),
@@ -78,7 +84,8 @@ def differences(ours: Ours, theirs: Theirs) -> list[Difference]:
     ]
     if not late and not any(search.may_move_money for search in theirs.searches):
         # else what is, or will be, booked explains the balances
-        compared += _balances(ours, theirs)
+        foreign = ours.foreign.union(*(one.currencies for one in compared))
+        compared += _balances(ours, theirs, foreign)
     order = list(HANDLING)
     return sorted(compared, key=lambda one: order.index(one.kind))
 
@@ -89,12 +96,28 @@ def _searched(ours: Ours, theirs: Theirs) -> list[Difference]:
         leg, report = search.leg, search.report
         subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent, since the exchange did not know it"
         if search.is_ambiguous:
-            found.append(Difference("order_ambiguous", ours.exchange, subject, denied, "more than one order may be it"))
+            there = "more than one order may be it"
+            moved = (leg.base, leg.quote_currency)
+            found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there, currencies=moved))
         elif report is not None and report.is_final and not _is_anothers(report.exchange_order_id, leg, ours):
             there = f"order {report.exchange_order_id}, filled {text_of(report.filled)}"
             booking = Booking(search.arbitrage_id, leg.role, report)
             found.append(Difference("order_found", ours.exchange, subject, denied, there, booking))
     return found
+
+
+def _unconfirmed(ours: Ours) -> list[Difference]:
+    return [
+        Difference(
+            "order_unconfirmed",
+            ours.exchange,
+            f"{own.arbitrage_id}:{own.leg.role}",
+            "held, since it may have been sent",
+            "does not find it, and its balances do not bear that out",
+            currencies=(own.leg.base, own.leg.quote_currency),
+        )
+        for own in ours.unconfirmed
+    ]
 
 
 def _is_anothers(exchange_order_id: str, leg: Leg, ours: Ours) -> bool:
@@ -150,7 +173,12 @@ def _foreign_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
     owners, booked, legs, sought = _Owners(ours), _booked(ours), _legs(ours), _sought(theirs)
     return [
         Difference(
-            "fill_foreign", ours.exchange, one.fill.fill_id, "unknown", f"{_said(one.fill)} of {one.exchange_order_id}"
+            "fill_foreign",
+            ours.exchange,
+            one.fill.fill_id,
+            "unknown",
+            f"{_said(one.fill)} of {one.exchange_order_id}",
+            currencies=tuple(sorted(currencies_moved([one]))),
         )
         for one in theirs.fills
         if fill_key(one.fill) not in booked
@@ -184,8 +212,9 @@ def _changed_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
     return found
 
 
-def _balances(ours: Ours, theirs: Theirs) -> list[Difference]:
-    """Where nothing is open: totals must be equal and nothing be held."""
+def _balances(ours: Ours, theirs: Theirs, foreign: frozenset[str]) -> list[Difference]:
+    """Where nothing is open: totals must be equal and nothing be held. What an order that no leg has may have moved is
+    told and left as it is."""
     if ours.rows is None or theirs.balances is None:
         return []
     rows = {row.currency: row for row in ours.rows}
@@ -194,8 +223,10 @@ def _balances(ours: Ours, theirs: Theirs) -> list[Difference]:
         row = rows.get(currency) or BalanceRow(ours.exchange, currency, ZERO, ZERO)
         there = theirs.balances.get(currency, ZERO)
         remedy = RowCorrection(row, BalanceRow(ours.exchange, currency, there, ZERO))
-        if row.free + row.held != there:
-            here = text_of(row.free + row.held)
+        here = text_of(row.free + row.held)
+        if row.free + row.held != there and currency in foreign:
+            found.append(Difference("balance_unexplained", ours.exchange, currency, here, text_of(there)))
+        elif row.free + row.held != there:
             found.append(Difference("balance_differs", ours.exchange, currency, here, text_of(there), remedy))
         elif row.held:
             here = f"{text_of(row.held)} held"

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from pymongo import ASCENDING
+from pymongo import ASCENDING, DESCENDING
 from pymongo.errors import DuplicateKeyError
 
 from market.leases import UNFENCED, Actor
 from market.money import ZERO
 from market.rows import BalanceRow
 from store.client import Client, Database, Document, Session, in_transaction, translated_errors
-from store.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of
+from store.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, integer_of
 from store.leases import check_not_fenced_out
 from store.port import Balances
 from store.rows import balance_of, balance_update
@@ -66,6 +66,15 @@ class BalanceBook:
 
         with translated_errors():
             return await in_transaction(self._client, step)
+
+    async def opened_at(self, exchange: str) -> int:
+        """When its balances were last taken at the beginning of a session, of whichever: since then the rows are what
+        our own orders made of them. 0 where they never were."""
+        with translated_errors():
+            document = await self._database[SESSION_BALANCES].find_one(
+                {"exchange": exchange, "before_at": {"$exists": True}}, sort=[("before_at", DESCENDING)]
+            )
+        return 0 if document is None else integer_of(document["before_at"])
 
     async def rows(self) -> list[BalanceRow]:
         """By exchange and currency."""

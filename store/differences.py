@@ -11,8 +11,8 @@ from market.differences import KeptDifference, RowCorrection
 from market.leases import UNFENCED, Actor
 from store.arbitrages import OPEN, read_arbitrages
 from store.balances import BalanceBook
-from store.client import Database, translated_errors
-from store.documents import COMPARISONS, DIFFERENCES, integer_of
+from store.client import Database, Document, translated_errors
+from store.documents import ARBITRAGES, COMPARISONS, DIFFERENCES, integer_of
 from store.errors import StoreError
 
 _DIFFERENCE = TypeAdapter(KeptDifference)
@@ -48,11 +48,36 @@ class MongoDifferences:
             await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
-        there = {"legs.exchange": exchange}
-        return await read_arbitrages(self._database, {"$or": [there | {"times.ended": {"$gte": since}}, there | OPEN]})
+        return await read_arbitrages(self._database, _at(exchange, since))
+
+    async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
+        fields = ("exchange", "client_order_id", "exchange_order_id")
+        wanted = {f"legs.{name}": True for name in fields}
+        with translated_errors():
+            found = self._database[ARBITRAGES].find(_at(exchange, since), wanted)
+            legs = [leg async for document in found for leg in document["legs"]]
+        return {
+            str(leg["client_order_id"]): str(leg["exchange_order_id"])
+            for leg in legs
+            if leg["exchange"] == exchange and leg.get("exchange_order_id") is not None
+        }
+
+    async def foreign_currencies(self, exchange: str) -> frozenset[str]:
+        opened = await self._balances.opened_at(exchange)
+        with translated_errors():
+            named = await self._database[DIFFERENCES].distinct(
+                "currencies", {"exchange": exchange, "found_at": {"$gte": opened}}
+            )
+        return frozenset(str(name) for name in named)
 
     async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
         return await self._balances.correct(correction.expected, correction.corrected, by)
+
+
+def _at(exchange: str, since: int) -> Document:
+    """Arbitrages with a leg there, open or ended since."""
+    there = {"legs.exchange": exchange}
+    return {"$or": [there | {"times.ended": {"$gte": since}}, there | OPEN]}
 
 
 def difference_of(document: Mapping[str, object]) -> KeptDifference:

@@ -187,12 +187,12 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         by: Actor = UNFENCED,
     ) -> None:
         self.moment(by)
-        known = {currency for name, currency in self._balances if name == exchange}
-        for currency in known | balances.keys():
-            held = self._balances[exchange, currency].held if currency in known else ZERO
-            free = balances.get(currency, ZERO) - held
-            self._balances[exchange, currency] = BalanceRow(exchange, currency, free, held)
+        held = {row.currency: row.held for row in self._balances.values() if row.exchange == exchange}
+        for name in held.keys() | balances.keys():
+            still = held.get(name, ZERO)
+            self._balances[exchange, name] = BalanceRow(exchange, name, balances.get(name, ZERO) - still, still)
         if moment == "before":
+            self.differences.opened.setdefault(exchange, self._clock.now())
             self._before.setdefault(exchange, dict(balances))
         elif moment == "after":
             self._after[exchange] = dict(balances)

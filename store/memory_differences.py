@@ -28,6 +28,8 @@ class MemoryDifferences:
         self._check = check
         self._kept: dict[str, KeptDifference] = {}
         self._compared_until: dict[str, int] = {}
+        self.opened: dict[str, int] = {}
+        """Exchange → when its balances were taken at the beginning."""
 
     async def keep(self, difference: KeptDifference) -> bool:
         is_new = difference.difference_id not in self._kept
@@ -50,6 +52,19 @@ class MemoryDifferences:
             if any(leg.exchange == exchange for leg in one.legs)
             and (one.state in OPEN_STATES or one.times.get("ended", 0) >= since)
         ]
+
+    async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
+        return {
+            leg.client_order_id: leg.exchange_order_id
+            for one in await self.arbitrages_since(exchange, since)
+            for leg in one.legs
+            if leg.exchange == exchange and leg.exchange_order_id is not None
+        }
+
+    async def foreign_currencies(self, exchange: str) -> frozenset[str]:
+        opened = self.opened.get(exchange, 0)
+        found = (one for one in self._kept.values() if one.exchange == exchange and one.found_at >= opened)
+        return frozenset(currency for one in found for currency in one.currencies)
 
     async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
         self._check(by)

@@ -78,6 +78,15 @@ class Differences(Protocol):
         whatever was sent since then is among their legs."""
         ...
 
+    async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
+        """Our id of an order → the exchange's, of all legs of `arbitrages_since` on `exchange` that have one."""
+        ...
+
+    async def foreign_currencies(self, exchange: str) -> frozenset[str]:
+        """Currencies that may hold what orders of ours moved which no leg has, or orders of others: those of the
+        differences found since the exchange's balances were taken at the beginning of a session."""
+        ...
+
     async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
         """Change a balance row from what was compared; False where it is another by now. Raises FencedOutError."""
         ...

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +11,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from exchanges.simulated.records import CustomerFill, CustomerOrder, RefusedOrder
+from market.clock import wall_now
 from market.money import BoundedDecimal
 
 
@@ -22,6 +24,8 @@ class Entry:
     fills: tuple[CustomerFill, ...] = ()
     opening: dict[str, BoundedDecimal] = field(default_factory=dict)
     refused: tuple[RefusedOrder, ...] = ()
+    at: int = field(default=0, compare=False)
+    """When it was written, microseconds: the machine's time, whatever the exchange's own clock says. 0: not noted."""
 
 
 _ENTRY = TypeAdapter(Entry)
@@ -56,7 +60,7 @@ class Journal:
     def write(self, entry: Entry) -> None:
         """All of it. Raises OSError, now and at each later call, where it does not fit on the disk."""
         self.check()
-        rest = memoryview(_ENTRY.dump_json(entry) + b"\n")
+        rest = memoryview(_ENTRY.dump_json(replace(entry, at=wall_now())) + b"\n")
         try:
             while rest:
                 # on a disk that is filling up, less may be written than was asked for

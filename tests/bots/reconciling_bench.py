@@ -110,6 +110,7 @@ class Bench:
             settings=lambda: self.settings,
             by=by,
             has_client_ids=self.has_client_ids,
+            wall_clock=self.clock.now,
         )
 
     async def rounds(self, of: Reconciliation, count: int) -> list[str]:

@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from market.execution import UNCONFIRMED
 from market.markets import Market
 from market.settings import TradingState
 from store.memory import MemoryTradeStore
 from tests.bots.histories.audit import judged
 from tests.bots.histories.broken_stores import BooksTwice, LetsAnybodyAct, SendsAgain
-from tests.bots.histories.exchange_model import Treatment
+from tests.bots.histories.exchange_model import ExchangeModel, Treatment
 from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World
 from tests.market.samples import EUR_MARKET
 
@@ -66,6 +67,7 @@ class Histories(RuleBasedStateMachine):
     """What may happen to the bots, in any order. `teardown` heals everything and judges."""
 
     make_store: ClassVar[Store] = MemoryTradeStore
+    make_exchange: ClassVar[type[ExchangeModel]] = ExchangeModel
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +76,7 @@ class Histories(RuleBasedStateMachine):
     @initialize(second=st.sampled_from([EUR_MARKET, BITFLYER_MARKET]))
     def found(self, second: Market) -> None:
         """Both exchanges have their bot and its standby."""
-        self.world = World(second, make_store=self.make_store)
+        self.world = World(second, make_store=self.make_store, make_exchange=self.make_exchange)
         for exchange in (*self.world.names, *self.world.names):
             self.world.start(exchange)
         self.world.run(0.5)
@@ -105,6 +107,14 @@ class Histories(RuleBasedStateMachine):
     @rule(exchange=exchanges, treatment=treatments)
     def an_order_goes_its_own_way(self, exchange: int, treatment: Treatment) -> None:
         self.world.exchanges[self.world.names[exchange]].treatments.append(treatment)
+
+    @rule(exchange=exchanges, seconds=st.sampled_from([-20, -0.9, -0.4, 0, 0.4, 0.9, 20]))
+    def an_exchanges_clock_is_off(self, exchange: int, seconds: float) -> None:
+        self.world.exchanges[self.world.names[exchange]].ahead = round(seconds * SECOND)
+
+    @rule(seconds=st.sampled_from([0.4, 3, 20]))
+    def the_stores_clock_is_set_forward(self, seconds: float) -> None:
+        self.world.store_clock.ahead += round(seconds * SECOND)
 
     @rule(exchange=exchanges)
     def another_process(self, exchange: int) -> None:
@@ -181,6 +191,50 @@ def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str) ->
     with pytest.raises(AssertionError) as failure:
         run_state_machine_as_test(Broken, settings=histories(2_000, shrinks=False))
     assert found in str(failure.value)
+
+
+class SearchedFromTheIntent(ExchangeModel):
+    """Without a margin for clocks that are off."""
+
+    margin = 0
+
+
+@pytest.mark.parametrize("seconds", [-20, -0.9, -0.4, 0.4, 20])
+@pytest.mark.parametrize("policy", ["complete", "reverse"])
+def test_a_lost_acknowledgement_under_a_clock_that_is_off_is_one_order(seconds: float, policy: str) -> None:
+    """On an exchange without client ids: found by a search with a margin, so that the arbitrage closes."""
+    world = World(BITFLYER_MARKET, SETTINGS.model_copy(update={"single_leg_policy": policy}))
+    lose_an_acknowledgement(world, seconds)
+    assert judged(world) == []
+    assert [one.state for one in world.arbitrages()] == ["closed"]
+    assert sum(world.exchanges["bitflyer"].posts.values()) == 1
+
+
+@pytest.mark.parametrize("policy", ["complete", "reverse"])
+def test_where_the_search_misses_it_nothing_is_sent_in_its_place(policy: str) -> None:
+    """The balances show that it filled: the arbitrage is held, and a person is told."""
+    settings = SETTINGS.model_copy(update={"single_leg_policy": policy})
+    world = World(BITFLYER_MARKET, settings, make_exchange=SearchedFromTheIntent)
+    lose_an_acknowledgement(world, -0.4)
+    world.run(60)
+    assert [(one.state, one.reason) for one in world.arbitrages()] == [("held", UNCONFIRMED)]
+    assert {name: sum(one.posts.values()) for name, one in world.exchanges.items()} == {"alpha": 1, "bitflyer": 1}
+    kinds = {one.kind for one in world.ask(world.store.differences.kept())}
+    assert {"order_unconfirmed", "fill_foreign", "balance_unexplained"} <= kinds
+    assert "balance_differs" not in kinds
+    assert judged(world) != []
+
+
+def lose_an_acknowledgement(world: World, seconds: float) -> None:
+    """On bitflyer, whose clock is so much off; long enough for whatever follows from that."""
+    for exchange in world.names:
+        world.start(exchange)
+    world.run(1)
+    bitflyer = world.exchanges["bitflyer"]
+    bitflyer.ahead = round(seconds * SECOND)
+    bitflyer.treatments.append(Treatment(acknowledged=False))
+    world.offer()
+    world.run(10)
 
 
 @pytest.mark.parametrize("dies_at", [6.0, 7.2, 9.0])

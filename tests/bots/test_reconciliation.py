@@ -7,9 +7,11 @@ import pytest
 
 from bots.reconciliation import OVERLAP, SOUGHT_FOR
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
+from market.execution import UNCONFIRMED, HoldAs, advancing
 from market.orders import LimitOrder, OrderReport
-from market.rows import BalanceRow
+from market.rows import SIDES
 from tests.bots.reconciling_bench import (
+    ID,
     MINUTE,
     ONE,
     START,
@@ -21,6 +23,7 @@ from tests.bots.reconciling_bench import (
     opened_bench,
     resting,
 )
+from tests.market.samples import MARKETS
 from tests.store.wishes import OPENING, filled, opportunity, reserve_both, sent
 
 
@@ -154,6 +157,24 @@ async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) 
     assert report.exchange_order_id in bench.exchange.taken
 
 
+async def test_one_order_is_found_for_one_of_two_like_legs(bench: Bench) -> None:
+    """Both were denied, and either may have sent it: it is booked once, by one of them."""
+    bench.has_client_ids = False
+    first = await ended_without(bench)
+    bench.clock.time += MINUTE
+    await reserve_both(bench.store, opportunity("opportunity-2", sequence=2), ("2", "2"))
+    for role in SIDES:
+        await sent(bench.store, "opportunity-2", role)
+        await bench.store.finish_leg("opportunity-2", role, None, advancing(MARKETS))
+    report = filled(first)
+    bench.exchange.fill(report)
+    bench.exchange.looks = lambda _: None if report.exchange_order_id in bench.exchange.taken else report
+    assert await bench.rounds(bench.process(), 1) == ["order_found"]
+    both = [await bench.store.arbitrage(name) for name in (ID, "opportunity-2")]
+    legs = [one.leg("buy") for one in both if one is not None]
+    assert [leg.exchange_order_id for leg in legs if leg is not None] == [report.exchange_order_id, None]
+
+
 async def test_a_leg_whose_market_is_gone_keeps_nothing_else_from_being_compared(bench: Bench) -> None:
     await ended_without(bench)
 
@@ -193,16 +214,48 @@ async def test_a_fill_that_comes_late_is_booked_once_and_traded_away(bench: Benc
     assert await bench.kept() == ["fill_late healed"]
 
 
-async def test_a_strangers_fill_is_told_and_the_balances_follow_it(bench: Bench) -> None:
-    stranger = fill_of_a_stranger()
-    bench.exchange.fill(stranger)
+async def test_what_a_strangers_fill_moved_is_told_and_never_healed(bench: Bench) -> None:
+    bench.exchange.fill(fill_of_a_stranger())
+    before = await bench.row("BTC"), await bench.row("USD")
     process = bench.process()
     assert await bench.rounds(process, 1) == []
-    assert sorted(await bench.rounds(process, 1)) == ["balance_differs", "balance_differs", "fill_foreign"]
-    assert await bench.row("BTC") == BalanceRow("alpha", "BTC", ONE, Decimal(0))
-    assert await bench.store.fills() == []
+    assert sorted(await bench.rounds(process, 1)) == ["balance_unexplained", "balance_unexplained", "fill_foreign"]
+    # nor once the fill is not listed any more, by whichever process
     bench.exchange.fills.clear()
-    assert await bench.rounds(process, 2) == []
+    bench.clock.time += 60 * MINUTE
+    assert set(await bench.rounds(bench.process(), 4)) == {"balance_unexplained"}
+    assert (await bench.row("BTC"), await bench.row("USD")) == before
+    assert await bench.store.fills() == []
+    assert sorted(await bench.kept()) == ["balance_unexplained reported"] * 2 + ["fill_foreign reported"]
+
+
+async def test_an_order_held_as_unconfirmed_keeps_its_balances_from_being_healed(bench: Bench) -> None:
+    """It filled, the exchange denies it, and its dates do not say when: what moved is not explained away."""
+    bench.has_client_ids = False
+    buy = await buy_sent(bench)
+    await bench.store.finish_leg(ID, "buy", None, HoldAs(UNCONFIRMED))
+    assert (await bench.arbitrage()).reason == UNCONFIRMED
+    bench.exchange.fill(filled(buy))
+    bench.exchange.fills.clear()
+    row = await bench.row("BTC")
+    assert set(await bench.rounds(bench.process(), 3)) == {"order_unconfirmed", "balance_unexplained"}
+    assert await bench.row("BTC") == row
+    # found after all: booked, and the balances are what the books say
+    bench.exchange.looks = lambda _: filled(buy)
+    assert await bench.rounds(bench.process(), 1) == ["order_found", "order_unconfirmed"]
+    assert (await bench.row("BTC")).free == bench.exchange.owned["BTC"]
+
+
+async def test_a_store_whose_clock_was_set_is_compared_on(bench: Bench) -> None:
+    """Exchanges are asked by this machine's clock: the store's may be ahead by an hour, or go back by one."""
+    process = bench.process()
+    machine = bench.clock.time
+    process.wall_clock = lambda: machine
+    await bench.rounds(process, 1)
+    for step in (60 * MINUTE, -120 * MINUTE):
+        bench.clock.time += step
+        await process.round()
+        assert bench.exchange.since <= machine - OVERLAP
 
 
 async def test_what_was_seen_once_is_looked_at_again_however_late(bench: Bench) -> None:

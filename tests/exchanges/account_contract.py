@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pytest
 
+from exchanges.desk import FILLS_MARGIN
 from exchanges.errors import OrderRefusedError, OutcomeUnknownError
 from exchanges.port import TradingAccount
 from market.clock import MICROSECONDS, wall_now
@@ -144,7 +145,7 @@ class AccountContract:
 
     async def test_fills_before_are_not_listed(self, bench: Bench) -> None:
         await _traded(bench, "buy", Decimal("1.5"), at_worst="0.002")
-        assert await bench.account.fills_since(wall_now() + 10 * MICROSECONDS) == []
+        assert await bench.account.fills_since(wall_now() + 10 * MICROSECONDS + FILLS_MARGIN) == []
 
     async def test_what_has_ended_does_not_rest(self, bench: Bench) -> None:
         await _traded(bench, "buy", Decimal("0.5"), at_worst="0.002")

@@ -1,17 +1,21 @@
 """An order whose acknowledgement was lost is found by each exchange's own means; one that never came is not."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from exchanges.errors import OutcomeUnknownError
+from exchanges.errors import OrderRefusedError, OutcomeUnknownError
 from exchanges.simulated.faults import Fault
 from exchanges.trading import CcxtAccount, open_account
 from market.markets import Market
+from market.money import Amount, Price, ceil_to_step
 from tests.exchanges.served import TRADED, Served, order_on, served
 
+SKEWS = (-0.9, -0.4, 0.4, 0.9, -20.0)
+"""Seconds that an exchange's clock is off; each believes signatures that are half a minute off, and dates all by it."""
 BITFLYER = next(market for market in TRADED if market.exchange == "bitflyer")
 
 
@@ -33,6 +37,11 @@ async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             await account.close()
 
 
+def least(market: Market, price: Price) -> Amount:
+    """What the exchange takes in one order."""
+    return Amount(max(market.minimum_amount, ceil_to_step(market.minimum_notional / price, market.lot_step)))
+
+
 async def test_a_lost_acknowledgement_is_found(desk: Desk) -> None:
     name = desk.market.exchange
     price, amount = desk.outside.best(desk.market, "sell")
@@ -45,6 +54,34 @@ async def test_a_lost_acknowledgement_is_found(desk: Desk) -> None:
     assert found is not None
     assert (found.exchange_order_id, found.filled, found.is_final) == (booked.order_id, booked.filled, True)
     assert {one.fill for one in await desk.account.fills_since(order.intended_at)} == set(found.fills) != set()
+
+
+async def test_a_lost_acknowledgement_is_found_whatever_the_exchanges_clock_says(desk: Desk) -> None:
+    """Off while the order comes in, of which nobody knows, and right again when it is sought; or off all the time."""
+    name = desk.market.exchange
+    customer = desk.outside.world.gateways[name].exchange.customer
+    known: list[str] = []
+    for number, skew in enumerate(SKEWS):
+        desk.outside.faults.switch_on(Fault(name, "clock_skew", seconds=3600, skew_seconds=skew))
+        desk.outside.faults.switch_on(Fault(name, "lost_acknowledgement", count=1, manner="dropped"))
+        price, _ = desk.outside.best(desk.market, "sell")
+        order = order_on(desk.market, "buy", least(desk.market, price), price)
+        # one whose time is not believed is refused, and the clock is measured for the next
+        with suppress(OrderRefusedError), pytest.raises(OutcomeUnknownError):
+            await desk.account.place(order)
+        if not customer.orders.keys() - known:
+            with pytest.raises(OutcomeUnknownError):
+                await desk.account.place(order)
+        if number % 2:
+            desk.outside.faults.clear()
+        found = await desk.account.look_up(order, known)
+        assert found is not None, f"{skew} s"
+        assert (found.exchange_order_id, found.is_final) == (list(customer.orders)[-1], True), f"{skew} s"
+        listed = {one.fill for one in await desk.account.fills_since(order.intended_at)}
+        assert set(found.fills) <= listed, f"{skew} s"
+        assert found.fills
+        known.append(found.exchange_order_id)
+        desk.outside.faults.clear()
 
 
 async def test_an_order_that_never_came_is_not_found(desk: Desk) -> None:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from exchanges.client import ExchangeConfig, live_config, make_exchange
 from exchanges.credentials import Credentials, key_variables
-from exchanges.desk import AnswerNotUnderstoodError
+from exchanges.desk import FILLS_MARGIN, AnswerNotUnderstoodError, by_its_clock
 from exchanges.signing import measure_clock
 from market.clock import MICROSECONDS, wall_now
 
@@ -103,6 +103,22 @@ async def test_their_time_is_measured(exchange: str, ahead_ms: int) -> None:
         try:
             assert await measure_clock(client) == pytest.approx(ahead_ms, abs=10_000)
             assert client.exchange_ahead_ms == pytest.approx(ahead_ms, abs=10_000)
+        finally:
+            await client.close()
+
+
+@pytest.mark.parametrize("exchange", SIGNED)
+@pytest.mark.parametrize("ahead_ms", [-900, -400, 400, 900])
+async def test_what_is_measured_is_kept_with_its_doubt_however_little_it_is(exchange: str, ahead_ms: int) -> None:
+    async with clock_server(lambda: clock_answer(exchange, ahead_ms)) as url:
+        client = client_of(exchange, url)
+        try:
+            await measure_clock(client)
+            assert abs(client.exchange_ahead_ms - ahead_ms) <= client.exchange_doubt_ms + 1
+            assert client.exchange_doubt_ms >= (500 if exchange in ("bitstamp", "bitflyer") else 1)
+            since = 1_700_000_000_000_000
+            assert by_its_clock(client, since, 0) <= since + ahead_ms * 1_000
+            assert by_its_clock(client, since) == pytest.approx(by_its_clock(client, since, 0) - FILLS_MARGIN)
         finally:
             await client.close()
 

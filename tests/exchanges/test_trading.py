@@ -11,6 +11,7 @@ import pytest
 
 from exchanges.client import ExchangeConfig
 from exchanges.credentials import Credentials
+from exchanges.desk import SEARCH_MARGIN
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
 from exchanges.simulated.faults import Fault
 from exchanges.trading import CcxtAccount, open_account
@@ -78,7 +79,7 @@ async def test_two_like_orders_on_bitflyer_are_for_a_person_to_tell_apart(outsid
         with pytest.raises(OutcomeUnknownError) as both:
             await account.look_up(order)
         assert all(report.exchange_order_id in str(both.value) for report in reports)
-        later = replace(order, intended_at=order.intended_at + 60_000_000)
+        later = replace(order, intended_at=order.intended_at + SEARCH_MARGIN + 60_000_000)
         assert await account.look_up(later) is None
     finally:
         await account.close()

@@ -12,6 +12,7 @@ from exchanges.simulated.journal import Entry
 from exchanges.simulated.records import CustomerOrder, OrderRequest, RefusedOrder
 from launch.audit import account_of
 from launch.audit_records import ViolationKind
+from launch.audit_replacements import IN_TIME
 from market.arbitrages import Arbitrage, Transition
 from market.money import Amount, Price
 from store.snapshot import LedgerEntry
@@ -46,6 +47,27 @@ def without_leave(world: World) -> World:
 
 def other_size(world: World) -> World:
     return world.with_account("alpha", orders=(replace(order_on(world, "alpha"), amount=AMOUNT * 2),))
+
+
+def order_on_no_leg(world: World) -> World:
+    """The exchange has it; the leg that it was sent for counts as never sent."""
+    return world.with_leg("buy", state="not_sent", exchange_order_id=None, fills=())
+
+
+def replaced_while_it_had_filled(world: World) -> World:
+    """Denied by the exchange, so that another was sent; then found and booked after all."""
+    given_up, replaced, found = NOON + 25, NOON + 26, NOON + 30
+    buy, sell = world.arbitrage.legs
+    denied = replace(buy, times=buy.times | {"unconfirmed": given_up})
+    again = replace(
+        buy, role="complete", client_order_id="again", times={"reserved": given_up, "sending": replaced}, fills=()
+    )
+    steps = [
+        Transition("buy filled", found, "bot", 1) if one.what == "buy filled" else one
+        for one in world.arbitrage.history
+    ]
+    both = with_state(world, legs=(denied, sell, again), history=tuple(steps))
+    return both.with_account("alpha", filled_since={"order-buy": NOON + 15})
 
 
 def order_still_open(world: World) -> World:
@@ -186,6 +208,8 @@ CASES: tuple[tuple[str, Tampering], ...] = (
     ("posted_twice", refused_again),
     ("unknown_order", strange_order),
     ("unknown_order", without_leave),
+    ("order_unbooked", order_on_no_leg),
+    ("replaced_while_filled", replaced_while_it_had_filled),
     ("order_differs", other_size),
     ("left_open", order_still_open),
     ("fill_missing", fill_not_in_the_ledger),
@@ -245,16 +269,83 @@ def test_every_kind_is_explained() -> None:
 def test_an_order_without_client_id_is_known_by_its_likeness() -> None:
     """bitFlyer takes no id of ours: a leg that nobody acknowledged is found by side, price, size and time."""
     world = clean_world(has_client_ids=False).with_leg("buy", exchange_order_id=None)
-    assert world.violations() == []
+    assert {violation.kind for violation in world.violations()} == {"order_unbooked"}
     assert "posted_twice" in {violation.kind for violation in posted_again(world).violations()}
     dearer = replace(order_on(world, "alpha"), order_id="dearer", price=Price(Decimal(60_001)), state="cancelled")
     strange = world.with_account("alpha", orders=(*world.accounts["alpha"].orders, dearer))
     assert "unknown_order" in {violation.kind for violation in strange.violations()}
 
 
+@pytest.mark.parametrize(
+    ("filled_at", "sent_at", "booked_at", "is_replaced"),
+    [
+        (NOON + 15, NOON + 26, NOON + 30, True),
+        # never booked
+        (NOON + 15, NOON + 26, None, True),
+        # before it was given up: the other first leg
+        (NOON + 15, NOON + 10, NOON + 30, False),
+        # after it was found: what flattens it
+        (NOON + 15, NOON + 31, NOON + 30, False),
+        # under way for longer than anybody waits
+        (NOON + 10 + IN_TIME + 1, NOON + 26, NOON + 30, False),
+    ],
+)
+def test_replaced_is_what_was_sent_after_it_was_given_up_and_before_it_was_found(
+    filled_at: int, sent_at: int, booked_at: int | None, is_replaced: bool
+) -> None:
+    world = replaced_while_it_had_filled(clean_world())
+    legs = [
+        replace(leg, times=leg.times | {"sending": sent_at}) if leg.role == "complete" else leg
+        for leg in world.arbitrage.legs
+    ]
+    steps = [one for one in world.arbitrage.history if one.what != "buy filled"]
+    found = [] if booked_at is None else [Transition("buy filled", booked_at, "bot", 1)]
+    changed = with_state(world, legs=tuple(legs), history=(*steps, *found))
+    kinds = {one.kind for one in changed.with_account("alpha", filled_since={"order-buy": filled_at}).violations()}
+    assert ("replaced_while_filled" in kinds) == is_replaced
+
+
+def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exchanges_clock_says() -> None:
+    """Two legs of one content, one after the other; the order of the first was refused. By the exchange's clock, two
+    minutes ahead, both came after either leg was sent."""
+    later = 30 * 1_000_000
+    world = clean_world(has_client_ids=False)
+    buy = world.arbitrage.legs[0]
+    refused_leg = replace(buy, exchange_order_id=None, fills=(), times={"reserved": NOON, "sending": NOON + 10})
+    second = {name: at + later for name, at in buy.times.items()}
+    first = replace(world.arbitrage, legs=(refused_leg,))
+    other = replace(world.arbitrage, arbitrage_id="opportunity-2", legs=(replace(buy, times=second),))
+    both = world.with_snapshot(arbitrages=(first, other))
+    (order,), (fill,) = world.accounts["alpha"].orders, world.accounts["alpha"].fills
+    ahead = replace(order, placed_at=NOON + 5 * later)
+    request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, None)
+    refused = RefusedOrder(request, "order_rejected", NOON + 4 * later)
+    entries = [
+        Entry(opening=dict(world.accounts["alpha"].opening)),
+        Entry(refused=(refused,), at=NOON + 12),
+        Entry(orders=(ahead,), fills=(fill,), at=NOON + 12 + later),
+    ]
+    seen = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", entries)})
+    assert "posted_twice" not in {violation.kind for violation in seen.violations()}
+    # a second one of the second leg is still found
+    again = [*entries, Entry(refused=(refused,), at=NOON + 13 + later)]
+    found = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", again)}).violations()
+    assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == ["opportunity-2"]
+
+
 def test_an_account_is_what_its_journal_says_last() -> None:
     order = order_on(clean_world(), "alpha")
     hung = replace(order, state="open", filled=Decimal(0))
-    account = account_of("alpha", [Entry(opening={"USD": Decimal(5)}), Entry(orders=(hung,)), Entry(orders=(order,))])
+    (fill,) = clean_world().accounts["alpha"].fills
+    account = account_of(
+        "alpha",
+        [
+            Entry(opening={"USD": Decimal(5)}),
+            Entry(orders=(hung,)),
+            Entry(orders=(order,), fills=(fill,), at=NOON + 7),
+            Entry(orders=(order,), fills=(replace(fill, fill_id="later"),), at=NOON + 9),
+        ],
+    )
     assert account.orders == (order,)
+    assert account.filled_since == {"order-buy": NOON + 7}
     assert account.opening == {"USD": Decimal(5)}

@@ -7,7 +7,10 @@ from launch.chaos import SETTINGS
 from launch.chaos_schedule import (
     FAULT_EVERY,
     HALVES,
+    LOST_EVERY,
     ROOMS,
+    SMALL_SKEW_EVERY,
+    STORE_STEP_EVERY,
     Blow,
     Kill,
     Misbehaviour,
@@ -46,6 +49,26 @@ def test_three_minutes_have_everything(seed: int) -> None:
     assert {blow.fault.kind for blow in blows if isinstance(blow, Misbehaviour)} == set(FAULT_EVERY)
     changed = {change for blow in blows if isinstance(blow, Retuning) for change in blow.changes}
     assert {("trading_state", "halted"), ("trading_state", "reducing")} <= changed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_exchange_loses_acknowledgements_and_its_clock_is_a_little_off_both_ways(seed: int) -> None:
+    faults = [blow.fault for blow in schedule(seed) if isinstance(blow, Misbehaviour)]
+    for name in EXCHANGES:
+        own = [fault for fault in faults if fault.exchange == name]
+        assert sum(fault.kind == "lost_acknowledgement" for fault in own) >= SECONDS // LOST_EVERY
+        skews = [fault.skew_seconds for fault in own if fault.skew_seconds is not None]
+        small = [skew for skew in skews if abs(skew) < 1]
+        assert len(small) >= SECONDS // SMALL_SKEW_EVERY
+        assert min(skews) < 0 < max(skews)
+
+
+def test_a_step_of_the_store_is_one_of_all_exchanges_the_other_way() -> None:
+    steps: dict[tuple[float, float | None], set[str]] = {}
+    for blow in schedule(1, 3_600):
+        if isinstance(blow, Misbehaviour) and blow.fault.kind == "clock_skew":
+            steps.setdefault((blow.at, blow.fault.skew_seconds), set()).add(blow.fault.exchange)
+    assert sum(whom == set(EXCHANGES) for whom in steps.values()) == 3_600 // STORE_STEP_EVERY
 
 
 def test_ten_seeds_kill_both_halves_of_sparks_driver() -> None:

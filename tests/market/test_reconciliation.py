@@ -156,8 +156,20 @@ def test_the_exchanges_word_replaces_the_row_as_it_was_compared() -> None:
 def test_balances_wait_for_what_is_about_to_be_booked() -> None:
     assert kinds(ours(leg("done", "order-1")), theirs(listed(), usd="800")) == ["fill_late"]
     assert kinds(ours(leg("not_sent", None)), theirs(usd="800", searches=(search(FOUND),))) == ["order_found"]
-    # a stranger's fill explains them too, but nothing will ever book it
-    assert kinds(ours(), theirs(listed(), usd="800")) == ["fill_foreign", "balance_differs"]
+
+
+def test_what_an_order_of_nobodys_may_have_moved_is_told_and_left_as_it_is() -> None:
+    """Healed, more orders at the exchange than in the books would look as if all were well."""
+    told = differences(ours(), theirs(listed(), usd="800"))
+    assert [one.kind for one in told] == ["fill_foreign", "balance_unexplained"]
+    assert [one.remedy for one in told] == [None, None]
+    assert set(told[0].currencies) == {"BTC", "USD"}
+    # also once the fill is too old to be listed, or only suspected
+    assert kinds(replace(ours(), foreign=frozenset({"USD"})), theirs(usd="800")) == ["balance_unexplained"]
+    assert kinds(replace(ours(), foreign=frozenset({"EUR"})), theirs(usd="800")) == ["balance_differs"]
+    unsure = replace(ours(), unconfirmed=(OwnLeg("arbitrage-1", leg("not_sent", None)),))
+    assert kinds(unsure, theirs(usd="800")) == ["order_unconfirmed", "balance_unexplained"]
+    assert kinds(unsure, theirs()) == ["order_unconfirmed"]
 
 
 @pytest.mark.parametrize(

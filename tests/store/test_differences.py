@@ -90,6 +90,34 @@ async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store:
     assert await store.differences.arbitrages_since("alpha", since) == [late]
 
 
+async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, "opportunity-1", "buy"), await sent(store, "opportunity-1", "sell")
+    assert await store.differences.orders_since("alpha", 0) == {}
+    await store.note_sent("opportunity-1", "buy", "order-7")
+    await store.finish_leg("opportunity-1", "sell", filled(sell), close)
+    assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: "order-7"}
+    ended = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
+    assert await store.differences.orders_since("alpha", ended.times["ended"]) == {buy.client_order_id: "order-7"}
+    assert list(await store.differences.orders_since("beta", 0)) == [sell.client_order_id]
+    assert await store.differences.orders_since("alpha", ended.times["ended"] + 1) == {}
+
+
+async def test_currencies_that_orders_of_nobodys_moved_since_the_books_were_opened(store: TradeStore) -> None:
+    before = await store.server_now() - 1_000_000
+    await open_books(store)
+    after = await store.server_now() + 1
+    found = replace(KEPT, kind="fill_foreign", currencies=("BTC", "USD"), found_at=before)
+    await store.differences.keep(found)
+    assert await store.differences.foreign_currencies("alpha") == frozenset()
+    await store.differences.keep(replace(found, difference_id="2", found_at=after))
+    await store.differences.keep(replace(KEPT, difference_id="3", found_at=after))
+    assert await store.differences.foreign_currencies("alpha") == {"BTC", "USD"}
+    assert await store.differences.foreign_currencies("beta") == frozenset()
+    assert replace(found, difference_id="2", found_at=after) in await store.differences.kept()
+
+
 async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
     await open_books(store)
     assert await store.differences.correct(RowCorrection(USD, MORE))

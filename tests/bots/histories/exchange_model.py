@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
+from exchanges.desk import FILLS_MARGIN, SEARCH_MARGIN
 from exchanges.errors import AccountRefusedError, OrderRefusedError, OutcomeUnknownError
 from market.clock import MICROSECONDS
 from market.fees import charged, fee_currency
@@ -67,6 +68,9 @@ class ExchangeModel:
     """Of the next orders, the first first; then all are plain."""
     has_lied: bool = False
     """Its balances had an order in them that it did not show, or not all of."""
+    ahead: int = 0
+    """How far its clock, by which it dates orders and fills, is off; nobody measures it here. Microseconds."""
+    margin: ClassVar[int] = SEARCH_MARGIN
     posts: Counter[str] = field(default_factory=Counter)
     """Our id of an order → how often anybody sent it off."""
     under_way: list[tuple[int, LimitOrder, Treatment]] = field(default_factory=list)
@@ -136,8 +140,8 @@ class ExchangeModel:
         ]
 
     def fills_since(self, since: int) -> list[AccountFill]:
-        """From the whole second of `since` on."""
-        first = since // MICROSECONDS * MICROSECONDS
+        """From so much before the whole second of `since` on as accounts do."""
+        first = (since - FILLS_MARGIN) // MICROSECONDS * MICROSECONDS
         return [
             AccountFill(fill, one.exchange_order_id, self._told_id(one))
             for one in self._shown()
@@ -168,7 +172,7 @@ class ExchangeModel:
         taken = TakenOrder(
             order=order,
             exchange_order_id=f"{self.name}-{self._count}",
-            placed_at=now,
+            placed_at=now + self.ahead,
             shown_at=now + treatment.shown_after,
             ends_at=now + treatment.ends_after,
             fills=self._executed(order, treatment.share),
@@ -210,14 +214,14 @@ class ExchangeModel:
             cost=cost,
             fee=fee,
             fee_currency=fee_currency(self.market, order.side),
-            filled_at=self.time.now(),
+            filled_at=self.time.now() + self.ahead,
         )
 
     def _fits(self, taken: TakenOrder, order: LimitOrder) -> bool:
         one = taken.order
         if self.has_client_ids:
             return one.client_order_id == order.client_order_id
-        return taken.placed_at >= order.intended_at and _content(one) == _content(order)
+        return taken.placed_at >= order.intended_at - self.margin and _content(one) == _content(order)
 
     def _shown(self) -> list[TakenOrder]:
         return [one for one in self.taken if one.shown_at <= self.time.now()]

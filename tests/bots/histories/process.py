@@ -118,6 +118,7 @@ def bot_of(
             settings=lambda: knowledge.settings,
             by=by,
             has_client_ids=model.has_client_ids,
+            wall_clock=time.now,
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
         desk = Desk(seen, account, markets, time, knowledge, pace, by, (reconciliation.run,))

@@ -15,7 +15,8 @@ Arguments = TypeVarTuple("Arguments")
 
 @dataclass
 class Time:
-    """The one time of a history: of the store, of the exchanges and of every process. Microseconds."""
+    """The one time of a history: of every process, and of all others but for how far their clocks are off.
+    Microseconds."""
 
     micros: int = 1_000_000_000_000_000
 
@@ -24,6 +25,20 @@ class Time:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+@dataclass
+class StoreClock:
+    """The store's, which somebody may set. Not back: a history is read by its times."""
+
+    time: Time
+    ahead: int = 0
+
+    def now(self) -> int:
+        return self.time.now() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        await self.time.sleep(seconds)
 
 
 class SteppedLoop:

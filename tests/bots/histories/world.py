@@ -17,7 +17,7 @@ from store.memory import MemoryTradeStore
 from tests.bots.histories.exchange_model import FEE_RATE, ExchangeModel
 from tests.bots.histories.gates import Fate, Gate, Step
 from tests.bots.histories.process import Process, bot_of
-from tests.bots.histories.stepped_loop import SteppedLoop, Time
+from tests.bots.histories.stepped_loop import SteppedLoop, StoreClock, Time
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 BITFLYER_MARKET = replace(EUR_MARKET, exchange="bitflyer", fee_side="base")
@@ -68,6 +68,7 @@ class World:
     """Where the other leg is traded; the first is alpha."""
     settings: Settings = SETTINGS
     make_store: Store = MemoryTradeStore
+    make_exchange: type[ExchangeModel] = ExchangeModel
     time: Time = field(default_factory=Time)
     strikes: list[Strike] = field(default_factory=list)
     blows: dict[int, Blow] = field(default_factory=dict)
@@ -77,18 +78,19 @@ class World:
     processes: list[Process] = field(default_factory=list)
     offers: int = 0
     states: list[tuple[int, TradingState]] = field(default_factory=list)
-    """(since when, trading state), oldest first."""
+    """(since when by the store's clock, trading state), oldest first."""
 
     def __post_init__(self) -> None:
         backoff.CHANCE.seed(1)
-        self.store = self.make_store(self.time)
+        self.store_clock = StoreClock(self.time)
+        self.store = self.make_store(self.store_clock)
         self.exchanges = {
-            market.exchange: ExchangeModel(market, self.time, dict(OPENING[market.exchange]))
+            market.exchange: self.make_exchange(market, self.time, dict(OPENING[market.exchange]))
             for market in (USD_MARKET, self.second)
         }
         self.names = tuple(self.exchanges)
         self.ask(self.store.create_settings(self.settings))
-        self.states.append((self.time.now(), self.settings.trading_state))
+        self.states.append((self.store_clock.now(), self.settings.trading_state))
 
     def ask(self, question: Coroutine[object, object, Answer]) -> Answer:
         """What the store says, beside all gates."""
@@ -111,7 +113,7 @@ class World:
         current = self.store.settings_versions[-1][0]
         changed = current.model_copy(update=changes)
         self.ask(self.store.change_settings(changed, current.version, "somebody"))
-        self.states.append((self.time.now(), changed.trading_state))
+        self.states.append((self.store_clock.now(), changed.trading_state))
         for process in self.processes:
             process.run_ready()
 
