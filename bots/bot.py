@@ -84,6 +84,7 @@ async def _trade(
         by = await wait_for(lambda: tenure.take(ready))
         stack.push_async_callback(_released, tenure)
         knowledge = Knowledge(await _settings(store))
+        knowledge.holds_lease = tenure.is_held
         account = _account(session, exchange, knowledge, environment)
         stack.push_async_callback(account.close)
         glance = await _glance(session, stack)
@@ -130,7 +131,9 @@ def _reconciliation(
 def _account(session: Session, exchange: str, knowledge: Knowledge, environment: Mapping[str, str]) -> TradingAccount:
     """On the exchange, simulated or real, where the session has one; else local paper."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
-        return open_session_account(session, exchange, environment)
+        account = open_session_account(session, exchange, environment)
+        knowledge.legs_left = account.legs_left
+        return account
     return PaperAccount(
         exchange=exchange,
         markets=session.traded,

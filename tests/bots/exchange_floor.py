@@ -17,6 +17,7 @@ from bots.paper_account import PaperAccount
 from bots.paper_journal import PaperJournal
 from bots.reading import Signal
 from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.permits import ANY_TIME, Permit
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.clock import Clock, ReplayClock, steady_now, wall_now
 from market.leases import UNFENCED, Actor
@@ -111,7 +112,7 @@ class FlakyAccount:
     def exchange(self) -> str:
         return self.paper.exchange
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         self.posts[order.client_order_id] += 1
         await self._mishaps.pause()
         if self._mishaps.happens():
@@ -121,7 +122,7 @@ class FlakyAccount:
         if self.stuck == "before":
             self.reached.set()
             await self.freed.wait()
-        report = await self.paper.place(order)
+        report = await self.paper.place(order, permit)
         if self.stuck == "after":
             self.reached.set()
             await self.freed.wait()

@@ -12,6 +12,7 @@ from bots.knowledge import Knowledge
 from bots.reading import Signal
 from bots.trading import Trader
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.permits import ANY_TIME, Permit
 from market.breaker import Failure, Health
 from market.clock import SystemClock
 from market.execution import advancing, client_order_id
@@ -102,7 +103,7 @@ class TroubledAccount:
         self._placing = placing
         self._looking = [] if looking is None else [looking]
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         raise self._placing
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
