@@ -109,6 +109,20 @@ class CcxtAccount:
         once = {(one.fill.symbol, one.fill.fill_id): one for one in listed}
         return sorted(once.values(), key=lambda one: one.fill.filled_at)
 
+    @property
+    def has_dead_mans_switch(self) -> bool:
+        return isinstance(self._reads.desk, KrakenDesk)
+
+    async def cancel_all_after(self, seconds: int) -> None:
+        """Have the exchange cancel whatever rests on the account, unless it is told again within so many seconds; 0:
+        no more. Nothing where the exchange has no such switch. Raises ExchangeUnavailableError, AccountRefusedError.
+        """
+        desk = self._reads.desk
+        if isinstance(desk, KrakenDesk):
+            # what keeps the account safe is not to wait behind what can
+            with asking_for("follow"):
+                await self._read(lambda: desk.cancel_all_after(seconds))
+
     def _traded(self) -> list[Market]:
         return [market for market in self._markets.values() if not market.is_fx]
 
