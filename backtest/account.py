@@ -11,6 +11,7 @@ from bots.paper_journal import Accepted, Ended, JournalRow
 from bots.paper_ledger import PaperLedger
 from bots.paper_matching import executions, report_of, taken_by
 from exchanges.errors import OrderRefusedError
+from exchanges.permits import ANY_TIME, Permit
 from market.clock import MICROSECONDS, Clock
 from market.execution import Markets
 from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
@@ -50,9 +51,10 @@ class SimulatedAccount:
     def exchange(self) -> str:
         return self._exchange
 
-    async def place(self, order: LimitOrder) -> OrderReport:
-        """Raises OrderRefusedError."""
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+        """Raises OrderRefusedError, NotPostedError."""
         conditions = self._conditions
+        permit.ask()
         if is_refused(conditions.failed_share, conditions.seed, order.client_order_id):
             raise OrderRefusedError(f"{self._exchange}: drawn to fail")
         self._accept(order)

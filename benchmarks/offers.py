@@ -85,7 +85,7 @@ class Offers:
 
     def _connected(self, exchange: str) -> Any:
         """Raises AccountRefusedError as long as the exchange has made no accounts."""
-        config = simulated_config(exchange, str(self._session.exchanges_url), self._session.home)
+        config = simulated_config(exchange, str(self._session.exchanges_url), self._session.home, is_limited=False)
         client = self._clients[exchange] = make_exchange(config)
         self._stack.push_async_callback(client.close)
         return client

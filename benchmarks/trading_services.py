@@ -43,6 +43,8 @@ def session_of(home: Path, mongodb: str, exchanges_port: int) -> Session:
         markets=tuple(market for market in paper_markets() if market.exchange in EXCHANGES and not market.is_fx),
         settlement_currency="USD",
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
+        # they ask how fast we are, not how patient an exchange is
+        rate_limits=False,
     )
 
 
@@ -73,6 +75,15 @@ async def mongod(home: Path) -> AsyncIterator[tuple[str, psutil.Process]]:
 def simulated_exchanges(home: Path) -> Iterator[tuple[int, psutil.Process]]:
     """Their port, and the process; they answer soon."""
     (port,) = free_ports(1)
-    command = (sys.executable, "-m", "exchanges.simulated.server", "--home", str(home), "--port", str(port))
+    command = (
+        sys.executable,
+        "-m",
+        "exchanges.simulated.server",
+        "--home",
+        str(home),
+        "--port",
+        str(port),
+        "--no-limits",
+    )
     with running(*command) as process:
         yield port, process

@@ -152,6 +152,7 @@ class AverageTrader:
             drift=self.knowledge.drift,
             now=self.clock.now(),
             valid_until=valid_until,
+            legs_left=self.knowledge.legs_to_begin(self.exchange),
         )
 
     def _period(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 
 from bots.averages import AverageTrader
+from bots.deadmansswitch import DeadMansSwitch
 from bots.desk import Desk
 from bots.errors import BotError
 from bots.knowledge import Knowledge
@@ -13,14 +14,14 @@ from bots.leaving import Departure, until_left
 from bots.paper_account import PaperAccount
 from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
-from bots.persistence import wait_for
+from bots.persistence import Errand, wait_for
 from bots.progress import ReachTeller
 from bots.quotes import NewestQuotes
 from bots.reading import follow_quotes, signals
 from bots.reconciliation import Reconciliation
 from bots.tenure import Tenure, holder_name
 from exchanges.port import TradingAccount
-from exchanges.trading import open_session_account
+from exchanges.trading import CcxtAccount, open_session_account
 from market.clock import SystemClock
 from market.execution import advancing
 from market.flights import WITHOUT_CLIENT_IDS
@@ -84,12 +85,13 @@ async def _trade(
         by = await wait_for(lambda: tenure.take(ready))
         stack.push_async_callback(_released, tenure)
         knowledge = Knowledge(await _settings(store))
+        knowledge.holds_lease = tenure.is_held
         account = _account(session, exchange, knowledge, environment)
         stack.push_async_callback(account.close)
         glance = await _glance(session, stack)
         strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
         reconciliation = _reconciliation(session, store, account, knowledge, by)
-        errands = (strategy.run, reconciliation.run)
+        errands = (strategy.run, reconciliation.run, *_switched(account, stack))
         desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
         departure.desk = desk
         await together(tenure.keep(), _work(session, store, desk, account, stack, ready))
@@ -127,10 +129,21 @@ def _reconciliation(
     )
 
 
+def _switched(account: TradingAccount, stack: AsyncExitStack) -> tuple[Errand, ...]:
+    """The errand that keeps the exchange's dead man's switch armed, where it has one; disarmed with the stack."""
+    if not isinstance(account, CcxtAccount) or not account.has_dead_mans_switch:
+        return ()
+    switch = DeadMansSwitch(account)
+    stack.push_async_exit(switch.leave)
+    return (switch.run,)
+
+
 def _account(session: Session, exchange: str, knowledge: Knowledge, environment: Mapping[str, str]) -> TradingAccount:
     """On the exchange, simulated or real, where the session has one; else local paper."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
-        return open_session_account(session, exchange, environment)
+        account = open_session_account(session, exchange, environment)
+        knowledge.legs_left = account.legs_left
+        return account
     return PaperAccount(
         exchange=exchange,
         markets=session.traded,

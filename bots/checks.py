@@ -26,6 +26,8 @@ class Circumstances:
     """Currency → how much more of it lies on all exchanges together than at the session's opening."""
     standing: Standing | None = None
     """What stands open, as last seen; None where this leg joins an arbitrage."""
+    legs_left: int | None = None
+    """How many legs the rate limits of the bot's own exchange let begin; None where nothing limits them."""
 
 
 def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumstances: Circumstances) -> str | None:
@@ -38,7 +40,7 @@ def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumst
 
 def quick_refusal_of(opportunity: Opportunity, known: Circumstances) -> str | None:
     """The first reason that needs no arithmetic: most opportunities end here, hundreds a second in a wild market."""
-    view = View(known.now, known.window, known.history, known.drift)
+    view = View(known.now, known.window, known.history, known.drift, known.legs_left)
     return first_refusal(Case(opportunity, known.settings, known.standing, view))
 
 

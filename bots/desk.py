@@ -77,7 +77,14 @@ class Desk:
         self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
         self._lockout = Lockout(account, self.health, knowledge)
         self.trader = Trader(
-            store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, self.health.note
+            store,
+            account,
+            advancing(markets),
+            pace.unknown_after,
+            by,
+            pace.steady_clock,
+            self.health.note,
+            self._forbids,
         )
         self.reserver = Reserver(
             exchange=self.exchange,
@@ -142,6 +149,11 @@ class Desk:
         if is_late:
             log.error("gone with an arbitrage open, its orders here have ended", extra={"exchange": self.exchange})
         return is_late
+
+    def _forbids(self) -> str | None:
+        if self.knowledge.settings.trading_state == "halted":
+            return "halted"
+        return None if self.knowledge.holds_lease() else "the lease may be another process's by now"
 
     async def _follow_settings(self) -> None:
         async for settings in self.store.watch_settings():

@@ -1,7 +1,7 @@
 """What a bot has seen lately: a cache that saves round trips. Nothing is right or wrong by it; the store decides."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -18,6 +18,16 @@ from store.port import BalanceRow, Balances
 PERSISTENCE_SECONDS = 10
 USED_UP_QUOTES = 64
 """A quote is soon followed by the next; older ones are of no interest."""
+
+
+def _unlimited() -> int | None:
+    """For accounts without rate limits."""
+    return None
+
+
+def _always() -> bool:
+    """For those that hold no lease."""
+    return True
 
 
 @dataclass(slots=True)
@@ -42,6 +52,10 @@ class Knowledge:
     """Currency → how much more of it lies on all exchanges together than at the session's opening."""
     server_ahead: int = 0
     """How far the store's clock is ahead of this machine's, microseconds."""
+    legs_left: Callable[[], int | None] = _unlimited
+    """How many legs the rate limits of the bot's own exchange let begin, as its account has it now."""
+    holds_lease: Callable[[], bool] = _always
+    """Whether nobody else can have this process's lease yet."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
     _rows: tuple[BalanceRow, ...] = ()
@@ -109,6 +123,15 @@ class Knowledge:
     def see_open(self, arbitrages: Iterable[Arbitrage]) -> None:
         """These and no others are open."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
+
+    def legs_to_begin(self, exchange: str, attempts: int = 0) -> int | None:
+        """`legs_left` less those that are begun there and not at their end, whose cost is not spent yet; `attempts`:
+        whose reservation is under way."""
+        left = self.legs_left()
+        if left is None:
+            return None
+        legs = (leg for arbitrage in self.open.values() for leg in arbitrage.legs)
+        return left - attempts - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
 
     def is_used_up(self, opportunity: Opportunity) -> bool:
         """Whether the store said so of one of its quotes."""

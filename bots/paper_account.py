@@ -12,6 +12,7 @@ from bots.paper_ledger import PaperLedger
 from bots.paper_matching import Execution, executions, report_of, taken_by
 from bots.paper_quotes import PaperQuotes
 from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.permits import ANY_TIME, Permit
 from market.clock import MICROSECONDS, Clock, wall_now, wall_seconds
 from market.execution import markets_by_symbol
 from market.markets import Market
@@ -69,10 +70,11 @@ class PaperAccount:
         if mark.exchange == self._exchange:
             self._quotes.mark(mark)
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         """In the journal before it travels, so that it is found whatever becomes of this process.
 
-        Raises OrderRefusedError, OutcomeUnknownError where the account has an order of that id, PaperJournalError.
+        Raises OrderRefusedError, OutcomeUnknownError where the account has an order of that id, PaperJournalError,
+        NotPostedError.
         """
         market = self._markets.get((order.exchange, order.symbol))
         if market is None or order.exchange != self._exchange:
@@ -80,6 +82,7 @@ class PaperAccount:
         seconds = self._conditions.latency_seconds(self._latency_ms, order.client_order_id)
         try:
             async with self._journal.alone():
+                permit.ask()
                 self._accept(order, market, seconds)
         except JournalBusyError as error:
             raise OrderRefusedError(f"{self._exchange} was not reached: {error}") from error

@@ -33,6 +33,10 @@ Execute = Callable[[str, LegRole], None]
 """Starts trading a leg of an arbitrage, without waiting for it."""
 
 
+OWN_REASON = "rate_budget"
+"""What one exchange's bot alone knows, so that it speaks for itself."""
+
+
 class NoteBook(Protocol):
     """Where it is put down what became of an opportunity."""
 
@@ -159,6 +163,7 @@ class Reserver:
             history=knowledge.history_of(opportunity),
             drift=knowledge.drift,
             standing=knowledge.standing(opportunity, self.wall_clock()),
+            legs_left=knowledge.legs_to_begin(self.exchange, len(self.attempting)),
         )
 
     def _sight(self, opportunity: Opportunity, known: Circumstances) -> Sight:
@@ -167,7 +172,7 @@ class Reserver:
 
     def _refuse_for_both(self, opportunity: Opportunity, reason: str, known: Circumstances) -> None:
         """Both bots come to the same answer here; the buyer's speaks, so that an opportunity is not counted twice."""
-        if opportunity.buy.exchange == self.exchange:
+        if opportunity.buy.exchange == self.exchange or reason == OWN_REASON:
             self._refuse(opportunity, reason, lambda: Grounds(self._sight(opportunity, known)))
 
     def _refuse(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:

@@ -15,7 +15,7 @@ def sight_of(
     opportunity: Opportunity, exchange: str, known: Circumstances, free: FreeBalances, *, is_used_up: bool
 ) -> Sight:
     """Whatever of it can matter for this opportunity."""
-    view = View(known.now, known.window, known.history, known.drift)
+    view = View(known.now, known.window, known.history, known.drift, known.legs_left)
     return Sight(
         exchange=exchange,
         offset=opportunity.offset,
@@ -27,6 +27,7 @@ def sight_of(
         stood=None if known.standing is None else stood(opportunity, known.standing),
         free={f"{place}|{currency}": free[place, currency] for place, currency in _used(opportunity, free)},
         is_used_up=is_used_up,
+        legs_left=known.legs_left,
     )
 
 
@@ -40,6 +41,7 @@ def circumstances_of(sight: Sight, settings: Settings) -> Circumstances:
         history=view.history,
         drift=view.drift,
         standing=None if sight.stood is None else sight.stood.standing(settings),
+        legs_left=view.legs_left,
     )
 
 

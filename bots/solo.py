@@ -39,6 +39,8 @@ class Outlook:
     """Currency → how much more of it lies on all exchanges together than at the session's opening."""
     now: int
     valid_until: int
+    legs_left: int | None = None
+    """How many the rate limits of its exchange let begin; None: as many as one likes."""
 
 
 def solo_wish(trade: AverageTrade, outlook: Outlook) -> Reservation | Refused:
@@ -55,7 +57,7 @@ def solo_wish(trade: AverageTrade, outlook: Outlook) -> Reservation | Refused:
         return Refused("stale")
     side = SIDES[trade.trade_type]
     opportunity = _opportunity(trade, seen, outlook)
-    view = View(outlook.now, drift=outlook.drift)
+    view = View(outlook.now, drift=outlook.drift, legs_left=outlook.legs_left)
     reason = first_refusal(Case(opportunity, settings, view=view, solo=side))
     return Refused(reason) if reason is not None else _sized(opportunity, side, outlook)
 

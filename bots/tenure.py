@@ -29,6 +29,12 @@ class Tenure:
     holder: str
     steady_clock: Callable[[], int] = steady_now
     _lease: Lease | None = None
+    _held_until: int = 0
+    """By the steady clock: what the server gave, counted from before it was asked."""
+
+    def is_held(self) -> bool:
+        """Whether nobody else can have the lease yet, as far as this process knows."""
+        return self._lease is not None and self.steady_clock() < self._held_until
 
     async def take(self, standing_by: Callable[[], None] | None = None) -> Actor:
         """Wait until the lease is ours; `standing_by` is called once where another process keeps it alive.
@@ -37,8 +43,10 @@ class Tenure:
         """
         began, is_told = self.steady_clock(), False
         while True:
+            asked = self.steady_clock()
             self._lease = await self.store.acquire_lease(self.exchange, self.holder)
             if self._lease is not None:
+                self._hold(asked)
                 return self._lease.actor
             waited = self.steady_clock() - began
             if not is_told and standing_by is not None and waited > 2 * LEASE_SECONDS * MICROSECONDS:
@@ -58,6 +66,7 @@ class Tenure:
         lease = self._lease
         if lease is None:
             raise BotError(f"{self.holder} has no lease of {self.exchange} to renew")
+        asked = self.steady_clock()
         try:
             renewed = await self.store.renew_lease(lease)
         except StoreUnavailableError as error:
@@ -66,6 +75,10 @@ class Tenure:
         if renewed is None:
             raise FencedOutError(f"another process acts for {self.exchange} by now; {self.holder} ends")
         self._lease = renewed
+        self._hold(asked)
+
+    def _hold(self, asked: int) -> None:
+        self._held_until = asked + int(LEASE_SECONDS * MICROSECONDS)
 
     async def release(self) -> None:
         """So that the next need not wait. Raises StoreUnavailableError."""

@@ -5,7 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bots.confirming import doubt, known_orders
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import (
+    AccountRefusedError,
+    ExchangeUnavailableError,
+    NotPostedError,
+    OrderRefusedError,
+    OutcomeUnknownError,
+)
+from exchanges.permits import Permit
 from exchanges.port import TradingAccount
 from market.arbitrages import Leg, LegRole
 from market.backoff import backoff
@@ -22,7 +29,7 @@ log = logging.getLogger(__name__)
 
 UNKNOWN_AFTER_SECONDS = 5.0
 POST_WITHIN_SECONDS = 1.5
-"""From the intent to the post: a process that was held up for longer must not post, since others may soon take the
+"""From the intent to the bytes on the wire: what was held up for longer must not go, since others may soon take the
 order for never sent."""
 MISSING_SECONDS = 1.0
 """Least time between two answers that the exchange does not know an order: one alone may be of a stale replica."""
@@ -30,14 +37,24 @@ CONFIRM_SECONDS = 30.0
 """How long an exchange without client ids may leave a doubt whether it has an order that it denies: longer than what is
 under way there takes to be booked."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
+NEVER_POSTED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=(), is_posted=False)
 
+FIRST_ROLES = ("buy", "sell")
+"""Of the legs that begin a trade; others end it."""
 LegKey = tuple[str, LegRole]
+Forbids = Callable[[], str | None]
+"""Why no order may leave at this very moment; None where it may."""
 Troubled = Callable[[FailureKind, str], None]
 """Told what the exchange failed at, and with which client order id."""
 
 
 def _unheard(_kind: FailureKind, _client_order_id: str) -> None:
     """For those who watch no exchange's health."""
+
+
+def _nothing_forbids() -> str | None:
+    """For those whom nobody halts."""
+    return None
 
 
 @dataclass(slots=True)
@@ -80,6 +97,8 @@ class Trader:
     steady_clock: Callable[[], int] = steady_now
     """Runs on while the process is stopped."""
     troubled: Troubled = _unheard
+    forbids: Forbids = _nothing_forbids
+    """Asked in the last step before an order's bytes leave."""
 
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
         """Send a reserved leg, unless anybody did so before, and see it through.
@@ -90,11 +109,9 @@ class Trader:
         leg = await self.store.start_sending(arbitrage_id, role, self.by)
         if leg is None:
             await self._finish_late(arbitrage_id, role)
-        elif self.steady_clock() - asked > POST_WITHIN_SECONDS * MICROSECONDS:
-            log.warning("too long since the intent, so not posted", extra=_ids(arbitrage_id, leg))
-            await self.resolve(arbitrage_id, leg)
         else:
-            await self._send(arbitrage_id, leg)
+            permit = Permit(lambda: self._ask(asked), is_unwinding=role not in FIRST_ROLES)
+            await self._send(arbitrage_id, leg, permit)
 
     async def lapse(self, arbitrage_id: str, role: LegRole) -> None:
         """End a reserved leg of any exchange that is past its time. Never sends. Raises StoreUnavailableError."""
@@ -116,9 +133,20 @@ class Trader:
         report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
         await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
 
-    async def _send(self, arbitrage_id: str, leg: Leg) -> None:
+    def _ask(self, asked: int) -> None:
+        """Whether an order intended at `asked`, by the steady clock, may still leave. Raises NotPostedError."""
+        if self.steady_clock() - asked > POST_WITHIN_SECONDS * MICROSECONDS:
+            raise NotPostedError("too long since the intent")
+        reason = self.forbids()
+        if reason is not None:
+            raise NotPostedError(reason)
+
+    async def _send(self, arbitrage_id: str, leg: Leg, permit: Permit) -> None:
         try:
-            report = await self.account.place(order_of(leg))
+            report = await self.account.place(order_of(leg), permit)
+        except NotPostedError as error:
+            log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
+            await self._finish(arbitrage_id, leg, NEVER_POSTED)
         except OrderRefusedError as error:
             self.troubled("order_refused", leg.client_order_id)
             log.warning("order refused: %s", error, extra=_ids(arbitrage_id, leg))

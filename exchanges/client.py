@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from exchanges.addresses import Place, address_fault, every_address, simulated_addresses
+from exchanges.budget import RateBudget, whole_budget
 from exchanges.credentials import ARM_VARIABLE, Credentials, environment_credentials, load_credentials
 from exchanges.errors import AccountRefusedError
 from exchanges.secrecy import discreet_logger
@@ -20,11 +20,6 @@ SANDBOXES = ("binance", "coinbaseexchange")
 # A dead connection is given up after two unanswered pings; ccxt's own 30 s would leave a feed blind for over a minute.
 _KEEP_ALIVE_MS = 3_000
 _TIMEOUT_MS = 5_000
-# The simulated exchanges set no limit; the limiter still runs, so that all modes take the same path.
-_SIMULATED_RATE_LIMIT_MS = 1
-# A minute's budget at once would be 600 requests where Coinbase Exchange takes 10 a second, 15 in a burst (its docs,
-# "REST API rate limits").
-_WINDOWS_MS = {"coinbaseexchange": 1_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +33,14 @@ class ExchangeConfig:
     mode: Place
     base_url: str | None
     credentials: Credentials | None
+    is_limited: bool = True
+    """Whether requests keep to the exchange's rate limits; lifted for simulated exchanges alone, to load them."""
 
 
-def simulated_config(exchange: str, exchanges_url: str, home: Path) -> ExchangeConfig:
+def simulated_config(exchange: str, exchanges_url: str, home: Path, *, is_limited: bool = True) -> ExchangeConfig:
     """One of the simulated exchanges below `exchanges_url`. Raises AccountRefusedError where keys are missing."""
     base_url = f"{exchanges_url.rstrip('/')}/{exchange}"
-    return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange))
+    return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange), is_limited)
 
 
 def live_config(
@@ -63,7 +60,7 @@ def session_config(session: Session, exchange: str, environment: Mapping[str, st
         return live_config(exchange, environment, place, gateway_url(session, exchange))
     if session.exchanges_url is None:
         raise AccountRefusedError("this session trades on local paper accounts, it has none at an exchange")
-    return simulated_config(exchange, session.exchanges_url, session.home)
+    return simulated_config(exchange, session.exchanges_url, session.home, is_limited=session.rate_limits)
 
 
 def public_config(session: Session, exchange: str) -> ExchangeConfig:
@@ -78,9 +75,15 @@ def gateway_url(session: Session, exchange: str) -> str | None:
 
 
 def make_exchange(
-    config: ExchangeConfig, environment: Mapping[str, str] | None = None, share: Fraction = Fraction(1)
+    config: ExchangeConfig,
+    environment: Mapping[str, str] | None = None,
+    budget: RateBudget | None = None,
+    *,
+    posts_only: bool = False,
 ) -> Any:
-    """A ccxt client with `share` of the exchange's rate limit for its own. The caller closes it.
+    """A ccxt client within `budget`, or within all that the exchange allows. The caller closes it.
+
+    `posts_only`: it posts orders that are permitted (`exchanges.permits`), and sends nothing else.
 
     Raises AccountRefusedError where trading for real is not armed in `environment` or lacks keys, or where an address
     is neither loopback (simulated) nor https and elsewhere (live, sandbox). The client is dynamic by nature: whoever
@@ -94,7 +97,8 @@ def make_exchange(
             raise AccountRefusedError(f"{config.mode} trading on {config.exchange} needs keys")
     client = client_class(config.exchange)(_settings(config))
     client.streaming = {**client.streaming, "keepAlive": _KEEP_ALIVE_MS}
-    _share_limit(client, config, share)
+    client.posts_only = posts_only
+    client.budget = (budget or whole_budget(config.exchange)) if _is_limited(config) else None
     client.urls = {"api": _addresses(client, config)}
     if config.base_url is not None:
         client.hostname = urlsplit(config.base_url).netloc
@@ -124,19 +128,14 @@ def _addresses(client: Any, config: ExchangeConfig) -> object:
     return deepcopy(sandbox)
 
 
-def _share_limit(client: Any, config: ExchangeConfig, share: Fraction) -> None:
-    client.rateLimit = _SIMULATED_RATE_LIMIT_MS if config.mode == "simulated" else float(client.rateLimit / share)
-    client.rollingWindowSize = _WINDOWS_MS.get(config.exchange, client.rollingWindowSize)
-    # Made once by ccxt's constructor, of what was set then.
-    client.tokenBucket = None
-    client.init_rest_rate_limiter()
+def _is_limited(config: ExchangeConfig) -> bool:
+    return config.is_limited or config.mode != "simulated"
 
 
 def _settings(config: ExchangeConfig) -> dict[str, object]:
     settings: dict[str, object] = {
+        # Asks `throttle` before each request, which `exchanges.budgeted` answers.
         "enableRateLimit": True,
-        # The default bucket is not refilled while idle: each call after the first would wait a whole rateLimit.
-        "rateLimiterAlgorithm": "rollingWindow",
         "timeout": _TIMEOUT_MS,
         # Given the real thing, ccxt would log headers, keys among them, at debug level.
         "logger": discreet_logger(f"{__name__}.{config.exchange}"),

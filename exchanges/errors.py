@@ -19,3 +19,7 @@ class OutcomeUnknownError(ExchangeError):
 
 class AccountRefusedError(ExchangeError):
     """Keys, permissions or the account itself are refused; the whole exchange stops for us."""
+
+
+class NotPostedError(ExchangeError):
+    """Nothing of the order left this machine, so there is none and never will be; it says why."""

@@ -76,6 +76,10 @@ class KrakenDesk:
         rows = await self._call(self._client.privatePostBalanceEx, {})
         return {_CURRENCIES.get(name, name): number_in(row_of(row), "balance") for name, row in rows.items()}
 
+    async def cancel_all_after(self, seconds: int) -> None:
+        """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x; 0 takes it back."""
+        await self._call(self._client.privatePostCancelAllOrdersAfter, {"timeout": str(seconds)})
+
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
         """Kraken has no pages of them."""
         by_pair = {name: market for market in markets for name in _pairs(market)}

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Protocol
 
+from exchanges.permits import ANY_TIME, Permit
 from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 
 
@@ -13,10 +14,12 @@ class TradingAccount(Protocol):
     @property
     def exchange(self) -> str: ...
 
-    async def place(self, order: LimitOrder) -> OrderReport:
-        """Post the order, once; the report may not be final yet.
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+        """Post the order, once; the report may not be final yet. `permit` is asked when nothing is left to be waited
+        for: what it raises, NotPostedError, comes out, and nothing has left this machine.
 
-        Raises OrderRefusedError (there is no order), OutcomeUnknownError (look it up), AccountRefusedError.
+        Raises OrderRefusedError (there is no order), OutcomeUnknownError (look it up), AccountRefusedError,
+        NotPostedError.
         """
         ...
 

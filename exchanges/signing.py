@@ -8,6 +8,7 @@ import ccxt
 import ccxt.async_support
 import ccxt.pro
 
+from exchanges.budgeted import WithinBudget
 from exchanges.desk import AnswerNotUnderstoodError, number_in, row_of
 from exchanges.errors import AccountRefusedError
 from market.clock import wall_now
@@ -78,7 +79,7 @@ def client_class(exchange: str) -> Any:
     base = getattr(ccxt.pro, exchange, None) or getattr(ccxt.async_support, exchange, None)
     if not isinstance(base, type) or not issubclass(base, ccxt.async_support.Exchange):
         raise AccountRefusedError(f"ccxt knows no exchange {exchange}")
-    return type(base.__name__, (SignedByTheirTime, base), {})
+    return type(base.__name__, (WithinBudget, SignedByTheirTime, base), {})
 
 
 async def measure_clock(client: Any) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, TypeVar
 
 import ccxt
@@ -11,6 +10,7 @@ import ccxt
 from exchanges.binance import BinanceDesk
 from exchanges.bitflyer import BitflyerDesk
 from exchanges.bitstamp import BitstampDesk
+from exchanges.budget import RateBudget, account_budget, asking_for
 from exchanges.client import ExchangeConfig, make_exchange, session_config
 from exchanges.coinbaseexchange import CoinbaseExchangeDesk
 from exchanges.credentials import Credentials
@@ -19,6 +19,7 @@ from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, Orde
 from exchanges.faults import is_clock_fault, post_error, read_error
 from exchanges.kraken import KrakenDesk
 from exchanges.measuredclock import MeasuredClock
+from exchanges.permits import ANY_TIME, Permit, departure
 from market.clock import SystemClock
 from market.limits import rule_broken
 from market.markets import Market
@@ -36,22 +37,26 @@ _DESKS: dict[str, Callable[[Any], OrderDesk]] = {
 # Between two looks at an order that was just taken; an IOC order is mostly done at the first.
 _LOOKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 
-# Of the exchange's rate limit: orders are rare and must not wait, reads are many and can. Kraken counts no orders here.
-_ORDERS_SHARES = {"kraken": Fraction(1, 100)}
-_ORDERS_SHARE = Fraction(1, 4)
-
 Answer = TypeVar("Answer")
 
 
 class CcxtAccount:
-    """One account on one exchange: orders go in by a connection and a rate limit of their own, so that no poll queues
-    before them; all else goes by another."""
+    """One account on one exchange: orders go by a connection of their own, which asks for leave when all else is done;
+    all else goes by another. `budget`: what both have of the exchange's rate limits; None where nothing limits them."""
 
-    def __init__(self, entry: "Line", reads: "Line", markets: Sequence[Market], keys: Credentials | None) -> None:
+    def __init__(
+        self,
+        entry: "Line",
+        reads: "Line",
+        markets: Sequence[Market],
+        keys: Credentials | None,
+        budget: RateBudget | None = None,
+    ) -> None:
         self._exchange = str(entry.client.id)
         self._entry = entry
         self._reads = reads
         self._keys = keys
+        self._budget = budget
         self._clock = MeasuredClock(reads.client, entry.client)
         self._markets = {market.symbol: market for market in markets if market.exchange == self._exchange}
 
@@ -59,7 +64,11 @@ class CcxtAccount:
     def exchange(self) -> str:
         return self._exchange
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    def legs_left(self) -> int | None:
+        """How many legs the exchange's rate limits let begin now; None where nothing limits them."""
+        return None if self._budget is None else self._budget.legs_left()
+
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         market = self._market(order)
         if market is None:
             raise OrderRefusedError(self._not_here(order))
@@ -68,7 +77,8 @@ class CcxtAccount:
             raise OrderRefusedError(f"{order.client_order_id} on {self._exchange}: {broken}")
         await self._clock.measure_once()
         try:
-            exchange_order_id = await self._entry.desk.post(order, market)
+            with departure(permit):
+                exchange_order_id = await self._entry.desk.post(order, market)
         except ccxt.BaseError as error:
             if is_clock_fault(error):
                 # for the next one: this order is refused, and whoever sent it must hear so
@@ -76,14 +86,16 @@ class CcxtAccount:
             raise post_error(self._exchange, error, self._keys) from None
         except AnswerNotUnderstoodError as error:
             raise OutcomeUnknownError(f"{self._exchange} may or may not have the order: {error}") from error
-        return await self._followed(order, market, exchange_order_id)
+        with asking_for("follow"):
+            return await self._followed(order, market, exchange_order_id)
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         market = self._market(order)
         if market is None:
             # None would say that it was never sent; an earlier session may have traded there
             raise ExchangeUnavailableError(self._not_here(order))
-        return await self._read(lambda: self._reads.desk.find(order, market, others))
+        with asking_for("follow"):
+            return await self._read(lambda: self._reads.desk.find(order, market, others))
 
     async def balances(self) -> dict[str, Decimal]:
         return await self._read(self._reads.desk.balances)
@@ -96,6 +108,20 @@ class CcxtAccount:
         # pages that move while they are read show some twice
         once = {(one.fill.symbol, one.fill.fill_id): one for one in listed}
         return sorted(once.values(), key=lambda one: one.fill.filled_at)
+
+    @property
+    def has_dead_mans_switch(self) -> bool:
+        return isinstance(self._reads.desk, KrakenDesk)
+
+    async def cancel_all_after(self, seconds: int) -> None:
+        """Have the exchange cancel whatever rests on the account, unless it is told again within so many seconds; 0:
+        no more. Nothing where the exchange has no such switch. Raises ExchangeUnavailableError, AccountRefusedError.
+        """
+        desk = self._reads.desk
+        if isinstance(desk, KrakenDesk):
+            # what keeps the account safe is not to wait behind what can
+            with asking_for("follow"):
+                await self._read(lambda: desk.cancel_all_after(seconds))
 
     def _traded(self) -> list[Market]:
         return [market for market in self._markets.values() if not market.is_fx]
@@ -155,9 +181,10 @@ def open_account(
     make_desk = _DESKS.get(config.exchange)
     if make_desk is None:
         raise AccountRefusedError(f"orders on {config.exchange} are not supported, only on {', '.join(_DESKS)}")
-    share = _ORDERS_SHARES.get(config.exchange, _ORDERS_SHARE)
-    entry, reads = (make_exchange(config, environment, part) for part in (share, 1 - share))
-    return CcxtAccount(Line(entry, make_desk(entry)), Line(reads, make_desk(reads)), markets, config.credentials)
+    budget = account_budget(config.exchange)
+    entry, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
+    lines = Line(entry, make_desk(entry)), Line(reads, make_desk(reads))
+    return CcxtAccount(*lines, markets, config.credentials, reads.budget)
 
 
 def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> CcxtAccount:

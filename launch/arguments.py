@@ -145,6 +145,7 @@ def add_exchanges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write there what ccxt's constructor needs")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="which ones (default all)")
     parser.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="let things go wrong, by the clock")
+    parser.add_argument("--no-limits", action="store_true", help="without the real ones' rate limits, to load them")
     parser.add_argument("--session", action="store_true", help="those of the running session, and nothing else")
 
 

@@ -231,7 +231,8 @@ def _exchanges(arguments: argparse.Namespace) -> int:
     if arguments.session:
         return run_of_session(read_session(home))
     only = tuple(arguments.only)
-    return run_alone(home, AloneOptions(arguments.port, arguments.seed, arguments.json, only, arguments.faults), say)
+    served = arguments.json, only, arguments.faults, not arguments.no_limits
+    return run_alone(home, AloneOptions(arguments.port, arguments.seed, *served), say)
 
 
 def _feed(arguments: argparse.Namespace) -> int:

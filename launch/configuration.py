@@ -86,6 +86,8 @@ class Configuration(BaseModel):
     partitions: int = Field(default=1, ge=1, le=64)
     bots_per_exchange: int = Field(default=1, ge=1, le=4)
     """One of them trades; the others stand by and take over once it has been silent for longer than its lease."""
+    rate_limits: bool = True
+    """Whether simulated exchanges keep the rate limits of the real ones; off to load them beyond those."""
     feeds: FeedConfiguration = FeedConfiguration()
     paper: PaperConfiguration = PaperConfiguration()
     record: bool = False

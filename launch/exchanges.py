@@ -36,6 +36,7 @@ class AloneOptions:
     json_file: Path | None
     only: tuple[str, ...]
     faults: str | None
+    is_limited: bool = True
 
 
 def run_alone(home: Path, options: AloneOptions, say: Say) -> int:
@@ -45,7 +46,7 @@ def run_alone(home: Path, options: AloneOptions, say: Say) -> int:
     if options.json_file is not None:
         check_writable(options.json_file)
     claim_web_port(_HOST, options.port)
-    told = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS)
+    told = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited)
     url = f"http://{_HOST}:{options.port}"
 
     def ready() -> None:
@@ -63,7 +64,7 @@ def run_of_session(session: Session) -> int:
     if session.exchanges_url is None:
         raise CannotStartError("this session trades on local paper accounts, it has no simulated exchanges.")
     port = urlsplit(session.exchanges_url).port or 0
-    told = ExchangesOptions(port, session.seed, session.exchanges)
+    told = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits)
     return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, told, ready))
 
 

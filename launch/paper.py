@@ -140,6 +140,7 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=told.partitions,
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
+        rate_limits=told.rate_limits,
         web_host=told.bind,
         web_port=told.port if options.port is None else options.port,
         access=told.access,

@@ -157,8 +157,8 @@ class Refusal:
 
     Reasons, in the order in which they are looked for (docs/risk.md): halted, reducing, exchange_disabled,
     below_threshold, stale, crossed, quarantined, not_persistent, stopping, daily_loss, exchange_paused, too_many_open,
-    pair_busy, cooling_down, total_limit, asset_limit, exchange_limit, exposure, currency_drift, recheck_failed,
-    leg_in_flight, too_small, insufficient_balance, liquidity_used.
+    pair_busy, cooling_down, total_limit, asset_limit, exchange_limit, exposure, currency_drift, rate_budget,
+    recheck_failed, leg_in_flight, too_small, insufficient_balance, liquidity_used.
     """
 
     refusal_id: str

@@ -81,3 +81,5 @@ class OrderReport:
     is_final: bool
     filled: Amount
     fills: tuple[Fill, ...]
+    is_posted: bool = True
+    """False: nothing of the order ever left this machine, so that nobody need look for it."""

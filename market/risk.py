@@ -18,8 +18,9 @@ from market.quarantine import is_absurd
 from market.settings import Settings
 from market.spreads import SpreadWindow
 
-Place = Literal["bot", "reservation", "second leg", "sending"]
-"""Where a question is asked: in a bot, in the transaction that begins a trade, in the one that joins it, at a send."""
+Place = Literal["bot", "reservation", "second leg", "sending", "wire"]
+"""Where a question is asked: in a bot, in the transaction that begins a trade, in the one that joins it, in the one
+that allows a send, in the last step before an order's bytes leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class View:
     """The 60 s windows of its pair over the last minutes."""
     drift: Mapping[str, Decimal] = field(default_factory=dict)
     """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    legs_left: int | None = None
+    """How many the rate limits of the bot's own exchange let begin; None: as many as one likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +252,12 @@ def _has_drifted(case: Case) -> bool:
     )
 
 
+def _lacks_rate_budget(case: Case) -> bool:
+    """Its order would have to wait past its time, or be turned away."""
+    left = None if case.view is None else case.view.legs_left
+    return left is not None and left < 1
+
+
 def _value(opportunity: Opportunity, currency: str, amount: Decimal) -> Decimal:
     """In the settlement currency, at FX mid; a currency without a rate is the settlement currency itself."""
     rate = opportunity.rate(currency)
@@ -263,20 +272,16 @@ def _base_price(opportunity: Opportunity) -> Decimal:
 _EVERYWHERE: tuple[Place, ...] = ("bot", "reservation", "second leg")
 _BOT: tuple[Place, ...] = ("bot",)
 _BEGIN: tuple[Place, ...] = ("bot", "reservation")
+_OF_QUARANTINE = ("quarantine_deviations", "quarantine_floor_bps", "quarantine_ceiling_bps")
 
 CHECKS: tuple[Check, ...] = (
-    Check("halted", _is_halted, ("trading_state",), (*_EVERYWHERE, "sending")),
+    Check("halted", _is_halted, ("trading_state",), (*_EVERYWHERE, "sending", "wire")),
     Check("reducing", _is_reducing, ("trading_state",), _EVERYWHERE),
     Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _EVERYWHERE),
     Check("below_threshold", _is_below_threshold, ("min_net_bps",), _EVERYWHERE),
     Check("stale", _is_stale, ("max_quote_age_ms",), _BOT),
     Check("crossed", _is_crossed, (), _BOT),
-    Check(
-        "quarantined",
-        _is_quarantined,
-        ("quarantine_deviations", "quarantine_floor_bps", "quarantine_ceiling_bps"),
-        _BOT,
-    ),
+    Check("quarantined", _is_quarantined, _OF_QUARANTINE, _BOT),
     Check("not_persistent", _is_fleeting, ("min_share_above_10s",), _BOT),
     Check("stopping", _is_stopping, (), _BEGIN),
     Check("daily_loss", _has_lost_enough, ("max_daily_loss",), ("reservation",)),
@@ -289,5 +294,6 @@ CHECKS: tuple[Check, ...] = (
     Check("exchange_limit", _reaches_exchange, ("max_exchange_notional",), _BEGIN),
     Check("exposure", _is_exposed, ("max_exposure",), _BOT),
     Check("currency_drift", _has_drifted, ("max_currency_drift",), _BOT),
+    Check("rate_budget", _lacks_rate_budget, (), ("bot", "wire")),
 )
 """In the order in which they are asked; what costs most, sizing, comes after all of them."""

@@ -42,6 +42,8 @@ class Session:
     partitions: int = 1
     exchanges_url: str | None = None
     """Root of the simulated exchanges; None where there are none."""
+    rate_limits: bool = True
+    """Whether the simulated exchanges keep the real ones' rate limits, and we within them; lifted to load them."""
     gateways: dict[str, str] = field(default_factory=dict)
     """At real exchanges: exchange → root of a gateway that stands before it, where not its own addresses are used."""
     web_host: str = "127.0.0.1"

@@ -58,9 +58,12 @@ class Sight:
     """`exchange|currency` → what both legs could use."""
     is_used_up: bool = False
     """Whether the store had said that a quote has nothing left."""
+    legs_left: int | None = None
+    """How many legs the rate limits of `exchange` let begin; None where nothing limits them."""
 
     def view(self) -> View:
-        return View(self.now, self.window, () if self.calmest is None else (self.calmest,), self.drift)
+        history = () if self.calmest is None else (self.calmest,)
+        return View(self.now, self.window, history, self.drift, self.legs_left)
 
 
 def currencies_of(opportunity: Opportunity) -> tuple[str, ...]:

@@ -39,7 +39,8 @@ async def source_of(
     """
     wire = wire_of(exchange)
     stream, rest = _addresses(session, wire)
-    pace = 0.0 if session.exchanges_url is not None else wire.live_rest_pace
+    is_lifted = session.exchanges_url is not None and not session.rate_limits
+    pace = 0.0 if is_lifted else wire.live_rest_pace
     async with rest_reader(rest, clock, rest_seconds, pace) as reader:
         yield Source(wire, stream, reader, _keys(session, exchange, environment or {}))
 

@@ -131,7 +131,7 @@ def _is_halted(settings: Settings | None) -> bool:
 
 def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
     """Whether this is the first word of an order that counted as never sent."""
-    return report is not None and leg.state == "not_sent" and "sending" in leg.times
+    return report is not None and report.is_posted and leg.state == "not_sent" and "sending" in leg.times
 
 
 def _new_fills(rows: Rows, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
@@ -149,7 +149,7 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
         times |= {"unconfirmed": now}
     return replace(
         leg,
-        state="not_sent" if report is None and leg.state != "done" else "done",
+        state="not_sent" if (report is None or not report.is_posted) and leg.state != "done" else "done",
         exchange_order_id=order_id,
         fills=leg.fills + fills,
         held=ZERO,

@@ -42,6 +42,8 @@ def refusal(error: RequestRefusedError) -> web.Response:
 def words_of(error: RequestRefusedError) -> str:
     if error.reason == "unknown_key" and error.detail:
         return error.detail
+    if (error.reason, error.detail) == ("rate_limited", "Public"):
+        return "Public rate limit exceeded"
     _, text = _WORDS.get(error.reason, (400, "Bad Request"))
     return text.format(detail=error.detail)
 

@@ -42,7 +42,8 @@ class KrakenGateway:
         tokens = KrakenTokens(exchange.clock)
         pairs = KrakenPairs(exchange.listings.values())
         self._public = KrakenPublic(exchange, pairs, self._days).calls()
-        orders = KrakenOrders(exchange, pairs).calls()
+        self._orders = KrakenOrders(exchange, pairs)
+        orders = self._orders.calls()
         self._private = KrakenAccount(exchange, pairs, tokens).calls() | orders
         trading = KrakenTrading(exchange, orders)
         self._stream = KrakenStream(exchange, self.subscribers, self._days, tokens, trading)
@@ -65,6 +66,7 @@ class KrakenGateway:
         self._stream.publish(step)
 
     def beat(self) -> None:
+        self._orders.fall()
         self._stream.beat()
 
     def refusal(self, error: RequestRefusedError) -> web.Response:

@@ -6,15 +6,17 @@ from uuid import UUID
 
 from exchanges.simulated.calls import Call, Fields, known
 from exchanges.simulated.exchange import SimulatedExchange
-from exchanges.simulated.gateway import decimal_field, side_field, text_field
+from exchanges.simulated.gateway import decimal_field, iso_text, side_field, text_field
 from exchanges.simulated.kraken_public import KrakenPairs
 from exchanges.simulated.kraken_rows import LOT_DECIMALS, altname, description
 from exchanges.simulated.listings import Listing
 from exchanges.simulated.records import OrderRequest, RequestRefusedError
+from market.clock import MICROSECONDS
 
 # fcib, viqc and the rest are not simulated: refused, so that nobody believes they had an effect.
 _FLAGS = {"fciq", "nompp", "post"}
 _LIFETIMES = ("GTC", "IOC")
+_SECONDS = re.compile(r"[0-9]{1,9}")
 _FREE_TEXT = re.compile(r"[\x21-\x7e]{1,18}")
 
 
@@ -22,6 +24,8 @@ class KrakenOrders:
     def __init__(self, exchange: SimulatedExchange, pairs: KrakenPairs) -> None:
         self._exchange = exchange
         self._pairs = pairs
+        self._cancels_at: int | None = None
+        """When the dead man's switch falls, microseconds; None where it is not armed."""
 
     def calls(self) -> dict[str, Call]:
         order = ("pair", "type", "ordertype", "price", "volume", "timeinforce", "oflags", "cl_ord_id")
@@ -29,6 +33,7 @@ class KrakenOrders:
             "AddOrder": Call(self._place, known("nonce", *order)),
             "CancelOrder": Call(self._cancel, known("nonce", "txid", "cl_ord_id")),
             "CancelAll": Call(self._cancel_all, known("nonce")),
+            "CancelAllOrdersAfter": Call(self._cancel_all_after, known("nonce", "timeout")),
         }
 
     def _place(self, fields: Fields) -> object:
@@ -84,6 +89,26 @@ class KrakenOrders:
         for order in orders:
             self._exchange.cancel(order.order_id)
         return {"count": len(orders)}
+
+    def _cancel_all_after(self, fields: Fields) -> object:
+        """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x"""
+        text = text_field(fields, "timeout")
+        if not _SECONDS.fullmatch(text):
+            raise RequestRefusedError("invalid_request", "timeout")
+        now, seconds = self._exchange.clock.now(), int(text)
+        self._cancels_at = now + seconds * MICROSECONDS if seconds else None
+        trigger = "0" if self._cancels_at is None else _whole_second(self._cancels_at)
+        return {"currentTime": _whole_second(now), "triggerTime": trigger}
+
+    def fall(self) -> None:
+        """Cancel everything where the switch was not pushed back in time; it is then off until it is armed again."""
+        if self._cancels_at is not None and self._exchange.clock.now() >= self._cancels_at:
+            self._cancels_at = None
+            self._cancel_all({})
+
+
+def _whole_second(micros: int) -> str:
+    return f"{iso_text(micros).partition('.')[0]}Z"
 
 
 def _client_id(fields: Fields) -> str | None:

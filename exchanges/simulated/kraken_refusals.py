@@ -26,5 +26,8 @@ _ERRORS: dict[Reason, str] = {
 
 
 def worded(error: RequestRefusedError) -> str:
+    if (error.reason, error.detail) == ("rate_limited", "engine"):
+        # of orders, by the trading engine: https://docs.kraken.com/exchange/guides/general/ratelimits
+        return "EOrder:Rate limit exceeded"
     text = _ERRORS.get(error.reason, "EGeneral:Invalid arguments")
     return text.format(detail=error.detail).rstrip(":")

@@ -27,6 +27,7 @@ from exchanges.simulated.journal import Journal
 from exchanges.simulated.ladders import Ladder
 from exchanges.simulated.listings import Listing, listings_of, opening_balances
 from exchanges.simulated.prices import Prices
+from exchanges.simulated.rate_guard import RateGuard
 from exchanges.simulated.skewed_clock import SkewedClock
 from market.clock import MICROSECONDS, Clock, SystemClock, wall_now
 
@@ -70,17 +71,25 @@ class SimulatedExchanges:
     journals: list[Journal]
     clock: Clock
     faults: Faults
+    is_limited: bool = True
     _turns: list[_Turn] = field(default_factory=list)
     _next: int = 0
 
     @classmethod
     def open(
-        cls, home: Path, seed: int, clock: Clock, only: Sequence[str] = (), folder: str = ACCOUNTS
+        cls,
+        home: Path,
+        seed: int,
+        clock: Clock,
+        only: Sequence[str] = (),
+        folder: str = ACCOUNTS,
+        *,
+        is_limited: bool = True,
     ) -> "SimulatedExchanges":
         """Recover what the journals in `<home>/<folder>/` know; the first start makes accounts and keys.
 
-        `only` some of EXCHANGES; all where none is named. Raises KeyError where there is no such exchange,
-        AccountRefusedError where the file of the keys is damaged.
+        `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. Raises
+        KeyError where there is no such exchange, AccountRefusedError where the file of the keys is damaged.
         """
         names = tuple(only) or EXCHANGES
         credentials = ensure_credentials(home, EXCHANGES)
@@ -94,7 +103,7 @@ class SimulatedExchanges:
             own_clock = SkewedClock(clock, faults.of(name))
             exchange = SimulatedExchange(name, listings[name], opening_balances(name), wording, own_clock, journal)
             gateways[name] = make(exchange, credentials[name])
-        world = cls(gateways, Prices(seed, listings), journals, clock, faults)
+        world = cls(gateways, Prices(seed, listings), journals, clock, faults, is_limited)
         for gateway in gateways.values():
             world._add(gateway, seed)
         for _ in gateways:
@@ -137,6 +146,10 @@ class SimulatedExchanges:
         application = web.Application()
         for name, gateway in self.gateways.items():
             exchange = gateway.application()
+            if self.is_limited:
+                RateGuard(name, self.clock).stand_before(exchange)
+            elif isinstance(gateway, binance.BinanceGateway):
+                gateway.lift_limits()
             FaultGuard(gateway, self.faults.of(name), self.clock).stand_before(exchange)
             application.add_subapp(f"/{name}", exchange)
         return application
@@ -201,6 +214,8 @@ class ExchangesOptions:
     only: tuple[str, ...] = ()
     faults: Iterable[ScheduledFault] = ()
     folder: str = ACCOUNTS
+    is_limited: bool = True
+    """With the rate limits of the real ones."""
 
 
 async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> None:
@@ -211,7 +226,9 @@ async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[
     has.
     """
     clock = SystemClock()
-    world = SimulatedExchanges.open(home, options.seed, clock, options.only, options.folder)
+    world = SimulatedExchanges.open(
+        home, options.seed, clock, options.only, options.folder, is_limited=options.is_limited
+    )
     schedule = FaultSchedule(world.faults, clock, options.faults)
     application = world.application()
     application.add_subapp("/admin", admin_application(world.faults, clock, ensure_token(home)))
@@ -228,14 +245,16 @@ async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[
 
 
 def main() -> None:
-    """`python -m exchanges.simulated.server --home DIR --port N [--seed N]`."""
+    """`python -m exchanges.simulated.server --home DIR --port N [--seed N] [--no-limits]`."""
     parser = argparse.ArgumentParser(description="Simulated exchanges on loopback")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-limits", action="store_true")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO)
-    asyncio.run(_until_terminated(arguments.home, ExchangesOptions(arguments.port, arguments.seed)))
+    options = ExchangesOptions(arguments.port, arguments.seed, is_limited=not arguments.no_limits)
+    asyncio.run(_until_terminated(arguments.home, options))
 
 
 async def _until_terminated(home: Path, options: ExchangesOptions) -> None:

@@ -168,4 +168,6 @@ WIRE = WireExchange(
     server_time="/api/v3/time",
     parse_server_time=parse_server_time,
     detects_loss=True,
+    # 6,000 of weight a minute from one address, of which the bot has the other half; a book weighs 50
+    live_rest_pace=1.0,
 )

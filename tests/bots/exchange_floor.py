@@ -17,6 +17,7 @@ from bots.paper_account import PaperAccount
 from bots.paper_journal import PaperJournal
 from bots.reading import Signal
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.permits import ANY_TIME, Permit
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.clock import Clock, ReplayClock, steady_now, wall_now
 from market.leases import UNFENCED, Actor
@@ -117,7 +118,7 @@ class FlakyAccount:
         if self.is_banned:
             raise AccountRefusedError("IP address not allowed")
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         self._check_ban()
         self.posts[order.client_order_id] += 1
         await self._mishaps.pause()
@@ -128,7 +129,7 @@ class FlakyAccount:
         if self.stuck == "before":
             self.reached.set()
             await self.freed.wait()
-        report = await self.paper.place(order)
+        report = await self.paper.place(order, permit)
         if self.stuck == "after":
             self.reached.set()
             await self.freed.wait()

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from bots.reconciliation import Reconciliation
+from exchanges.permits import ANY_TIME, Permit
 from market.arbitrages import Arbitrage, Leg
 from market.execution import advancing
 from market.leases import UNFENCED, Actor
@@ -56,7 +57,7 @@ class Exchange:
     taken: Collection[str] = ()
     since: int = 0
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         raise AssertionError("reconciliation sends nothing")
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

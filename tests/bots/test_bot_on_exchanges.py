@@ -88,6 +88,7 @@ async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIt
             markets=MARKETS,
             settlement_currency="USD",
             exchanges_url=world.url,
+            rate_limits=False,
         )
         store, writer = await open_store(session), TopicWriter(kafka_address)
         await store.create_settings(ANYTHING)

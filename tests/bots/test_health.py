@@ -9,6 +9,7 @@ from bots.health import HealthWatch
 from bots.knowledge import Knowledge
 from bots.trading import Trader
 from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.permits import ANY_TIME, Permit
 from market.breaker import Failure, Health
 from market.execution import advancing, client_order_id
 from market.money import Amount
@@ -98,7 +99,7 @@ class TroubledAccount:
         self._placing = placing
         self._looking = [] if looking is None else [looking]
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         raise self._placing
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

@@ -11,7 +11,8 @@ from bots.checks import Circumstances
 from bots.deciding import decided
 from bots.trading import NOTHING_FILLED, Trader
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
-from market.arbitrages import Arbitrage, Leg
+from exchanges.permits import ANY_TIME, Permit
+from market.arbitrages import Arbitrage, Leg, LegRole
 from market.execution import UNCONFIRMED, HoldAs, advancing, markets_by_symbol
 from market.markets import Market
 from market.money import ZERO, Amount
@@ -66,7 +67,8 @@ class ScriptedAccount:
     takes: int = 3_000_000
     """Microseconds that a look-up takes."""
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+        permit.ask()
         self.posts.append(order)
         answer = self.placing(order)
         if isinstance(answer, OrderReport):
@@ -205,12 +207,28 @@ async def test_past_its_time_a_leg_is_not_sent() -> None:
 async def test_who_was_held_up_after_the_intent_posts_no_more() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    account = ScriptedAccount(clock, found, [nothing])
+    account = ScriptedAccount(clock, found)
     moments = count(0, 1_600_000)
     await Trader(store, account, advancing(MARKETS), steady_clock=lambda: next(moments)).execute(IDENTITY, "buy")
     leg = await buy_leg(store)
     assert account.posts == []
-    assert (leg.state, "unconfirmed" in leg.times) == ("not_sent", True)
+    assert (leg.state, "unconfirmed" in leg.times) == ("not_sent", False), "nobody need look for it"
+
+
+@pytest.mark.parametrize("role", ["buy", "sell"])
+async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole) -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found)
+    trader = Trader(store, account, advancing(MARKETS), forbids=lambda: "halted")
+    await trader.execute(IDENTITY, role)
+    await trader.execute(IDENTITY, role)
+    arbitrage = await store.arbitrage(IDENTITY)
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    assert leg is not None
+    assert (account.posts, leg.state, leg.held) == ([], "not_sent", Decimal(0))
+    assert "sending" in leg.times
+    assert await store.unconfirmed_legs(leg.exchange, 0) == []
 
 
 @pytest.mark.parametrize(

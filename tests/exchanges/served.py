@@ -30,13 +30,14 @@ class Served:
     url: str
     home: Path
     token: str = ""
+    is_limited: bool = False
 
     @property
     def faults(self) -> Faults:
         return self.world.faults
 
     def config(self, exchange: str) -> ExchangeConfig:
-        return simulated_config(exchange, self.url, self.home)
+        return simulated_config(exchange, self.url, self.home, is_limited=self.is_limited)
 
     def best(self, market: Market, side: Side) -> tuple[Price, Amount]:
         """Best bid ("buy") or ask ("sell") with its amount."""
@@ -53,18 +54,19 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    home: Path, seed: int = 1, clock: Clock | None = None, only: tuple[str, ...] = ()
+    home: Path, seed: int = 1, clock: Clock | None = None, only: tuple[str, ...] = (), *, is_limited: bool = False
 ) -> AsyncIterator[Served]:
-    """`only` some of the exchanges, all where none is named."""
+    """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
+    more than anybody may."""
     clock = clock or SystemClock()
-    world = SimulatedExchanges.open(home, seed, clock, only)
+    world = SimulatedExchanges.open(home, seed, clock, only, is_limited=is_limited)
     application, token = world.application(), ensure_token(home)
     application.add_subapp("/admin", admin_application(world.faults, clock, token))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield Served(world, f"http://127.0.0.1:{runner.addresses[0][1]}", home, token)
+        yield Served(world, f"http://127.0.0.1:{runner.addresses[0][1]}", home, token, is_limited)
     finally:
         await world.close()
         await runner.cleanup()

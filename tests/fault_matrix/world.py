@@ -55,7 +55,7 @@ class World:
         return self.exchanges.gateways[name].exchange
 
     def config(self, name: str) -> ExchangeConfig:
-        return simulated_config(name, self.session.exchanges_url or "", self.session.home)
+        return simulated_config(name, self.session.exchanges_url or "", self.session.home, is_limited=False)
 
     def fault(self, exchange: str, kind: FaultKind, options: Mapping[str, object]) -> None:
         self.exchanges.faults.switch_on(Fault(exchange, kind, **options))  # type: ignore[arg-type]  # checked there
@@ -116,7 +116,7 @@ class World:
 
 @asynccontextmanager
 async def moving_world(home: Path) -> AsyncIterator[World]:
-    exchanges = SimulatedExchanges.open(home, 7, SystemClock())
+    exchanges = SimulatedExchanges.open(home, 7, SystemClock(), is_limited=False)
     order_requests: Counter[str] = Counter()
     application = exchanges.application()
     application.middlewares.append(_counting(order_requests))
@@ -133,6 +133,7 @@ async def moving_world(home: Path) -> AsyncIterator[World]:
         markets=tuple(MARKETS.values()),
         settlement_currency="USD",
         exchanges_url=f"http://127.0.0.1:{runner.addresses[0][1]}",
+        rate_limits=False,
     )
     truths = {name: Truth(exchanges.gateways[name].exchange, market.symbol) for name, market in MARKETS.items()}
     world = World(exchanges, session, truths, order_requests)

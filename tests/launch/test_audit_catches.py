@@ -85,6 +85,7 @@ async def stage(mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
             markets=MARKETS,
             settlement_currency="USD",
             exchanges_url=world.url,
+            rate_limits=False,
         )
         yield Stage(world, session)
 

@@ -60,7 +60,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    exchanges = SimulatedExchanges.open(tmp_path, 7, SystemClock())
+    exchanges = SimulatedExchanges.open(tmp_path, 7, SystemClock(), is_limited=False)
     runner = web.AppRunner(exchanges.application(), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -75,6 +75,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         markets=simulated_markets(),
         settlement_currency="USD",
         exchanges_url=f"http://127.0.0.1:{port}",
+        rate_limits=False,
     )
     yield World(exchanges, session)
     await exchanges.close()

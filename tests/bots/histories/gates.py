@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Literal, TypeVar, cast
 
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
+from exchanges.permits import ANY_TIME, Permit
 from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from store.errors import StoreUnavailableError
 from store.memory import MemoryTradeStore
@@ -124,8 +125,9 @@ class AccountAtTheGate:
     def exchange(self) -> str:
         return self.model.name
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         async def posted() -> OrderReport:
+            permit.ask()
             return self.model.post(order)
 
         return await self.gate.call("account.place", posted, lambda: OutcomeUnknownError("timed out"))

@@ -1,0 +1,76 @@
+"""ccxt's classes within a rate budget: reads wait for their turn, orders leave at once or not at all."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import ccxt
+
+from exchanges.askingrequests import AskingRequest, OrderRequest
+from exchanges.budget import RateBudget
+from exchanges.limits import Asked, Weights, weights_of
+from exchanges.permits import departing
+
+SHUT_SECONDS = 1.0
+LONGEST_SHUT_SECONDS = 120.0
+"""How long nothing is begun after a "too many", where the exchange does not say itself; and at most."""
+
+
+class WithinBudget:
+    """Mixed in before a ccxt class: in place of its limiter, which makes orders wait as it does reads."""
+
+    budget: RateBudget | None = None
+    posts_only: bool = False
+    """Whether nothing but permitted orders goes by it."""
+
+    def calculate_rate_limiter_cost(
+        self, api: Any, method: str, path: str, params: Mapping[str, Any], config: Mapping[str, Any] | None = None
+    ) -> Weights:
+        """In the exchange's own counting; ccxt hands it on to `throttle`."""
+        cost = super().calculate_rate_limiter_cost(api, method, path, params, config or {})  # type: ignore[misc]
+        is_private = "private" in (api if isinstance(api, list) else [api])
+        exchange = str(self.id)  # type: ignore[attr-defined]
+        return weights_of(exchange, Asked(is_private, method, path, params, cost))
+
+    async def throttle(self, cost: Weights | None = None) -> None:
+        """Reads wait here. An order does not: what it costs is asked for when all else is done."""
+        budget, weights = self.budget, cost or {}
+        if budget is None:
+            return
+        order = departing()
+        if order is None:
+            await budget.turn(weights)
+        else:
+            is_unwinding = order.permit.is_unwinding
+            order.spend = lambda: budget.spend(weights, is_unwinding=is_unwinding)
+
+    def open(self, lazy: bool = False) -> None:
+        """As ccxt's, with a session whose requests ask before they leave."""
+        client: Any = self
+        owns, client.own_session = client.own_session, False
+        try:
+            super().open(lazy)  # type: ignore[misc]
+        finally:
+            client.own_session = owns
+        if owns and client.session is None:
+            client.tcp_connector = aiohttp.TCPConnector(ssl=client.ssl_context)
+            request_class = OrderRequest if self.posts_only else AskingRequest
+            client.session = aiohttp.ClientSession(connector=client.tcp_connector, request_class=request_class)
+
+    def handle_errors(self, *answer: Any) -> Any:
+        return self._heard("handle_errors", *answer)
+
+    def handle_http_status_code(self, *answer: Any) -> Any:
+        return self._heard("handle_http_status_code", *answer)
+
+    def _heard(self, name: str, *answer: Any) -> Any:
+        """ccxt's own sorting of an answer; after a "too many" nothing is begun for as long as the exchange says."""
+        try:
+            return getattr(super(), name)(*answer)
+        except (ccxt.RateLimitExceeded, ccxt.DDoSProtection):
+            client: Any = self
+            headers = {key.lower(): text for key, text in (client.last_response_headers or {}).items()}
+            told = str(headers.get("retry-after", ""))
+            if self.budget is not None:
+                self.budget.shut(min(float(told), LONGEST_SHUT_SECONDS) if told.isdigit() else SHUT_SECONDS)
+            raise
