@@ -68,6 +68,10 @@ def start_opportunities(
 ) -> StreamingQuery:
     """The real-time query `ticks` → `opportunities`."""
     messages_df = log_messages(spark, session, checkpoint.opening.starting_offsets)
+    if session.partitions == 1:
+        # rows of the one partition need no exchange between tasks, whose server would listen on all addresses and ask
+        # nobody for a name
+        messages_df = messages_df.coalesce(1)
     opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings)
     query: StreamingQuery = (
         opportunities_df.transform(with_partition, session.partitions)
