@@ -20,6 +20,7 @@ from cep.session import archive_options, archive_path, connector_jars, spark_ses
 from cep.spread_query import LOOK_BACK, start_spreads
 from market.clock import SystemClock, wall_now
 from market.session import Session
+from streams.access import spark_options
 from streams.errors import StreamError
 from streams.log import LogWriter
 from streams.reader import TopicReader
@@ -78,7 +79,7 @@ def start_opportunities(
         .writeStream.queryName("opportunities")
         .format("kafka")
         .outputMode("update")
-        .option("kafka.bootstrap.servers", session.kafka)
+        .options(**spark_options(session.kafka))
         .option("topic", OPPORTUNITIES)
         .option("checkpointLocation", str(checkpoint.folder))
         .trigger(realTime=BATCH_LENGTH)  # type: ignore[call-overload]  # pyspark's own overloads lag behind it
