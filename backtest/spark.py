@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from cep.errors import CepCannotStartError
 from cep.session import (
+    AUTHENTICATED,
     QUIET_SETTINGS,
     archive_options,
     archive_path,
@@ -56,7 +57,10 @@ def backtest_session(
     reach this process. `extra`: settings of Spark that go before ours. Raises CepCannotStartError.
     """
     with scratch_folder(home / "spark-backtest") as scratch:
-        spark = started_session(master, "backtest", scratch, _settings(home, scratch, address) | dict(extra or {}))
+        # a cluster's workers would need the secret, which is for whoever runs the cluster to hand out
+        guarded = AUTHENTICATED if master.startswith("local") else {}
+        settings = guarded | _settings(home, scratch, address) | dict(extra or {})
+        spark = started_session(master, "backtest", scratch, settings)
         try:
             yield spark
         except (KeyboardInterrupt, SystemExit):

@@ -10,6 +10,9 @@ import psutil
 
 from benchmarks.processes import running
 from exchanges.markets import paper_markets, taker_fees
+from launch.logins import keep_logins, own_logins, with_logins
+from launch.rights import SUPERVISOR
+from market.logins import Address, login_of
 from market.session import Session
 from market.settings import Settings
 from store.embedded_mongod import EmbeddedMongod
@@ -52,23 +55,25 @@ def write_terms(session: Session) -> None:
     """For the trading processes, in the session's home."""
     session.home.mkdir(parents=True, exist_ok=True)
     (session.home / "session.json").write_bytes(session.to_json())
+    keep_logins(session.home, SUPERVISOR, None, login_of(session.mongodb))
     (session.home / "settings.json").write_text(SETTINGS.model_dump_json())
 
 
 def read_terms(home: Path) -> tuple[Session, Settings]:
     session, settings = ((home / name).read_bytes() for name in ("session.json", "settings.json"))
-    return Session.from_json(session), Settings.model_validate_json(settings)
+    return with_logins(Session.from_json(session), SUPERVISOR), Settings.model_validate_json(settings)
 
 
 @asynccontextmanager
 async def mongod(home: Path) -> AsyncIterator[tuple[str, psutil.Process]]:
     """Its address, and the process."""
     (port,) = free_ports(1)
-    embedded = EmbeddedMongod(home, port)
+    own = own_logins(home)
+    embedded = EmbeddedMongod(home, port, key=own.mongodb_key, users=own.database_users("benchmark"))
     embedded.prepare()
     with running(*embedded.command()) as process:
         await embedded.wait_ready(START_SECONDS)
-        yield embedded.uri, process
+        yield Address(embedded.uri, own.login(SUPERVISOR)), process
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from cep.spread_query import LOOK_BACK, start_spreads
 from market.backoff import answered
 from market.clock import SystemClock, wall_now
 from market.session import Session
+from streams.access import spark_options
 from streams.errors import StreamError, StreamUnavailableError
 from streams.log import LogWriter
 from streams.reader import TopicReader
@@ -73,13 +74,17 @@ def start_opportunities(
 ) -> StreamingQuery:
     """The real-time query `ticks` → `opportunities`."""
     messages_df = log_messages(spark, session, checkpoint.opening.starting_offsets)
+    if session.partitions == 1:
+        # rows of the one partition need no exchange between tasks, whose server would listen on all addresses and ask
+        # nobody for a name
+        messages_df = messages_df.coalesce(1)
     opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings)
     query: StreamingQuery = (
         opportunities_df.transform(with_partition, session.partitions)
         .writeStream.queryName("opportunities")
         .format("kafka")
         .outputMode("update")
-        .option("kafka.bootstrap.servers", session.kafka)
+        .options(**spark_options(session.kafka))
         .option("topic", OPPORTUNITIES)
         .option("checkpointLocation", str(checkpoint.folder))
         .trigger(realTime=BATCH_LENGTH)  # type: ignore[call-overload]  # pyspark's own overloads lag behind it

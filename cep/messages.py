@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from market.session import Session
+from streams.access import spark_options
 from streams.topics import TICKS
 
 
@@ -13,7 +14,7 @@ def log_messages(
     """Messages of `ticks` as Spark's Kafka source gives them, unbounded; `most_rows` of one micro-batch."""
     reader = (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", session.kafka)
+        .options(**spark_options(session.kafka))
         .option("subscribe", TICKS)
         .option("startingOffsets", starting_offsets)
     )

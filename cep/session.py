@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
+from typing import Any
 
 import pyspark
 from py4j.protocol import Py4JError
@@ -46,6 +47,17 @@ QUIET_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
 }
+WITHOUT_EXCHANGE = {
+    # `coalesce(1)` in place of the exchange between tasks: it is not among the operators that Spark lists for real-time
+    # mode, and tests hold what comes out of it against a plain loop
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+}
+AUTHENTICATED = {
+    # the driver's own servers, for blocks and for messages: with a secret that Spark makes at each start of a local
+    # master and keeps in memory
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+}
 MEMORY = "512m"
 JVM_OPTIONS = (
     # half the processor time until the first opportunity, and quicker rows for the first minutes
@@ -77,6 +89,8 @@ def spark_session(
     settings = {
         **STREAMING_SETTINGS,
         **QUIET_SETTINGS,
+        **AUTHENTICATED,
+        **(WITHOUT_EXCHANGE if partitions == 1 else {}),
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
@@ -86,7 +100,10 @@ def spark_session(
         "spark.driver.extraJavaOptions": joined_options((*JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")),
         **(extra or {}),
     }
-    return started_session(f"local[{2 * partitions + MICRO_BATCH_SLOTS}]", "cep", scratch, settings)
+    spark = started_session(f"local[{2 * partitions + MICRO_BATCH_SLOTS}]", "cep", scratch, settings)
+    if partitions > 1:
+        listen_on_loopback(spark)
+    return spark
 
 
 def started_session(master: str, name: str, scratch: Path, settings: Mapping[str, str]) -> SparkSession:
@@ -107,6 +124,36 @@ def started_session(master: str, name: str, scratch: Path, settings: Mapping[str
         return SparkSession.builder.config(conf=configuration).getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
         raise CepCannotStartError(f"Spark's JVM did not come up: {error}") from error
+
+
+def listen_on_loopback(spark: SparkSession) -> None:
+    """From now on what this JVM opens on "any address" listens on loopback alone.
+
+    The server of each exchange between tasks in real-time mode (one a partition, made anew with each batch) names no
+    address, and no setting of Spark gives it one; so the JVM's own idea of "any address" is changed, which Spark opens
+    to reflection. Raises CepCannotStartError where this Java keeps it elsewhere.
+    """
+    java = spark._jvm.java  # type: ignore[union-attr]
+    try:
+        implementation = _opened(java.lang.Class.forName("java.net.InetAddress"), "impl").get(None)
+        address = java.net.InetAddress.getLoopbackAddress()
+        _opened(implementation.getClass(), "anyLocalAddress").set(implementation, address)
+    except Py4JError as error:
+        stop_at_once(spark)
+        raise CepCannotStartError(
+            "Spark would listen on all addresses with this Java: take Java 17, or configure partitions = 1."
+        ) from error
+    if not java.net.InetSocketAddress(0).getAddress().isLoopbackAddress():
+        stop_at_once(spark)
+        raise CepCannotStartError(
+            "Spark listens on all addresses with this Java: take Java 17, or configure partitions = 1."
+        )
+
+
+def _opened(of_class: Any, name: str) -> Any:
+    field = of_class.getDeclaredField(name)
+    field.setAccessible(True)
+    return field
 
 
 def joined_options(options: tuple[str, ...]) -> str:

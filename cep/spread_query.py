@@ -25,6 +25,7 @@ from cep.schema import tick_rows
 from cep.spread_windows import LONGEST, PANE, newest_rows, panes, spread_rows, spread_windows, window_messages
 from cep.spreads import pair_spreads, with_legs
 from market.session import Session
+from streams.access import spark_options
 from streams.topics import SPREADS
 
 TRIGGER = "5 seconds"
@@ -106,9 +107,7 @@ def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening
         windows_df = carried.closed_windows(messages_df)
         if windows_df is not None:
             messages = windows_df.transform(window_messages).transform(with_partition, session.partitions)
-            messages.write.format("kafka").option("kafka.bootstrap.servers", session.kafka).option(
-                "topic", SPREADS
-            ).save()
+            messages.write.format("kafka").options(**spark_options(session.kafka)).option("topic", SPREADS).save()
 
     messages_df = log_messages(own, session, opening.starting_offsets, MOST_ROWS)
     return messages_df.writeStream.queryName("spreads").foreachBatch(write).trigger(processingTime=TRIGGER).start()

@@ -21,6 +21,7 @@ from launch.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.home import check_writable, write_atomically
 from launch.live import own_home
+from launch.logins import supervisors_session
 from launch.paper import PaperOptions, Say, paper_session, paper_settings
 from launch.parts import bot_parts, own_parts, service_parts
 from launch.ports import claim_web_port
@@ -91,7 +92,7 @@ async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
     told = Configuration(bots_per_exchange=BOTS, settings=SETTINGS)
     (free,) = free_ports(1)
     session = paper_session(home, PaperOptions(None, None, options.port or free, options.seed), told)
-    settings = paper_settings(told)
+    session, settings = supervisors_session(session, told, {}), paper_settings(told)
     claim_web_port(session.web_host, session.web_port)
     supervisor = await _prepared(session, told, settings, say)
     bots = [name for name, _, _ in bot_parts(session, BOTS)]

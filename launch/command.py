@@ -8,7 +8,8 @@ STOPPED, TERMINATED = 130, 143
 
 
 def main() -> None:
-    """Console entry."""
+    """Console entry. What it and its children write is for this user alone."""
+    os.umask(0o077)
     code = run(sys.argv[1:])
     if code in (STOPPED, TERMINATED):
         # without Python's own end: a second Ctrl-C would leave a trace there, and one that passed through an `exec`

@@ -10,6 +10,7 @@ from launch.children import NOTIFIER
 from launch.configuration import Configuration, read_configuration
 from launch.errors import CannotStartError
 from launch.home import home_folder, read_session
+from launch.logins import with_logins
 from launch.notice_destinations import secrets_checked, told_destinations
 from launch.process import run_process
 from market.session import Mode
@@ -41,7 +42,7 @@ def run_notifier_part() -> int:
     """The process of the running session."""
     from notices.notifier import run_notifier
 
-    session = read_session(home_folder())
+    session = with_logins(read_session(home_folder()), NOTIFIER)
     if not session.notices:
         raise CannotStartError("the running session has no [[notices]]; docs/notices.md says how to configure them.")
     secrets = secrets_checked(session.notices, os.environ)

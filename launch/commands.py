@@ -25,6 +25,7 @@ from launch.command_notices import add_notices, run_notices, run_notifier_part
 from launch.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.home import bot_name, home_folder, locked, read_session
+from launch.logins import with_logins
 from launch.process import Ready, run_process
 from market.session import Session
 
@@ -238,7 +239,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
 def _feed(arguments: argparse.Namespace) -> int:
     from pricefeeds.feeder import run_feeder
 
-    session = _session_with(arguments.name)
+    session = _session_with(arguments.name, "feed")
     return _run_part(
         session,
         f"feed-{arguments.name}",
@@ -250,7 +251,7 @@ def _bot(arguments: argparse.Namespace) -> int:
     from bots.bot import run_bot
     from bots.leaving import Departure
 
-    session, departure = _session_with(arguments.name), Departure()
+    session, departure = _session_with(arguments.name, "bot"), Departure()
 
     def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
         return run_bot(of, arguments.name, ready, os.environ, departure)
@@ -261,26 +262,26 @@ def _bot(arguments: argparse.Namespace) -> int:
 def _bridge(_: argparse.Namespace) -> int:
     from pricefeeds.bridge import run_bridge
 
-    return _run_part(read_session(home_folder()), "bridge", run_bridge)
+    return _run_part(_session_of("bridge"), "bridge", run_bridge)
 
 
 def _logrecorder(_: argparse.Namespace) -> int:
     from pricefeeds.logrecorder import run_log_recorder
 
-    return _run_part(read_session(home_folder()), "logrecorder", run_log_recorder)
+    return _run_part(_session_of("logrecorder"), "logrecorder", run_log_recorder)
 
 
 def _ui(_: argparse.Namespace) -> int:
     from ui.server import run_ui
 
-    return _run_part(read_session(home_folder()), "ui", run_ui)
+    return _run_part(_session_of("ui"), "ui", run_ui)
 
 
 def _cep(_: argparse.Namespace) -> int:
     from cep.job import run_cep
     from launch.process import run_blocking_process
 
-    session = read_session(home_folder())
+    session = _session_of("cep")
     return run_blocking_process(session.home, "cep", lambda ready: run_cep(session, ready))
 
 
@@ -288,8 +289,13 @@ def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[
     return run_process(session.home, name, lambda ready: entry(session, ready), leave)
 
 
-def _session_with(exchange: str) -> Session:
-    session = read_session(home_folder())
+def _session_of(role: str) -> Session:
+    """The running session, with the logins of that role."""
+    return with_logins(read_session(home_folder()), role)
+
+
+def _session_with(exchange: str, role: str) -> Session:
+    session = _session_of(role)
     if exchange not in session.exchanges:
         raise LaunchError(f"{exchange!r} is no exchange of the running session; it has {', '.join(session.exchanges)}.")
     return session

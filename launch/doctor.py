@@ -21,12 +21,16 @@ from packaging.requirements import Requirement
 from launch.configuration import Configuration, read_configuration
 from launch.environment import PINS
 from launch.errors import CannotStartError
-from launch.home import read_session
+from launch.home import is_private, read_session
 from launch.jar_pins import JAR_SETS
 from launch.jars import jar_faults
+from launch.logins import FOLDER as LOGINS
+from launch.logins import named_kafka_login, with_logins
 from launch.paper import check_paper
 from launch.ports import claim_web_port
 from launch.prerequisites import java_fault, java_output, python_fault
+from launch.rights import SUPERVISOR
+from market.logins import Address
 from market.session import Session
 from store.embedded_mongod import mongod_program
 from store.errors import StoreError
@@ -73,6 +77,7 @@ def examined(home: Path) -> Iterator[Finding]:
     yield jars_finding(home)
     yield mongod_finding()
     yield chromium_finding(shutil.which)
+    yield rights_finding(home)
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
     try:
@@ -164,6 +169,20 @@ def chromium_finding(which: Callable[[str], str | None]) -> Finding:
     return Finding("ok", "Chromium", "not there; only the browser tests of `make whole` want it")
 
 
+def rights_finding(home: Path) -> Finding:
+    """Whether other users of this machine may look into the data folder."""
+    if not home.exists():
+        return Finding("ok", "data folder", f"{home} is made at the first start, for this user alone")
+    open_to_others = [one for one in (home, home / LOGINS) if one.exists() and not is_private(one)]
+    if open_to_others:
+        return Finding(
+            "advice",
+            "data folder",
+            f"others may look into {open_to_others[0]}; `chmod 700 {open_to_others[0]}`, the next start does it too.",
+        )
+    return Finding("ok", "data folder", f"{home}, for this user alone")
+
+
 def room_finding(subject: str, free: int, needed: int) -> Finding:
     text = f"{free / GIGABYTE:.1f} GB free"
     if free >= needed:
@@ -179,7 +198,7 @@ def session_findings(home: Path, told: Configuration) -> Iterator[Finding]:
         if session_home is None:
             yield Finding("ok", "session", "one is starting")
         else:
-            yield from running_findings(read_session(session_home))
+            yield from running_findings(with_logins(read_session(session_home), SUPERVISOR))
         return
     yield Finding("ok", "session", "none runs")
     try:
@@ -189,7 +208,7 @@ def session_findings(home: Path, told: Configuration) -> Iterator[Finding]:
     else:
         yield Finding("ok", "web port", f"{told.port} is free; all other ports are chosen among free ones")
     if told.kafka is not None:
-        yield kafka_finding(told.kafka)
+        yield kafka_finding(Address(told.kafka, named_kafka_login(os.environ)))
     if told.mongodb is not None:
         yield port_finding("MongoDB", told.mongodb)
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,8 @@ def home_folder() -> Path:
 def locked(home: Path) -> Iterator[None]:
     """Hold the data folder for this process. Raises CannotStartError where another run has it, or it cannot be used."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        keep_private(home)
         lock = (home / "lock").open("a+")
     except OSError as error:
         raise CannotStartError(f"{home}: cannot be used as the data folder ({error.strerror}).") from error
@@ -31,6 +33,18 @@ def locked(home: Path) -> Iterator[None]:
                 f"{home} is in use by a running session (process {owner}); stop that one, or set ARBITRAGE_HOME."
             )
         yield
+
+
+def is_private(folder: Path) -> bool:
+    """Whether nobody else on this machine may look into it."""
+    return not folder.stat().st_mode & 0o077
+
+
+def keep_private(folder: Path) -> None:
+    """Take the rights of others away from a folder of ours; one that all may write to, such as /tmp, is not ours."""
+    rights = folder.stat()
+    if rights.st_uid == os.geteuid() and not rights.st_mode & stat.S_ISVTX and rights.st_mode & 0o077:
+        folder.chmod(0o700)
 
 
 @contextmanager

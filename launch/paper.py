@@ -12,6 +12,7 @@ from launch.closing import activity_of, finish_trading, report, with_the_store_b
 from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
 from launch.home import check_writable, write_atomically
+from launch.logins import forget_logins, supervisors_session
 from launch.meter import Meter
 from launch.notice_destinations import told_destinations
 from launch.parts import own_parts, service_parts
@@ -72,7 +73,8 @@ async def run_session(
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
     key_file = ensure_api_key(home)
-    services = await service_parts(session, told, settings)
+    session = supervisors_session(session, told, os.environ)
+    services = await service_parts(session, told, settings, say)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
     parts = [*services, *own_parts(session, names, fed=True, bots=told.bots_per_exchange)]
@@ -95,6 +97,7 @@ async def run_session(
         await meter.stop()
         await supervisor.stop()
         (home / "run.json").unlink(missing_ok=True)
+        forget_logins(home)
     if session.recordings_mb is not None:
         finish_recording(session, say)
     return report(activity, options.json, say)

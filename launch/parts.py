@@ -1,6 +1,7 @@
 """The parts of a session as processes: what is started how, and after what."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -9,12 +10,15 @@ from launch.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.home import bot_name
 from launch.jars import broker_classpath
+from launch.logins import own_logins
 from launch.prerequisites import checked_java
+from launch.rights import SUPERVISOR
 from market.session import Session
 from market.settings import Settings
 from store.connection import prepare_database
 from store.embedded_mongod import EmbeddedMongod
 from store.errors import StoreError
+from streams.access import ensure_users
 from streams.admin import ensure_topics
 from streams.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from streams.errors import StreamError
@@ -23,14 +27,17 @@ SERVICE_SECONDS = 120.0
 """How long Kafka or mongod may take before they are given up; a loaded machine is slow."""
 
 
-async def service_parts(session: Session, told: Configuration, settings: Settings) -> tuple[Part, ...]:
-    """Kafka and mongod of our own, unless others are configured: those are made ready at once.
+async def service_parts(
+    session: Session, told: Configuration, settings: Settings, say: Callable[[str], None] = lambda _: None
+) -> tuple[Part, ...]:
+    """Kafka and mongod of our own, unless others are configured: those are made ready at once. `session` is the
+    supervisor's.
 
     Raises CannotStartError where a configured one is not reached.
     """
     parts: list[Part] = []
     if told.kafka is None:
-        parts.append(kafka_part(session))
+        parts.append(kafka_part(session, say))
     else:
         await _prepare_configured_kafka(session)
     if told.mongodb is None:
@@ -40,26 +47,35 @@ async def service_parts(session: Session, told: Configuration, settings: Setting
     return tuple(parts)
 
 
-def kafka_part(session: Session) -> Part:
-    """The embedded broker; ready once all topics are there."""
+def kafka_part(session: Session, say: Callable[[str], None]) -> Part:
+    """The embedded broker; ready once all topics are there, and who may use them."""
+    own = own_logins(session.home)
     (controller_port,) = free_ports(1)
     port = int(session.kafka.rpartition(":")[2])
-    broker = EmbeddedBroker(session.home, broker_classpath(session.home), port, controller_port, checked_java())
+    jars, java = broker_classpath(session.home), checked_java()
+    owner = own.login(SUPERVISOR)
+    broker = EmbeddedBroker(session.home, jars, port, controller_port, owner, own.controller, java)
     try:
-        broker.prepare()
+        aside = broker.prepare()
     except StreamError as error:
         raise CannotStartError(str(error)) from error
+    if aside is not None:
+        say(f"Kafka's log of before knows no login of this data folder and was put aside: {aside}")
 
     async def probe() -> None:
         await wait_ready(session.kafka, SERVICE_SECONDS)
         await ensure_topics(session.kafka, session.partitions)
+        await ensure_users(session.kafka, own.topic_users())
 
     return Part("kafka", broker.command(), probe=probe)
 
 
 def _mongodb_part(session: Session, settings: Settings) -> Part:
     """The embedded mongod; ready once it has a primary, indexes and settings."""
-    mongod = EmbeddedMongod(session.home, urlsplit(session.mongodb).port or 0)
+    own = own_logins(session.home)
+    port = urlsplit(session.mongodb).port or 0
+    users = own.database_users(session.database)
+    mongod = EmbeddedMongod(session.home, port, key=own.mongodb_key, users=users)
     try:
         mongod.prepare()
         command = mongod.command()

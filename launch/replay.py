@@ -16,6 +16,7 @@ from launch.closing import activity_of, finish_trading, until, with_the_store_ba
 from launch.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.home import check_writable, write_atomically
+from launch.logins import supervisors_session
 from launch.meter import Meter
 from launch.parts import own_parts, service_parts
 from launch.ports import claim_web_port
@@ -54,6 +55,7 @@ async def run_replay(home: Path, options: ReplayOptions, told: Configuration, sa
         check_writable(options.json)
     recording = read_recording(options)
     session = replay_session(fresh_home(home), recording, options, told)
+    session = supervisors_session(session, Configuration(), {})
     claim_web_port(session.web_host, session.web_port)
     for line in recording.profile.told_assumptions:
         say(f"assumed: {line}")

@@ -11,9 +11,11 @@ from cep.errors import CepError
 from cep.kernel_log import load_kernel
 from cep.session import archive_is_current, archive_path
 from exchanges.markets import paper_markets
+from launch.configuration import Configuration
 from launch.errors import LaunchError
 from launch.home import home_folder
 from launch.jars import resolve_jars
+from launch.logins import supervisors_session
 from launch.paper import SETTLEMENT_CURRENCY
 from launch.parts import kafka_part
 from launch.stopping import said_to
@@ -58,7 +60,8 @@ async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
             settlement_currency=SETTLEMENT_CURRENCY,
         )
         (session.home / "jars").symlink_to(home / "jars")
-        broker = Supervisor(session.home, [kafka_part(session)], lambda _: None)
+        session = supervisors_session(session, Configuration(), {})
+        broker = Supervisor(session.home, [kafka_part(session, say)], lambda _: None)
         await broker.start()
         try:
             await broker.all_ready(BROKER_SECONDS)

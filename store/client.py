@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bson.errors import BSONError
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorClientSession, AsyncIOMotorDatabase
@@ -13,6 +13,7 @@ from pymongo.write_concern import WriteConcern
 
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.logins import login_of
 from store.errors import StoreError, StoreUnavailableError
 
 Document = dict[str, object]
@@ -38,9 +39,17 @@ log = logging.getLogger(__name__)
 
 def connected(uri: str, selection_ms: int = SELECTION_MS) -> Client:
     """A client; nothing is sent before its first use. Raises StoreError where `uri` is none."""
+    login = login_of(uri)
+    named: dict[str, Any] = {} if login is None else {"username": login.user, "password": login.password}
     with translated_errors():
         client: Client = AsyncIOMotorClient(
-            uri, serverSelectionTimeoutMS=selection_ms, connectTimeoutMS=2_000, retryReads=True, retryWrites=True
+            # as plain text: the driver keeps what it is given
+            str(uri),
+            serverSelectionTimeoutMS=selection_ms,
+            connectTimeoutMS=2_000,
+            retryReads=True,
+            retryWrites=True,
+            **named,
         )
     return client
 

@@ -1,24 +1,38 @@
-"""The embedded mongod: a replica set of one node on loopback, its data below the data folder."""
+"""The embedded mongod: a replica set of one node on loopback, its data below the data folder, open to its users alone.
+
+Users are made by the node's own user `__system`, whose password is the key of the replica set: that works in folders of
+any age, and leaves no moment in which somebody else on the machine could make the first user.
+"""
 
 import importlib.util
 import logging
 import os
+import secrets
 import shutil
-from dataclasses import dataclass
+from base64 import b64encode
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from motor.motor_asyncio import AsyncIOMotorClient
-from pymongo.errors import ConnectionFailure, OperationFailure
+from pymongo.errors import ConnectionFailure, NotPrimaryError, OperationFailure
 
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from store.client import Document
 from store.errors import StoreError, StoreUnavailableError
+from store.users import DatabaseUser, ensure_users
 
 REPLICA_SET = "rs0"
 CACHE_GB = 0.25
 """A small share of a small machine; mongod's own default is half of its memory."""
 OPTIONS = ("--oplogSize", "990")
 """Megabytes that a watcher may be behind; mongod's own default grows with the disk."""
+GUARDED = (
+    *("--setParameter", "enableLocalhostAuthBypass=false"),
+    # passwords are random, so that many rounds would only slow each connection; MongoDB takes no fewer
+    *("--setParameter", "scramSHA256IterationCount=5000"),
+    # on loopback it gains nothing, and unpacking is where strangers could read memory (CVE-2025-14847)
+    *("--networkMessageCompressors", "disabled"),
+)
 POLL_SECONDS = 0.02
 SELECTION_MS = 500
 
@@ -30,6 +44,11 @@ WHEEL_PACKAGE = "fiftyone"
 log = logging.getLogger(__name__)
 
 
+def new_key() -> str:
+    """Of a replica set."""
+    return b64encode(secrets.token_bytes(48)).decode()
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddedMongod:
     """How to run mongod; whoever starts the process owns it. Another port may be given at the next start."""
@@ -38,6 +57,10 @@ class EmbeddedMongod:
     port: int
     options: tuple[str, ...] = OPTIONS
     """Further options of mongod."""
+    key: str = field(default_factory=new_key, repr=False)
+    """Whoever has it is the node itself."""
+    users: tuple[DatabaseUser, ...] = ()
+    """Who may use it, and nobody else."""
 
     @property
     def uri(self) -> str:
@@ -47,11 +70,19 @@ class EmbeddedMongod:
     def folder(self) -> Path:
         return self.home / "mongodb"
 
+    @property
+    def key_file(self) -> Path:
+        return self.home / "mongodb.key"
+
     def prepare(self) -> None:
-        """Make the data folder. Raises StoreError where it or the program cannot be used."""
+        """Make the data folder and the file of the key. Raises StoreError where they or the program cannot be used."""
         mongod_program()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self.key_file.unlink(missing_ok=True)
+            # mongod takes none that others may read
+            self.key_file.touch(0o600)
+            self.key_file.write_text(self.key)
         except OSError as error:
             raise StoreError(f"{self.folder} cannot be made ({error.strerror}).") from error
 
@@ -62,17 +93,19 @@ class EmbeddedMongod:
             str(mongod_program()),
             *("--bind_ip", "127.0.0.1", "--port", str(self.port), "--nounixsocket"),
             *("--dbpath", str(self.folder), "--replSet", REPLICA_SET),
+            *("--keyFile", str(self.key_file)),
+            *GUARDED,
             *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--quiet"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
             *self.options,
         )
 
     async def wait_ready(self, seconds: float) -> None:
-        """Return once it is primary, with the replica set made first where it is new; idempotent.
+        """Return once it is primary and has its users, with the replica set made first where it is new; idempotent.
 
         Raises StoreUnavailableError after `seconds`.
         """
-        await prepare(f"127.0.0.1:{self.port}", seconds)
+        await prepare(f"127.0.0.1:{self.port}", self.key, self.users, seconds)
 
 
 def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
@@ -94,29 +127,40 @@ def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
     return Path(found)
 
 
-async def prepare(address: str, seconds: float = 30.0) -> None:
-    """Make the node at `address` (host:port) a replica set of one, unless it is one, and wait until it is primary.
+async def prepare(address: str, key: str, users: tuple[DatabaseUser, ...], seconds: float = 30.0) -> None:
+    """Make the node at `address` (host:port) a replica set of one, unless it is one, wait until it is primary, and give
+    it its users.
 
     Raises StoreUnavailableError after `seconds`.
     """
     deadline = wall_now() + int(seconds * MICROSECONDS)
     while True:
         try:
-            await _initiate(address)
+            await _initiate(address, key)
             # a new client: the direct one met the node before it was a replica set, and would have no sessions
-            if await _is_primary(address):
+            if await _is_primary_with(address, key, users):
                 return
-        except ConnectionFailure as error:
+        except (ConnectionFailure, NotPrimaryError) as error:
             log.debug("mongod does not answer yet", extra={"address": address, "error": str(error)})
         if wall_now() >= deadline:
             raise StoreUnavailableError(f"MongoDB at {address} was not ready within {seconds:.0f} s.")
         await SystemClock().sleep(POLL_SECONDS)
 
 
-async def _initiate(address: str) -> None:
-    client: AsyncIOMotorClient[Document] = AsyncIOMotorClient(
-        f"mongodb://{address}/?directConnection=true", serverSelectionTimeoutMS=SELECTION_MS
+def system_client(address: str, options: str, key: str) -> AsyncIOMotorClient[Document]:
+    """As the node itself; `options` of the URI."""
+    return AsyncIOMotorClient(
+        f"mongodb://{address}/?{options}",
+        serverSelectionTimeoutMS=SELECTION_MS,
+        username="__system",
+        password=key,
+        authSource="local",
+        authMechanism="SCRAM-SHA-256",
     )
+
+
+async def _initiate(address: str, key: str) -> None:
+    client = system_client(address, "directConnection=true", key)
     try:
         await _configure(client, address)
     finally:
@@ -142,11 +186,12 @@ async def _configure(client: AsyncIOMotorClient[Document], address: str) -> None
         await client.admin.command("replSetReconfig", moved, force=True)
 
 
-async def _is_primary(address: str) -> bool:
-    client: AsyncIOMotorClient[Document] = AsyncIOMotorClient(
-        f"mongodb://{address}/?replicaSet={REPLICA_SET}", serverSelectionTimeoutMS=SELECTION_MS
-    )
+async def _is_primary_with(address: str, key: str, users: tuple[DatabaseUser, ...]) -> bool:
+    client = system_client(address, f"replicaSet={REPLICA_SET}", key)
     try:
-        return bool((await client.admin.command("hello")).get("isWritablePrimary"))
+        if not (await client.admin.command("hello")).get("isWritablePrimary"):
+            return False
+        await ensure_users(client, users)
+        return True
     finally:
         client.close()

@@ -97,6 +97,9 @@ async def lay_out(database: Database) -> None:
                 continue
     for name, indexes in INDEXES.items():
         await database[name].create_indexes(indexes)
+    if await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, {"_id": 1}) is not None:
+        # most who come here may not write to it
+        return
     await database[CLAIMS].update_one(
         {"_id": SESSION_CLAIM}, {"$setOnInsert": {"open_arbitrages": 0, "stopped": None}}, upsert=True
     )

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from market.clock import MICROSECONDS, wall_now
+from market.logins import login_of
 from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
 
@@ -75,8 +76,17 @@ def partitions_of(topic: str, partitions: int) -> int:
 
 def client_settings(address: str) -> dict[str, str | int | float | bool]:
     """What every client of ours has in common: quick to come back after an outage, silent on standard error."""
-    return {
-        "bootstrap.servers": address,
+    login = login_of(address)
+    named: dict[str, str | int | float | bool] = {}
+    if login is not None:
+        named = {
+            "security.protocol": login.protocol,
+            "sasl.mechanism": login.mechanism,
+            "sasl.username": login.user,
+            "sasl.password": login.password,
+        }
+    return named | {
+        "bootstrap.servers": str(address),
         "log_level": 0,
         "socket.keepalive.enable": True,
         "reconnect.backoff.ms": 50,

@@ -1,16 +1,23 @@
-"""The embedded Kafka broker: one node, broker and controller at once, on loopback, its data below the data folder."""
+"""The embedded Kafka broker: one node, broker and controller at once, on loopback, its data below the data folder.
+
+Clients log in by SCRAM, which shows no password to whoever might listen on the port while the broker is down; its
+owner's is written into the log when that is formatted. The controller is asked by the broker in its own process alone.
+"""
 
 import base64
+import hashlib
 import os
 import shlex
 import socket
 import subprocess
 import uuid
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.logins import Login
+from streams.access import jaas_of
 from streams.admin import check_reachable
 from streams.errors import StreamRefusedError, StreamUnavailableError
 
@@ -19,6 +26,9 @@ POLL_SECONDS = 0.05
 # A short-lived JVM on few cores: no second compiler, one collector thread. 256 MB carry 10,000 rows/s.
 JVM_FLAGS = ("-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 RETAINED_BYTES = 2 * 1024**3
+CONTROLLER = "controller"
+OWNER_FILE = "owner"
+"""In the broker's folder: a mark of the owner whose password is in its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,9 @@ class EmbeddedBroker:
     classpath: str
     port: int
     controller_port: int
+    owner: Login
+    """May do everything, and make others that may do less."""
+    controller_password: str = field(repr=False)
     java: str = "java"
 
     @property
@@ -39,17 +52,36 @@ class EmbeddedBroker:
     def folder(self) -> Path:
         return self.home / "kafka"
 
-    def prepare(self) -> None:
+    def prepare(self) -> Path | None:
         """Write the configuration and format the data folder once (about 1 s; a second time 1 ms).
 
+        Returns where a log was put aside that does not know its owner, such as one of before there were logins.
         Raises StreamRefusedError where the folder cannot be used.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._server_file.write_text(server_properties(self.folder / "log", self.port, self.controller_port))
+        aside = self._put_aside()
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write_privately(self._server_file, self._server_properties())
         self._logging_file.write_text(LOGGING_PROPERTIES)
         self._java_file.write_text("\n".join(_quoted(argument) for argument in self._java_arguments()) + "\n")
         if not (self.folder / "log" / "meta.properties").exists():
             self._format()
+        return aside
+
+    def _put_aside(self) -> Path | None:
+        """A log that another owner's password is in could be opened by nobody."""
+        there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
+        if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
+            return None
+        aside = self.home / f"kafka-{wall_now() // MICROSECONDS}"
+        self.folder.replace(aside)
+        return aside
+
+    def _owner_mark(self) -> str:
+        return hashlib.sha256(f"{self.owner.user} {self.owner.password}".encode()).hexdigest()
+
+    def _server_properties(self) -> str:
+        login = (self.owner, self.controller_password)
+        return server_properties(self.folder / "log", self.port, self.controller_port, *login)
 
     def command(self) -> tuple[str, ...]:
         """The broker in the foreground; its log (warnings) goes to standard output. SIGTERM stops it cleanly."""
@@ -71,14 +103,22 @@ class EmbeddedBroker:
         return (*JVM_FLAGS, f"-Dlog4j2.configurationFile={self._logging_file}", "-cp", self.classpath)
 
     def _format(self) -> None:
-        tool = (self.java, f"@{self._java_file}", "kafka.tools.StorageTool", "format", "--ignore-formatted")
-        command = (*tool, "-t", _cluster_id(), "-c", str(self._server_file))
+        scram = f"SCRAM-SHA-256=[name={self.owner.user},password={self.owner.password}]"
+        tool = ("kafka.tools.StorageTool", "format", "--ignore-formatted", "--add-scram", scram)
+        words = (*self._java_arguments(), *tool, "-t", _cluster_id(), "-c", str(self._server_file))
+        # in a file, since others see the command line
+        arguments = self.folder / "format.arguments"
+        _write_privately(arguments, "\n".join(_quoted(word) for word in words) + "\n")
+        command = (self.java, f"@{arguments}")
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=FORMAT_SECONDS)
+            _write_privately(self.folder / OWNER_FILE, self._owner_mark())
         except OSError as error:
             raise StreamRefusedError(f"{self.java} cannot be run ({error.strerror}).") from error
         except subprocess.TimeoutExpired as error:
             raise StreamRefusedError(f"formatting {self.folder} took longer than {FORMAT_SECONDS:.0f} s.") from error
+        finally:
+            arguments.unlink(missing_ok=True)
         if done.returncode != 0:
             last = (done.stderr + done.stdout).strip().splitlines()[-1:]
             raise StreamRefusedError(f"{self.folder} could not be formatted for Kafka: {shlex.join(last)}.")
@@ -108,15 +148,26 @@ def free_ports(count: int) -> tuple[int, ...]:
         return tuple(each.getsockname()[1] for each in sockets)
 
 
-def server_properties(data: Path, port: int, controller_port: int) -> str:
+def server_properties(data: Path, port: int, controller_port: int, owner: Login, controller_password: str) -> str:
     """One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
+    asked = f'username="{CONTROLLER}" password="{controller_password}" user_{CONTROLLER}="{controller_password}"'
     settings = {
         "process.roles": "broker,controller",
         "node.id": "1",
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
         "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
         "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
-        "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256",
+        "listener.name.client.scram-sha-256.sasl.jaas.config": jaas_of(owner),
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": (
+            f"org.apache.kafka.common.security.plain.PlainLoginModule required {asked};"
+        ),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": f"User:{owner.user};User:{CONTROLLER}",
         "inter.broker.listener.name": "CLIENT",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(data),
@@ -143,6 +194,13 @@ def server_properties(data: Path, port: int, controller_port: int) -> str:
         "num.recovery.threads.per.data.dir": "2",
     }
     return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
+
+
+def _write_privately(path: Path, text: str) -> None:
+    """For the owner alone, from the first byte on."""
+    path.unlink(missing_ok=True)
+    path.touch(0o600)
+    path.write_text(text)
 
 
 LOGGING_PROPERTIES = """\

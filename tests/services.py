@@ -1,6 +1,7 @@
 """Real services for tests, started once a session; a test that needs an absent one skips with its reason."""
 
 import asyncio
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,15 +10,29 @@ from urllib.parse import urlsplit
 import pytest
 
 from launch.errors import CannotStartError
-from launch.home import home_folder
+from launch.home import home_folder, write_atomically
 from launch.jars import broker_classpath
+from launch.logins import keep_logins
 from launch.prerequisites import checked_java
-from store.embedded_mongod import OPTIONS, EmbeddedMongod, prepare
+from launch.rights import ROLES, SUPERVISOR
+from market.logins import Address, Login, login_of
+from market.session import Session
+from store.embedded_mongod import OPTIONS, REPLICA_SET, EmbeddedMongod, new_key, prepare, system_client
 from store.errors import StoreError
 from streams.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from tests.service_process import ServiceProcess
 
 START_SECONDS = 60.0
+LOGIN = Login("tests", secrets.token_urlsafe(16))
+"""Of every service that tests start: it may do everything."""
+MONGODB_KEY = new_key()
+
+
+def note_session(session: Session) -> None:
+    """For processes of any role: what the session's supervisor would leave for them, with the logins of ours."""
+    write_atomically(session.home / "run.json", session.to_json())
+    for role in (SUPERVISOR, *ROLES):
+        keep_logins(session.home, role, login_of(session.kafka), login_of(session.mongodb))
 
 
 @contextmanager
@@ -25,11 +40,12 @@ def kafka_process(home: Path) -> Iterator[ServiceProcess]:
     """A started broker with its data below `home`, stopped at the end; the caller awaits `wait_ready`."""
     port, controller_port = free_ports(2)
     try:
-        broker = EmbeddedBroker(home, broker_classpath(home_folder()), port, controller_port, checked_java())
+        jars = broker_classpath(home_folder())
+        broker = EmbeddedBroker(home, jars, port, controller_port, LOGIN, "controller", checked_java())
     except CannotStartError as reason:
         pytest.skip(str(reason))
     broker.prepare()
-    process = ServiceProcess(broker.command(), broker.address, broker.folder / "broker.out")
+    process = ServiceProcess(broker.command(), Address(broker.address, LOGIN), broker.folder / "broker.out")
     try:
         process.start()
         yield process
@@ -52,12 +68,12 @@ def mongod_process(home: Path, options: tuple[str, ...] = OPTIONS) -> Iterator[S
     Its address is the replica set's URI.
     """
     (port,) = free_ports(1)
-    mongod = EmbeddedMongod(home, port, options)
+    mongod = EmbeddedMongod(home, port, options, MONGODB_KEY)
     try:
         mongod.prepare()
     except StoreError as reason:
         pytest.skip(str(reason))
-    process = ServiceProcess(mongod.command(), mongod.uri, mongod.folder / "mongod.out")
+    process = ServiceProcess(mongod.command(), Address(mongod.uri, LOGIN), mongod.folder / "mongod.out")
     try:
         process.start()
         yield process
@@ -67,7 +83,14 @@ def mongod_process(home: Path, options: tuple[str, ...] = OPTIONS) -> Iterator[S
 
 async def wait_primary(process: ServiceProcess) -> None:
     """Return once a mongod takes writes. Raises StoreUnavailableError after a minute."""
-    await prepare(urlsplit(process.address).netloc, START_SECONDS)
+    place = urlsplit(process.address).netloc
+    await prepare(place, MONGODB_KEY, (), START_SECONDS)
+    client = system_client(place, f"replicaSet={REPLICA_SET}", MONGODB_KEY)
+    try:
+        if not (await client.admin.command("usersInfo", LOGIN.user))["users"]:
+            await client.admin.command("createUser", LOGIN.user, pwd=LOGIN.password, roles=["root"])
+    finally:
+        client.close()
 
 
 @contextmanager

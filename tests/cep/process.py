@@ -6,13 +6,14 @@ from pathlib import Path
 from cep.class_archive import make_class_archive
 from cep.errors import CepError
 from cep.job import run_cep
-from market.session import Session
+from launch.home import read_session
+from launch.logins import with_logins
 
 NEVER = 1e9
 
 
 def main(home: Path, with_archive: bool) -> int:
-    session = Session.from_json((home / "run.json").read_bytes())
+    session = with_logins(read_session(home), "cep")
     try:
         if with_archive:
             make_class_archive(session, _say)

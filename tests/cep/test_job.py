@@ -23,7 +23,7 @@ from streams.writer import TopicWriter
 from tests.cep.logs import BASES, LogMaker, session
 from tests.cep.oracle import Row, Spread, as_written, expected_output
 from tests.cep.windows import expected_windows, found_windows
-from tests.services import embedded_kafka
+from tests.services import embedded_kafka, note_session
 
 T = TypeVar("T")
 START_SECONDS = 240.0
@@ -82,7 +82,7 @@ async def test_real_time_mode_equals_a_plain_loop_and_a_kill_changes_nothing(own
 async def test_with_an_archive_of_its_classes_the_process_starts_as_well(own_kafka: str, home: Path) -> None:
     here = session(home, own_kafka)
     await ensure_topics(own_kafka, here.partitions)
-    (home / "run.json").write_bytes(here.to_json())
+    note_session(here)
     making = await started(home, "archive")
     assert await making.wait() == 0, (home / "cep.log").read_text()[-2_000:]
     assert archive_options(archive_path(home))
@@ -93,7 +93,7 @@ async def test_with_an_archive_of_its_classes_the_process_starts_as_well(own_kaf
 @asynccontextmanager
 async def running_cep(here: Session) -> AsyncIterator[None]:
     """The process, ready; at the end killed with all its children, as no process expects it."""
-    (here.home / "run.json").write_bytes(here.to_json())
+    note_session(here)
     ready = here.home / "cep_ready"
     ready.unlink(missing_ok=True)
     process = await started(here.home)

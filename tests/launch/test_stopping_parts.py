@@ -21,6 +21,7 @@ from market.session import Session
 from store.processes import MongoProcesses, opened_processes
 from store.trades import open_store
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
+from tests.services import note_session
 from tests.ui.samples import NOWHERE, session_of
 from tests.ui.session_database import session_database
 from tests.ui.waiting import until
@@ -44,7 +45,8 @@ SUPERVISING = textwrap.dedent(
     import asyncio, sys
     from pathlib import Path
     from launch.supervisor import Supervisor
-    from market.session import Session
+    from launch.home import read_session
+    from launch.logins import with_logins
     from tests.launch.test_supervisor import sleeper
 
     async def main(session):
@@ -52,7 +54,7 @@ SUPERVISING = textwrap.dedent(
         await supervisor.start()
         await asyncio.Event().wait()
 
-    asyncio.run(main(Session.from_json(Path(sys.argv[1]).read_bytes())))
+    asyncio.run(main(with_logins(read_session(Path(sys.argv[1])), "supervisor")))
     """
 )
 
@@ -190,9 +192,8 @@ async def test_one_that_fails_all_the_time_can_be_stopped(session: Session, proc
 async def test_a_supervisor_that_is_killed_leaves_nothing_that_reads_as_running(
     session: Session, processes: MongoProcesses
 ) -> None:
-    told = session.home / "run.json"
-    told.write_bytes(session.to_json())
-    words = ("-c", SUPERVISING, str(told))
+    note_session(session)
+    words = ("-c", SUPERVISING, str(session.home))
     killed = await asyncio.create_subprocess_exec(sys.executable, *words, cwd=Path(__file__).parents[2])
     try:
         ready = await becomes(processes, "bot-alpha", "ready")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from launch.home import ready_file, write_atomically
+from launch.home import ready_file
 from market.session import Session
 from notices.credentials import variable
 from store.happenings import HappeningReader
@@ -16,6 +16,7 @@ from store.trades import MongoTradeStore
 from tests.notices.receivers import Answer, receiving
 from tests.notices.running import traded
 from tests.notices.samples import KEY, webhook
+from tests.services import note_session
 from tests.ui.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ PATH = "/hooks/AAthePathThatIsAKey"
 @contextmanager
 def notifying(session: Session, environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """Killed, as by kill -9, at the end."""
-    write_atomically(session.home / "run.json", session.to_json())
+    note_session(session)
     ready_file(session.home, "notifier").unlink(missing_ok=True)
     with (session.home / "notifier.log").open("ab") as log:
         process = subprocess.Popen(

@@ -14,7 +14,7 @@ from store.errors import HistoryLostError
 from store.reading import Change, TradeReader
 from store.trades import MongoTradeStore
 from store.watching import ChangeFollower, ChangeStanding
-from tests.services import mongod_process, wait_primary
+from tests.services import LOGIN, mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
 
@@ -117,5 +117,5 @@ async def test_a_change_does_not_wait_behind_the_other_calls_of_the_process(clie
 
 
 def insert_elsewhere(address: str) -> None:
-    with MongoClient[dict[str, object]](address) as other:
+    with MongoClient[dict[str, object]](address, username=LOGIN.user, password=LOGIN.password) as other:
         other[DATABASE]["rows"].insert_one({"_id": "anywhere"})

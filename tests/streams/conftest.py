@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from streams.admin import client_settings
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka
 
@@ -30,7 +31,7 @@ def new_topic(broker: ServiceProcess) -> NewTopicName:
 
     async def create(partitions: int, largest_row: int = 1_000_000) -> str:
         name = f"test-{next(_NUMBERS)}"
-        client = AdminClient({"bootstrap.servers": broker.address})
+        client = AdminClient(client_settings(broker.address))
         topic = NewTopic(name, num_partitions=partitions, config={"max.message.bytes": str(largest_row)})
         # as ours are: not before the broker itself knows of it
         client.create_topics([topic], operation_timeout=15.0)[name].result(30)

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from streams.admin import check_reachable, ensure_topics
+from market.logins import Address
+from streams.admin import check_reachable, client_settings, ensure_topics
 from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, UNORDERED_TOPICS
 from tests.service_process import ServiceProcess
-from tests.services import embedded_kafka
+from tests.services import LOGIN, embedded_kafka
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ async def silent_address() -> AsyncIterator[str]:
 async def test_topics_are_created_once_and_found_again(empty_broker: ServiceProcess) -> None:
     await asyncio.gather(*(ensure_topics(empty_broker.address, 3) for _ in range(4)))
     await ensure_topics(empty_broker.address, 3)
-    listed = AdminClient({"bootstrap.servers": empty_broker.address}).list_topics(timeout=10).topics
+    listed = AdminClient(client_settings(empty_broker.address)).list_topics(timeout=10).topics
     assert {topic: len(listed[topic].partitions) for topic in ALL_TOPICS} == {
         topic: 1 if topic in UNORDERED_TOPICS else 3 for topic in ALL_TOPICS
     }
@@ -65,4 +66,4 @@ async def test_a_listener_that_is_no_kafka_is_given_up_on(silent_address: str) -
 
 
 async def test_one_of_several_hosts_is_enough(empty_broker: ServiceProcess) -> None:
-    await check_reachable(f"127.0.0.1:9,{empty_broker.address}", 10.0)
+    await check_reachable(Address(f"127.0.0.1:9,{empty_broker.address}", LOGIN), 10.0)

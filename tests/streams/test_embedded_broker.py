@@ -11,7 +11,7 @@ from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.reader import TopicReader
 from streams.topics import TICKS
 from streams.writer import TopicWriter
-from tests.services import START_SECONDS, kafka_process
+from tests.services import LOGIN, START_SECONDS, kafka_process
 
 
 def test_free_ports_differ_and_can_be_bound() -> None:
@@ -23,13 +23,13 @@ def test_free_ports_differ_and_can_be_bound() -> None:
 
 
 def test_it_binds_to_loopback_alone() -> None:
-    properties = dict(line.split("=", 1) for line in server_properties(Path("data"), 1, 2).splitlines())
+    properties = dict(line.split("=", 1) for line in server_properties(Path("data"), 1, 2, LOGIN, "x").splitlines())
     listeners = properties["listeners"] + "," + properties["advertised.listeners"]
     assert {listener.split("//")[1].split(":")[0] for listener in listeners.split(",")} == {"127.0.0.1"}
 
 
 def test_a_java_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    broker = EmbeddedBroker(tmp_path, "nothing.jar", 1, 2, java=str(tmp_path / "java"))
+    broker = EmbeddedBroker(tmp_path, "nothing.jar", 1, 2, LOGIN, "controller", java=str(tmp_path / "java"))
     with pytest.raises(StreamRefusedError, match="cannot be run"):
         broker.prepare()
 

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from launch.home import ready_file, write_atomically
+from launch.home import ready_file
 from market.clock import MICROSECONDS, wall_now
 from market.session import Session
 from streams.embedded_broker import free_ports
+from tests.services import note_session
 
 START_SECONDS = 60.0
 ROOT = Path(__file__).parents[2]
@@ -56,7 +57,7 @@ def served(session: Session) -> Iterator[Served]:
 @contextmanager
 def served_again(session: Session) -> Iterator[Served]:
     """On the session's own port."""
-    write_atomically(session.home / "run.json", session.to_json())
+    note_session(session)
     ready = ready_file(session.home, "ui")
     ready.unlink(missing_ok=True)
     command = (sys.executable, "-m", "launch.command", "ui")

@@ -11,8 +11,10 @@ import sys
 from itertools import count
 from pathlib import Path
 
+from launch.home import read_session
+from launch.logins import with_logins
+from launch.rights import SUPERVISOR
 from market.clock import MICROSECONDS, SystemClock, wall_now
-from market.session import Session
 from store.trades import MongoTradeStore, open_store
 from streams.topics import TICKS
 from streams.wire import quote_row
@@ -51,7 +53,7 @@ async def write_trades(store: MongoTradeStore, beats: "asyncio.Queue[int]", stop
 
 
 async def main(home: Path, quotes: float, trades: float) -> None:
-    session = Session.from_json((home / "run.json").read_bytes())
+    session = with_logins(read_session(home), SUPERVISOR)
     writer = TopicWriter(session.kafka)
     to_quote: asyncio.Queue[int] = asyncio.Queue()
     to_trade: asyncio.Queue[int] = asyncio.Queue()

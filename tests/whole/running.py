@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import psutil
 
+from launch.logins import with_logins
+from launch.rights import SUPERVISOR
 from market.clock import MICROSECONDS, wall_now
 from market.session import Session
 from streams.embedded_broker import free_ports
@@ -36,7 +38,8 @@ class Running:
 
     @property
     def session(self) -> Session:
-        return Session.from_json((self.home / "run.json").read_bytes())
+        """As its supervisor uses it."""
+        return with_logins(Session.from_json((self.home / "run.json").read_bytes()), SUPERVISOR)
 
     @property
     def said(self) -> str:

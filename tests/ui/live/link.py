@@ -5,6 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+from market.logins import Address
+from tests.services import LOGIN
+
 
 class Link:
     """Forwards a loopback port to `target` (host, port)."""
@@ -21,7 +24,7 @@ class Link:
 
     @property
     def uri(self) -> str:
-        return f"mongodb://127.0.0.1:{self._port}/?directConnection=true"
+        return Address(f"mongodb://127.0.0.1:{self._port}/?directConnection=true", LOGIN)
 
     async def mend(self) -> None:
         """On the same port as before."""

@@ -1,0 +1,35 @@
+"""With whose name and password a service is used, kept beside its address and never in it."""
+
+from dataclasses import dataclass, field
+from typing import Literal, Self
+
+Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]
+Protocol = Literal["SASL_PLAINTEXT", "SASL_SSL"]
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """`mechanism` and `protocol` are for Kafka; MongoDB and its address settle both between themselves."""
+
+    user: str
+    password: str = field(repr=False)
+    mechanism: Mechanism = "SCRAM-SHA-256"
+    """SCRAM shows no password to whoever listens on a port in place of a service that is down."""
+    protocol: Protocol = "SASL_PLAINTEXT"
+
+
+class Address(str):
+    """The address of Kafka or MongoDB as text, which may be printed, logged and written to files; `login` goes into
+    none of them, nor into what is made of the text."""
+
+    login: Login | None
+
+    def __new__(cls, text: str, login: Login | None = None) -> Self:
+        made = super().__new__(cls, text)
+        made.login = login
+        return made
+
+
+def login_of(address: str) -> Login | None:
+    """None: a service that asks nobody, or whose address holds all that it asks for."""
+    return address.login if isinstance(address, Address) else None

@@ -1,0 +1,106 @@
+"""Who may read and write which topics of an embedded Kafka, and how Java's clients are told a login."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public names, which it does not mark as such
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
+)
+
+from market.logins import Login, login_of
+from streams.admin import client_settings, reason_of
+from streams.errors import StreamUnavailableError
+
+ROUNDS = 4_096
+"""Kafka takes no fewer; passwords are random, so that more would only slow each connection."""
+ANSWER_SECONDS = 15.0
+ANY_HOST = "*"
+_MODULES = "org.apache.kafka.common.security"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUser:
+    """Writes to `writes`, reads those and `reads`, and knows of no other topic."""
+
+    login: Login
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+async def ensure_users(address: str, users: Iterable[TopicUser]) -> None:
+    """Each with its password and at least the rights named here; the owner asks. Raises StreamUnavailableError."""
+    users = tuple(users)
+    client = AdminClient(client_settings(address))
+    changes: list[UserScramCredentialAlteration] = [_credential(user.login) for user in users]
+    rights = [right for user in users for right in _rights(user)]
+    try:
+        changed = client.alter_user_scram_credentials(changes, request_timeout=ANSWER_SECONDS)
+        granted = client.create_acls(rights, request_timeout=ANSWER_SECONDS)
+        await asyncio.to_thread(_await_all, changed)
+        await asyncio.to_thread(_await_all, granted)
+    except KafkaException as error:
+        raise StreamUnavailableError(f"Kafka at {address} did not take its users ({reason_of(error)}).") from None
+
+
+def spark_options(address: str) -> dict[str, str]:
+    """Options of Spark's Kafka source and sink. Spark keeps a login out of logs and reports ("[hidden]")."""
+    options = {"kafka.bootstrap.servers": str(address)}
+    login = login_of(address)
+    if login is not None:
+        options |= {
+            "kafka.security.protocol": login.protocol,
+            "kafka.sasl.mechanism": login.mechanism,
+            "kafka.sasl.jaas.config": jaas_of(login),
+        }
+    return options
+
+
+def jaas_of(login: Login) -> str:
+    """As Java's clients and brokers want a login."""
+    module = "plain.PlainLoginModule" if login.mechanism == "PLAIN" else "scram.ScramLoginModule"
+    return f"{_MODULES}.{module} required username={_quoted(login.user)} password={_quoted(login.password)};"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _credential(login: Login) -> UserScramCredentialUpsertion:
+    kind = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, ROUNDS)
+    return UserScramCredentialUpsertion(login.user, kind, login.password.encode())
+
+
+def _rights(user: TopicUser) -> list[AclBinding]:
+    wanted = {(topic, AclOperation.READ) for topic in (*user.reads, *user.writes)}
+    wanted |= {(topic, AclOperation.WRITE) for topic in user.writes}
+    return [
+        AclBinding(
+            ResourceType.TOPIC,
+            topic,
+            ResourcePatternType.LITERAL,
+            f"User:{user.login.user}",
+            ANY_HOST,
+            operation,
+            AclPermissionType.ALLOW,
+        )
+        for topic, operation in sorted(wanted)
+    ]
+
+
+def _await_all(futures: "Mapping[Any, Future[Any]]") -> None:
+    for future in futures.values():
+        future.result(ANSWER_SECONDS)
