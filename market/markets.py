@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from market.contracts import Contract
+
 FeeSide = Literal["quote", "base", "received"]
 """Which currency an exchange takes its fee in; "received": in what the order brings, base of a buy, quote of a sell."""
 
@@ -24,6 +26,8 @@ class Market:
     fee_side: FeeSide
     is_fx: bool = False
     """Feeds an FX rate only; never traded."""
+    contract: Contract | None = None
+    """What amounts count at their source, before they become base amounts; None: base, as on every spot market."""
 
 
 @dataclass(frozen=True, slots=True)
