@@ -33,16 +33,22 @@ class TickSet:
 
 
 def open_tick_set(folder: Path) -> TickSet:
-    """Raises ImportRefusedError where `folder` is no whole tick set."""
+    """Raises ImportRefusedError where `folder` is no whole tick set, or its amounts are of the wrong kind."""
+    found = whole_tick_set(folder)
+    counted = uncounted(found.manifest.markets)
+    if counted is not None:
+        place = f"{counted.exchange} {counted.symbol}"
+        refuse(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files anew")
+    return found
+
+
+def whole_tick_set(folder: Path) -> TickSet:
+    """The same, whatever its amounts are. Raises ImportRefusedError."""
     recover(folder)
     found = TickSet(folder, read_manifest(folder))
     for partition in found.manifest.partitions:
         if not found.path(partition).is_file():
             refuse(folder, None, f"lacks {partition.folder / TICKS}, which its manifest names; import it anew")
-    counted = uncounted(found.manifest.markets)
-    if counted is not None:
-        place = f"{counted.exchange} {counted.symbol}"
-        refuse(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files anew")
     return found
 
 
