@@ -15,6 +15,7 @@ from exchanges.markets import taker_fees
 from market.money import BPS, decimal_of
 from market.settings import Settings
 from pricefeeds.errors import ImportRefusedError
+from pricefeeds.setproblems import nothing_to_compare
 from pricefeeds.ticksets.manifest import Manifest
 from pricefeeds.ticksets.reading import TickSet, batches
 
@@ -58,8 +59,12 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
     if wish.fee_bps is not None:
         fees = dict.fromkeys(settings.taker_fees, wish.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
+    settings = changed_settings(settings, wish.values)
+    lacking = nothing_to_compare(manifest.markets, None if logged else settings.enabled_exchanges)
+    if lacking is not None:
+        raise ImportRefusedError(f"{manifest.name}: {lacking}")
     return Parameters(
-        settings=changed_settings(settings, wish.values),
+        settings=settings,
         balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
         latency=latencies(exchanges, wish),
         fee_tiers=fee_tiers(exchanges, wish),

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from backtest.own_recordings import load_own_recording
-from backtest.profiles import profile_for
+from backtest.profiles import ReplayProfile, profile_for
 from backtest.recordings import Recording, load_recording
 from market.money import text_of
 from market.quotes import FeedMark, Level, Quote
 from pricefeeds.ticksets.building import TickSetBuilder
-from pricefeeds.ticksets.manifest import MANIFEST, Manifest, Source
+from pricefeeds.ticksets.manifest import MANIFEST, Manifest, Source, read_manifest
 from pricefeeds.ticksets.reading import TickSet, open_tick_set
 from pricefeeds.ticksets.schema import SOURCE_SCHEMA
 from streams.wire import levels_text
@@ -26,9 +26,14 @@ def set_of_files(home: Path, files: tuple[Path, ...]) -> TickSet:
     profile = profile_for(files)
     checksums = {path: _checksum(path) for path in files}
     folder = home / "ticks" / f"{profile.name}-{_name_of(checksums.values())}"
-    if not (folder / MANIFEST).is_file():
+    if not _is_of(folder, profile):
         _build(folder, load_recording(profile, files), checksums)
     return open_tick_set(folder)
+
+
+def _is_of(folder: Path, profile: ReplayProfile) -> bool:
+    """Is it there, and its markets those of the profile as it is now?"""
+    return (folder / MANIFEST).is_file() and set(read_manifest(folder).markets) <= set(profile.markets)
 
 
 def set_of_recording(home: Path, recorded: Path) -> TickSet:
@@ -53,6 +58,7 @@ def _build(folder: Path, recording: Recording, checksums: dict[Path, str]) -> No
         partitions=(),
         quotes=len(recording.quotes),
         assumptions=(*(one.said for one in profile.alike), *profile.assumptions),
+        alike=profile.alike,
     )
     with TickSetBuilder(folder, manifest.bases) as builder:
         rows = iter(recording.rows())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from market.assets import Assumption, identity_fault
+from market.contracts import known_contract
 from market.markets import Market
 from market.money import BPS, text_of
 from market.settings import Settings
@@ -104,7 +105,7 @@ def _profile_of(path: Path) -> ReplayProfile:
 
 
 def _market(exchange: str, symbol: str, region: str, quote_currency: str, sizes: tuple[str, str, str, str]) -> Market:
-    """`sizes`: tick size, lot step, minimum amount, minimum notional."""
+    """`sizes`: tick size, lot step, minimum amount, minimum notional; contracts are those that are known."""
     tick_size, lot_step, minimum_amount, minimum_notional = map(Decimal, sizes)
     return Market(
         exchange=exchange,
@@ -117,6 +118,7 @@ def _market(exchange: str, symbol: str, region: str, quote_currency: str, sizes:
         minimum_amount=minimum_amount,
         minimum_notional=minimum_notional,
         fee_side="quote",
+        contract=known_contract(exchange, symbol),
     )
 
 
@@ -154,7 +156,7 @@ BINANCE_BTC = ReplayProfile(
             _market("binancecoinm", "BTC/USD:BTC", "jp", "USD", ("0.1", "0.00001", "0.00001", "100")),
             folder="cm",
             name_end=".gz",
-            source=TickerSource("BTCUSD_PERP", contract_value=Decimal(100)),
+            source=TickerSource("BTCUSD_PERP"),
         ),
     ),
     settlement_currency="USD",

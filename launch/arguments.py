@@ -108,6 +108,12 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--half-spread-bps", type=fee, metavar="BPS", help="of trades and bars: bid and ask lie so far beside a price"
     )
+    parser.add_argument(
+        "--contract-size",
+        type=size,
+        metavar="N",
+        help="of derivatives: what an amount of 1 is, in dollars (inverse) or coins (linear), where it is not known",
+    )
     parser.add_argument("--mapping", type=Path, metavar="FILE", help="what the columns are, for FORMAT csv")
     parser.add_argument(
         "--alike", action="append", default=[], metavar="ASSET=ASSET", help="compare unlike assets 1:1; may be repeated"
@@ -203,6 +209,13 @@ def number_of_bot(text: str) -> int:
     if not 1 <= number <= 99 or number % 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number between 1 and 99")
     return int(number)
+
+
+def size(text: str) -> Decimal:
+    number = decimal_number(text)
+    if not Decimal("1e-12") <= number <= MOST:
+        raise argparse.ArgumentTypeError(f"{text} is not a size between 0.000000000001 and {MOST:,}")
+    return number
 
 
 def fee(text: str) -> Decimal:

@@ -12,7 +12,6 @@ from launch.arguments import (
     add_chaos,
     add_exchanges,
     add_feed,
-    add_import,
     add_keys,
     add_nothing,
     add_paper,
@@ -21,6 +20,7 @@ from launch.arguments import (
     add_session,
     add_sweep,
 )
+from launch.command_imports import add_imports, add_sets, run_imports, run_sets_command
 from launch.command_notices import add_notices, run_notices, run_notifier_part
 from launch.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
@@ -62,7 +62,18 @@ def _commands() -> tuple[Command, ...]:
         ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
         ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
         ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
-        ("import", "make a tick set of other people's files, or add them to one", _add_import, _import),
+        (
+            "import",
+            "make a tick set of other people's files, or add them to one",
+            add_imports,
+            lambda arguments: run_imports(arguments, say),
+        ),
+        (
+            "sets",
+            "list, show, repair and remove tick sets",
+            add_sets,
+            lambda arguments: run_sets_command(arguments, say),
+        ),
         ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
         (
             "chaos",
@@ -164,38 +175,6 @@ def _sweep(arguments: argparse.Namespace) -> int:
         json=arguments.json,
     )
     return run_sweep_command(home_folder(), options, say)
-
-
-class _ListFormats(argparse.Action):
-    """As --help: says it and ends."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from launch.importing import list_formats
-
-        parser.exit(list_formats(say))
-
-
-def _add_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--list", action=_ListFormats, nargs=0, help="say which formats there are")
-    add_import(parser)
-
-
-def _import(arguments: argparse.Namespace) -> int:
-    from launch.importing import ImportOptions, run_import
-    from pricefeeds.importers.format import FileOptions
-
-    spread = arguments.half_spread_bps
-    options = ImportOptions(
-        format=arguments.format,
-        files=tuple(arguments.files),
-        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
-        region=arguments.region,
-        is_fx=arguments.fx,
-        alike=tuple(arguments.alike),
-        name=arguments.set,
-        settlement_currency=arguments.settlement,
-    )
-    return run_import(home_folder(), options, say)
 
 
 def _reenact(arguments: argparse.Namespace) -> int:

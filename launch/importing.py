@@ -16,6 +16,8 @@ from pricefeeds.importers.format import FileOptions, Format, Need
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.importers.importedmarkets import MarketWords
 from pricefeeds.importing import Imported, ImportRequest, import_files
+from pricefeeds.setassumptions import assumed_alike
+from pricefeeds.setproblems import problems_of
 from pricefeeds.ticksets.manifest import REJECTED
 
 Say = Callable[[str], None]
@@ -40,6 +42,7 @@ class ImportOptions:
     alike: tuple[str, ...]
     name: str
     settlement_currency: str | None
+    contract_size: Decimal | None = None
 
 
 def list_formats(say: Say) -> int:
@@ -57,7 +60,12 @@ def run_import(home: Path, options: ImportOptions, say: Say) -> int:
         format=_format(options),
         files=options.files,
         options=options.told,
-        words=MarketWords(options.region, options.is_fx, tuple(_alike(text) for text in options.alike)),
+        words=MarketWords(
+            options.region,
+            options.is_fx,
+            tuple(alike_of_text(text) for text in options.alike),
+            options.contract_size,
+        ),
         settlement_currency=options.settlement_currency,
     )
     folder = home / "ticks" / _set_name(options.name)
@@ -90,12 +98,12 @@ def _format(options: ImportOptions) -> Format:
     return wanted
 
 
-def _alike(text: str) -> Assumption:
+def alike_of_text(text: str) -> Assumption:
+    """Of `ASSET=ASSET`. Raises CannotStartError."""
     asset, _, counts_as = (part.strip() for part in text.partition("="))
     if not asset or not counts_as:
         raise CannotStartError(f"--alike {text!r} is not of the form ASSET=ASSET, as in --alike USDT=USD.")
-    said = f"{asset} counts as {counts_as}: they are compared 1:1"
-    return Assumption(asset, counts_as, said)
+    return assumed_alike(asset, counts_as)
 
 
 def _set_name(name: str) -> str:
@@ -118,4 +126,6 @@ def _report(folder: Path, imported: Imported, say: Say) -> None:
     say(f"rejected: {told}, each in {folder / REJECTED}" if told else "rejected: none")
     for line in manifest.assumptions:
         say(f"assumed: {line}")
+    for line in problems_of(manifest):
+        say(f"cannot be backtested yet: {line}")
     say(f"set: {folder} ({manifest.quotes:,} quotes of {', '.join(manifest.bases)})")

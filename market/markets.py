@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from market.contracts import Contract
 from market.money import BoundedDecimal
 
 FeeSide = Literal["quote", "base", "received"]
@@ -25,6 +26,8 @@ class Market:
     fee_side: FeeSide
     is_fx: bool = False
     """Feeds an FX rate only; never traded."""
+    contract: Contract | None = None
+    """What amounts count at their source, before they become base amounts; None: base, as on every spot market."""
 
 
 @dataclass(frozen=True, slots=True)

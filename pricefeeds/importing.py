@@ -5,12 +5,10 @@ what is new, so that ranks run over all of it.
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Never
 
-from market.money import text_of
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.fileblocks import head_of
 from pricefeeds.importers.format import OTHER_MARKET, FileOptions, Format
@@ -18,14 +16,13 @@ from pricefeeds.importers.formats import FORMATS
 from pricefeeds.importers.importedmarkets import ImportedMarkets, MarketWords
 from pricefeeds.importers.judging import Judge, MarketKey, SeenMarket
 from pricefeeds.importers.rows import refuse
-from pricefeeds.importers.sourcerows import Ranks, SetMarkets, rows_of_set, source_rows
+from pricefeeds.importers.sourcerows import Ranks, source_rows
+from pricefeeds.rebuilding import Kept, Progress, keep_rows, key_of, manifest_of
+from pricefeeds.setassumptions import alike_of, joined, said_of_import
 from pricefeeds.ticksets.building import TickSetBuilder
 from pricefeeds.ticksets.manifest import MANIFEST, REJECTED, Manifest, Source
 from pricefeeds.ticksets.place import recover
 from pricefeeds.ticksets.reading import TickSet, open_tick_set
-
-Progress = Callable[[str, int], None]
-"""Told what is being done, and how many rows of it are done more."""
 
 UNORDERED_SHARE = 100
 """A file of which more than one row in so many goes back in time is not sorted by time at all."""
@@ -59,18 +56,13 @@ def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Im
     before = open_tick_set(folder) if (folder / MANIFEST).is_file() else None
     checksums = _checked_files(request, before)
     with TickSetBuilder(folder) as builder:
-        work = _Import(builder, request, before, progress)
+        work = _Import(builder, name, request, before, progress)
         if before is not None:
             work.keep(before)
         for path, checksum in checksums.items():
             work.read(path, checksum)
         _check_overlaps(work.sources)
-        manifest = work.manifest(name)
-        if not manifest.bases:
-            raise ImportRefusedError(
-                "these files hold exchange rates alone, and they stand in the logs of what is traded; "
-                "import that first, or with them"
-            )
+        manifest = work.manifest()
         progress("writing", 0)
         manifest = builder.finish(manifest, work.ranks.places())
     return Imported(manifest, tuple(work.added))
@@ -80,16 +72,20 @@ class _Import:
     """One run of an import, file by file."""
 
     def __init__(
-        self, builder: TickSetBuilder, request: ImportRequest, before: TickSet | None, progress: Progress
+        self, builder: TickSetBuilder, name: str, request: ImportRequest, before: TickSet | None, progress: Progress
     ) -> None:
+        """Raises ImportRefusedError where what is said of alike assets contradicts what the set `name` holds."""
         self._builder = builder
+        self._name = name
         self._request = request
         self._before = before.manifest if before else None
         self._known = (
             {(one.sha256, one.exchange, one.symbol): one.name for one in before.manifest.sources} if before else {}
         )
         self._progress = progress
-        self._markets = ImportedMarkets(before.manifest.markets if before else (), request.words)
+        alike = joined(name, alike_of(before.manifest) if before else (), request.words.alike)
+        known = before.manifest.markets if before else ()
+        self._markets = ImportedMarkets(known, replace(request.words, alike=alike))
         self.ranks = Ranks()
         self.added: list[Source] = []
 
@@ -99,19 +95,13 @@ class _Import:
 
     def keep(self, before: TickSet) -> None:
         """What the set has already."""
-        sources = before.manifest.sources
-        markets = SetMarkets(
-            numbered=frozenset((str(one.exchange), str(one.symbol)) for one in sources if one.is_numbered),
-            of_bars=frozenset((str(one.exchange), str(one.symbol)) for one in sources if one.is_of_bars),
-        )
-        for rows in rows_of_set(before, self.ranks, markets):
-            self._builder.add(rows)
-            self._progress("what the set has", len(rows))
+        kept = Kept(before.manifest.sources)
+        keep_rows(self._builder, before, kept, self._markets, self.ranks, self._progress)
         self._builder.keep_rejected(before.folder / REJECTED)
 
     def read(self, path: Path, checksum: str) -> None:
         """Raises ImportRefusedError."""
-        request, judge, misfits = self._request, Judge(self._markets.is_fx), 0
+        request, judge, misfits = self._request, Judge(self._markets.market_of), 0
         _check_format(path, request.format)
         for chunk in request.format.read(path, request.options):
             self._builder.add_rejected(path.name, chunk.rejected)
@@ -129,29 +119,25 @@ class _Import:
             # of one market alone it has nothing to add, whatever that is called now
             if known == checksum and not others:
                 _refuse_known(path, name)
-        self.added += _sources(path, checksum, request.format, judge.seen, misfits)
+        said = said_of_import(request.format, request.options)
+        sources = _sources(path, checksum, request.format, judge.seen, misfits)
+        self.added += [replace(source, assumptions=said) for source in sources]
 
-    def manifest(self, name: str) -> Manifest:
-        """Without its partitions."""
-        markets = self._markets.markets
+    def manifest(self) -> Manifest:
+        """Without its partitions. Raises ImportRefusedError where nothing is traded in it."""
+        self._check_contracts()
         before, told = self._before, self._request.settlement_currency
-        traded = ", ".join(f"{market.exchange} {market.symbol}" for market in markets if not market.is_fx)
-        assumptions = (
-            *(before.assumptions if before else ()),
-            *self._markets.assumptions,
-            *_assumptions_of(self._request.format, self._request.options),
-        )
-        return Manifest(
-            name=name,
-            title=f"Imported: {traded}",
-            origin="import",
-            settlement_currency=before.settlement_currency if before else told or "USD",
-            markets=markets,
-            sources=self.sources,
-            partitions=(),
-            quotes=sum(source.rows for source in self.sources),
-            assumptions=tuple(dict.fromkeys(assumptions)),
-        )
+        settlement = before.settlement_currency if before else told or "USD"
+        return manifest_of(self._name, settlement, self._markets, self.sources, before)
+
+    def _check_contracts(self) -> None:
+        """Raises ImportRefusedError where a size was told, and nothing came in that counts contracts."""
+        brought = {key_of(source) for source in self.added}
+        if self._request.words.contract_size is None:
+            return
+        if all(market.contract is None for market in map(self._markets.market_of, brought)):
+            names = ", ".join(f"{exchange} {symbol}" for exchange, symbol in sorted(brought))
+            raise ImportRefusedError(f"--contract-size is of contracts, which {names} is not; leave it away")
 
 
 def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path, str]:
@@ -263,14 +249,3 @@ def _check_overlaps(sources: tuple[Source, ...]) -> None:
                 f"numbers); import them into sets of their own"
             )
         last[key] = source
-
-
-def _assumptions_of(of: Format, options: FileOptions) -> tuple[str, ...]:
-    if options.half_spread_bps is None or not {"half_spread_bps", "mapping"} & set(of.needs):
-        return of.assumptions
-    half = text_of(options.half_spread_bps)
-    said = (
-        f"{of.name} has no bid and ask: they are assumed {half} bps below and above each price, "
-        f"for the amount that was traded there"
-    )
-    return (*of.assumptions, said)

@@ -31,6 +31,14 @@ def coded(rows: pa.Table, name: str) -> tuple[Integers, list[str]]:
     return words.indices.to_numpy().astype(np.int64), [str(word) for word in words.dictionary.to_pylist()]
 
 
+def plain_numbers(cells: Any) -> Any:
+    """Numbers as people and spreadsheets write them, without blanks around them and a plus before them."""
+    odd: Any = pc.match_substring_regex(cells, r"^[+\s]|\s$")
+    if not pc.any(odd).as_py():
+        return cells
+    return pc.replace_substring_regex(pc.utf8_trim_whitespace(cells), pattern=r"^\+([0-9])", replacement=r"\1")
+
+
 def matching(words: "pa.StringArray", pattern: str) -> Flags:
     found: Any = pc.match_substring_regex(words, pattern)
     flags: Flags = found.to_numpy(zero_copy_only=False)

@@ -1,21 +1,19 @@
 """Binance's public data (data.binance.vision): CSV in a zip, with a header or without one, by day or month.
 
 Spot's times are milliseconds until 2024 and microseconds from 2025 on; which of both a file has is told by their size.
-COIN-M amounts are contracts, 100 dollars each for BTC and 10 for all else.
+COIN-M amounts are contracts; they become base amounts where rows are judged, as those of any format.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pricefeeds.importers.contracts import base_amounts
 from pricefeeds.importers.csvcolumns import CsvPart, csv_parts, demand_columns, whole_numbers
 from pricefeeds.importers.fileblocks import head_of
 from pricefeeds.importers.format import Chunk, FileOptions, Format
@@ -91,7 +89,7 @@ def _prints(
     for part in _parts(path, forms):
         times = epochs.microseconds(part.cells[names[2]], part.lines)
         bids, asks = side_columns(part.cells["price"], half_spread)
-        amounts = _amounts(market, part.cells[names[1]], part.cells["price"])
+        amounts = part.cells[names[1]]
         prices = {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts}
         given = {"received_time": times, "exchange_time": times, "sequence": whole_numbers(part.cells[names[0]])}
         yield _chunk(part, market, given | prices)
@@ -104,7 +102,7 @@ def read_klines(path: Path, options: FileOptions) -> Iterator[Chunk]:
         # the last moment of a bar is told, one unit before its end
         ends = pc.add(epochs.microseconds(part.cells["close_time"], part.lines), pa.scalar(epochs.factor, pa.int64()))
         bids, asks = side_columns(part.cells["close"], half_spread)
-        amounts = _amounts(market, part.cells["volume"], part.cells["close"])
+        amounts = part.cells["volume"]
         prices = {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts}
         yield _chunk(part, market, {"received_time": ends} | prices)
 
@@ -120,9 +118,8 @@ def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
             "sequence": whole_numbers(part.cells["update_id"]),
         }
         for side in ("bid", "ask"):
-            prices = part.cells[f"best_{side}_price"]
-            given[side] = prices
-            given[f"{side}_amount"] = _amounts(market, part.cells[f"best_{side}_qty"], prices)
+            given[side] = part.cells[f"best_{side}_price"]
+            given[f"{side}_amount"] = part.cells[f"best_{side}_qty"]
         yield _chunk(part, market, given)
 
 
@@ -154,10 +151,6 @@ def _market(path: Path, options: FileOptions) -> tuple[str, str]:
     if options.symbol is None and options.exchange is not None and named is not None:
         return options.exchange, our_symbol(path, options.exchange, named[1])
     return told_market(path, options)
-
-
-def _amounts(market: tuple[str, str], amounts: Cells, prices: Cells) -> Column:
-    return base_amounts(market[0], repeat(market[1]), amounts, prices)
 
 
 def _check_sum(path: Path) -> None:

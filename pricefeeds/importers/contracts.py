@@ -1,31 +1,73 @@
-"""Amounts that are counted in contracts, as amounts in base."""
+"""Amounts that count contracts, as amounts in base: once for all formats, after a format has read its rows."""
 
+import json
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
-from market.money import ZERO, decimal_of, decimal_of_whole, floor_to_step, text_of
+from market.contracts import Contract
+from market.markets import Market
+from market.money import ZERO, Amount, decimal_of, text_of
+from market.quotes import Level
+from pricefeeds.importers.arrowcolumns import with_column, words_of
 
-COIN_M = "binancecoinm"
-"""Its contracts are worth 100 dollars for BTC, 10 for all else."""
-_STEP = Decimal("0.00000001")
-
-
-def base_amounts(exchange: str, symbols: Iterable[str], amounts: Any, prices: Any) -> Any:
-    """A column of strings: contracts are reckoned at the row's price, floored to eight decimals; others as they are."""
-    if exchange != COIN_M:
-        return amounts
-    rows = zip(symbols, amounts.to_pylist(), prices.to_pylist(), strict=False)
-    return pa.array([_in_base(symbol, str(amount), str(price)) for symbol, amount, price in rows], pa.string())
+_SIDES = ("bid", "ask")
 
 
-def _in_base(symbol: str, contracts: str, price: str) -> str:
-    """What is no number stays what it is: its row is rejected later."""
-    value = decimal_of_whole(100 if symbol.startswith("BTC/") else 10)
+def in_base(rows: pa.Table, market: Market) -> pa.Table:
+    """`rows` of READ_SCHEMA, all of `market`: each amount at its own price, rounded down to the market's lot.
+
+    What is no number stays what it is, for the judge to reject.
+    """
+    contract = market.contract
+    if contract is None or contract.counts_base:
+        return rows
+    for side in _SIDES:
+        prices, amounts = words_of(rows, side).to_pylist(), words_of(rows, f"{side}_amount").to_pylist()
+        pairs = zip(map(str, amounts), map(str, prices), strict=True)
+        texts = [_amount_text(contract, amount, price, market.lot_step) for amount, price in pairs]
+        rows = with_column(rows, f"{side}_amount", pa.array(texts, pa.string()))
+        books = [_levels_text(contract, text, market.lot_step) for text in rows[f"{side}s"].to_pylist()]
+        rows = with_column(rows, f"{side}s", pa.array(books, pa.string()))
+    return rows
+
+
+def level_in_base(level: Level, market: Market) -> Level:
+    """The same of one level of a quote. Raises ValueError for a price of 0 or less."""
+    if market.contract is None or market.contract.counts_base:
+        return level
+    return Level(level.price, Amount(market.contract.base_amount(level.amount, level.price, market.lot_step)))
+
+
+def said_of(market: Market) -> str | None:
+    """What a report says of a market's amounts; None of spot, where nothing is to be said."""
+    contract, place = market.contract, f"{market.exchange} {market.symbol}"
+    if contract is None:
+        return None
+    base, _, quote = market.symbol.partition(":")[0].partition("/")
+    if contract.counts_base:
+        return f"amounts of {place} are taken as they stand, as {base}"
+    currency, at = (quote, " at each row's own price") if contract.kind == "inverse" else (base, "")
+    return (
+        f"amounts of {place} count contracts of {text_of(contract.size)} {currency}: they became base amounts{at}, "
+        f"rounded down to {text_of(market.lot_step)}"
+    )
+
+
+def _amount_text(contract: Contract, amount: str, price: str, step: Decimal) -> str:
     try:
-        at = decimal_of(price)
-        return text_of(floor_to_step(decimal_of(contracts) * value / at, _STEP)) if at > ZERO else contracts
+        return text_of(contract.base_amount(decimal_of(amount), decimal_of(price), step))
     except ValueError:
-        return contracts
+        return amount
+
+
+def _levels_text(contract: Contract, text: str | None, step: Decimal) -> str | None:
+    if text is None:
+        return None
+    levels: Iterable[tuple[Any, Any]] = json.loads(text)
+    amounts = [(str(price), _amount_text(contract, str(amount), str(price), step)) for price, amount in levels]
+    # a level worth less than the least that counts is no level
+    left = [[price, amount] for price, amount in amounts if amount != text_of(ZERO)]
+    return json.dumps(left, separators=(",", ":")) if left else None

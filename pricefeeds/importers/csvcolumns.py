@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from pricefeeds.importers.arrowcolumns import plain_numbers
 from pricefeeds.importers.fileblocks import Block, blocks
 from pricefeeds.importers.format import RejectedRow
 from pricefeeds.importers.rows import refuse
@@ -118,11 +119,13 @@ def _lines(first: int, rows: int, misfits: list[RejectedRow]) -> npt.NDArray[np.
 
 def whole_numbers(cells: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
     """int64; null where a cell is no whole number of up to 18 digits."""
+    cells = plain_numbers(cells)
     return _cast_where(cells, pc.match_substring_regex(cells, r"^-?[0-9]{1,18}$"), pa.int64())
 
 
 def doubles(cells: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
     """Null where a cell is no plain decimal number."""
+    cells = plain_numbers(cells)
     return _cast_where(cells, pc.match_substring_regex(cells, DECIMAL), pa.float64())
 
 

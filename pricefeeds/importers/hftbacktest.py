@@ -8,25 +8,21 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from market.markets import Market
-from market.money import ZERO
-from market.quotes import Level, Quote
-from pricefeeds.importers.rows import QuoteRows, Rejections, contracts_in_base, level_of, refuse
+from market.quotes import Quote
+from pricefeeds.importers.rows import QuoteRows, Rejections, level_of, refuse
 
 
 @dataclass(frozen=True, slots=True)
 class TickerSource:
-    """What a file of this format must be about: the exchange's own symbol, and what one contract is worth."""
+    """What a file of this format must be about: the exchange's own symbol."""
 
     symbol: str
-    contract_value: Decimal | None = None
-    """Quote currency per contract where amounts are contracts (COIN-M), None where they are base amounts."""
 
 
 def book_tickers(path: Path, market: Market, source: TickerSource, rejections: Rejections) -> Iterator[Quote]:
@@ -43,8 +39,7 @@ def book_tickers(path: Path, market: Market, source: TickerSource, rejections: R
         if ticker["s"] != source.symbol:
             refuse(path, number, f"is about {ticker['s']}, while {source.symbol} is expected in this folder")
         try:
-            bid = _level(ticker["b"], ticker["B"], market, source)
-            ask = _level(ticker["a"], ticker["A"], market, source)
+            bid, ask = level_of(ticker["b"], ticker["B"]), level_of(ticker["a"], ticker["A"])
             exchange_time = _exchange_time(ticker)
             sequence = int(ticker["u"])
         except (ValueError, TypeError):
@@ -82,13 +77,6 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         refuse(path, number + 1, "is not sound gzip data")
     except OSError as error:
         refuse(path, None, f"cannot be read ({error.strerror or error})")
-
-
-def _level(price: str, amount: str, market: Market, source: TickerSource) -> Level:
-    level = level_of(price, amount)
-    if source.contract_value is None or level.price <= ZERO:
-        return level
-    return contracts_in_base(level, source.contract_value, market.lot_step)
 
 
 def _exchange_time(ticker: Mapping[str, Any]) -> int | None:

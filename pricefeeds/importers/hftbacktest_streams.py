@@ -6,12 +6,9 @@ of the others are no rows of it.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from market.money import decimal_of, floor_to_step, text_of
-from pricefeeds.books import BookTop
 from pricefeeds.importers.csvcolumns import UNREADABLE
 from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, chunks_of
 from pricefeeds.importers.hftbacktest_depth import DepthBook
@@ -20,13 +17,12 @@ from pricefeeds.importers.hftbacktest_lines import RawMessage, looks_raw, raw_me
 from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
 from pricefeeds.importers.mapped_prints import half_spread_of, sides_of
 from pricefeeds.importers.mapped_symbols import OneTicker
-from pricefeeds.importers.rows import contracts_in_base, refuse
+from pricefeeds.importers.rows import refuse
 from pricefeeds.importers.symbols import told_market
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError)
 """What a message that is not as it should be raises on being read."""
 
-SMALLEST_AMOUNT = Decimal("0.00000001")
 DEPTH_CHUNK_ROWS = 16_384
 
 
@@ -38,8 +34,6 @@ class _RawFile:
     market: tuple[str, str]
     """Exchange and symbol, as they are called here."""
     ticker: OneTicker
-    contract_value: Decimal | None
-    """In quote currency where amounts are contracts."""
 
     def messages(self, stream: str) -> Iterator[RawMessage]:
         """Those whose stream's name has `stream` behind its @, where it is `depth` REST snapshots, and damaged lines.
@@ -84,7 +78,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     def trade_row(file: _RawFile, raw: RawMessage) -> ReadRow:
         data = raw.message["data"]
         bid, ask = sides_of(str(data["p"]), half_spread)
-        amount = _amount_text(data["p"], data["q"], file.contract_value)
+        amount = str(data["q"])
         times = int(data["T"]) * 1_000, int(data["t"])
         return ReadRow(raw.line, *file.market, raw.received_time, bid, amount, ask, amount, raw.text, *times)
 
@@ -108,8 +102,7 @@ def _depth_rows(file: _RawFile) -> Iterator[ReadRow]:
         fault = book.restart(data) if data is raw.message else book.apply(data)
         if fault:
             return faulty_row(file.place(raw), fault)
-        top = _in_base(book.top(), file.contract_value)
-        return book_row(file.place(raw), top, _event_time(data), book.last_id)
+        return book_row(file.place(raw), book.top(), _event_time(data), book.last_id)
 
     for raw in file.messages("depth"):
         has_snapshot |= "lastUpdateId" in raw.message
@@ -129,8 +122,7 @@ def _row_or_fault(file: _RawFile, raw: RawMessage, read: Callable[[_RawFile, Raw
 
 def _ticker_row(file: _RawFile, raw: RawMessage) -> ReadRow:
     data = raw.message["data"]
-    bid_amount, ask_amount = (_amount_text(data[side], data[side.upper()], file.contract_value) for side in "ba")
-    sides = str(data["b"]), bid_amount, str(data["a"]), ask_amount
+    sides = str(data["b"]), str(data["B"]), str(data["a"]), str(data["A"])
     times = _event_time(data), int(data["u"])
     return ReadRow(raw.line, *file.market, raw.received_time, *sides, raw.text, *times)
 
@@ -140,38 +132,10 @@ def _event_time(data: Mapping[str, Any]) -> int | None:
     return int(data["E"]) * 1_000 if "E" in data else None
 
 
-def _amount_text(price: object, amount: object, contract_value: Decimal | None) -> str:
-    if contract_value is None:
-        return str(amount)
-    number = decimal_of(str(price))
-    if number <= 0:
-        return str(amount)
-    return text_of(floor_to_step(decimal_of(str(amount)) * contract_value / number, SMALLEST_AMOUNT))
-
-
-def _in_base(top: BookTop, contract_value: Decimal | None) -> BookTop:
-    if contract_value is None:
-        return top
-    bids, asks = (
-        tuple(contracts_in_base(level, contract_value, SMALLEST_AMOUNT) for level in side)
-        for side in (top.bids, top.asks)
-    )
-    return BookTop(bids, asks, top.exchange_time)
-
-
 def _raw_file(path: Path, options: FileOptions) -> _RawFile:
     """Raises ImportRefusedError."""
     exchange, symbol = told_market(path, options)
-    return _RawFile(path, (exchange, symbol), OneTicker(path, symbol), _contract_value(symbol))
-
-
-def _contract_value(symbol: str) -> Decimal | None:
-    """Of COIN-M, whose contracts are settled in their base: 100 USD of BTC, 10 USD of all else (Binance's rules)."""
-    pair, _, settled_in = symbol.partition(":")
-    base = pair.partition("/")[0]
-    if settled_in != base:
-        return None
-    return Decimal(100) if base == "BTC" else Decimal(10)
+    return _RawFile(path, (exchange, symbol), OneTicker(path, symbol))
 
 
 def _fits(inside: bytes) -> Callable[[Path, bytes], bool]:

@@ -10,9 +10,11 @@ from decimal import Decimal
 
 from exchanges.markets import simulated_markets
 from market.assets import Asset, Assumption, assets_of, meanings
+from market.contracts import ALONE, Contract, kind_of, known_contract
 from market.markets import Market
+from market.money import text_of
 from pricefeeds.errors import ImportRefusedError
-from pricefeeds.importers.contracts import COIN_M
+from pricefeeds.importers.contracts import said_of
 from pricefeeds.importers.judging import MarketKey
 from pricefeeds.importers.symbols import is_currency_pair
 
@@ -29,18 +31,24 @@ class MarketWords:
     region: str | None = None
     is_fx: bool = False
     alike: tuple[Assumption, ...] = ()
+    contract_size: Decimal | None = None
+    """Of the derivatives among their markets: quote currency of an inverse one, base of a linear one."""
 
 
 class ImportedMarkets:
-    """Those of one set, those that it had before first."""
+    """Those of one set, those that it had before first. What counts as what holds for all of them alike."""
 
     def __init__(self, known: Iterable[Market], words: MarketWords) -> None:
+        """`words.alike`: all that the set counts alike. Raises ImportRefusedError where a known market cannot be
+        compared so."""
         self._words = words
         self._counts_as = {one.asset_id: one.counts_as for one in words.alike}
-        self._markets = {(market.exchange, market.symbol): market for market in known}
+        for word in self._counts_as.values():
+            _check_word(word)
         self._assets: dict[str, tuple[str, Market]] = {}
         """Ticker of a base → what it means, and the first market that says so."""
-        self.assumptions: dict[str, None] = dict.fromkeys(one.said for one in words.alike)
+        self.assumptions: dict[str, None] = {}
+        self._markets = {(market.exchange, market.symbol): self._compared(market) for market in known}
         for market in self._markets.values():
             self._learn_asset(market)
 
@@ -49,16 +57,24 @@ class ImportedMarkets:
         """Those that are traded first, each kind by exchange and symbol."""
         return tuple(sorted(self._markets.values(), key=lambda one: (one.is_fx, one.exchange, one.symbol)))
 
+    @property
+    def alike(self) -> tuple[Assumption, ...]:
+        return self._words.alike
+
     def market_of(self, key: MarketKey) -> Market:
         """Raises ImportRefusedError in one sentence."""
         if key not in self._markets:
             market = self._new_market(*key)
             self._learn_asset(market)
             self._markets[key] = market
-        return self._markets[key]
-
-    def is_fx(self, key: MarketKey) -> bool:
-        return self.market_of(key).is_fx
+        market = self._markets[key]
+        told = self._words.contract_size
+        if market.contract is not None and told not in (None, market.contract.size):
+            size = text_of(market.contract.size)
+            raise ImportRefusedError(
+                f"{market.exchange} {market.symbol}: its contract is {size} in this set; name another set with --set"
+            )
+        return market
 
     def _new_market(self, exchange: str, symbol: str) -> Market:
         base, _, quote = symbol.partition(":")[0].partition("/")
@@ -67,26 +83,54 @@ class ImportedMarkets:
                 f"{exchange} {symbol}: is no market; name the exchange as in --exchange kraken, "
                 f"the symbol as in --symbol BTC/USD"
             )
-        for word in (exchange, base, quote, *self._counts_as.values()):
+        for word in (exchange, base, quote):
             _check_word(word)
         known = {(one.exchange, one.symbol): one for one in simulated_markets()}
         market = known.get((exchange, symbol)) or _plain_market(exchange, symbol, base, quote)
         if self._words.region is not None:
             market = replace(market, region=self._words.region)
-        if exchange == COIN_M:
-            self._assume(
-                "COIN-M amounts, contracts of 100 USD of BTC or 10 USD of other coins, "
-                "count as base amounts at their price"
-            )
         is_fx = market.is_fx or self._words.is_fx or is_currency_pair(exchange, symbol)
-        if (exchange, symbol) not in known and not is_fx:
-            self._assume(f"size rules of {exchange} {symbol} are not known: any amount in steps of 0.00000001")
+        return self._compared(replace(market, is_fx=is_fx, contract=self._contract_of(exchange, symbol)))
+
+    def _contract_of(self, exchange: str, symbol: str) -> Contract | None:
+        """Raises ImportRefusedError where only the user can know."""
+        kind, place = kind_of(symbol), f"{exchange} {symbol}"
+        if kind == "spot":
+            if exchange in ALONE:
+                raise ImportRefusedError(
+                    f"{place}: {exchange} trades contracts alone; say what this one is settled in, as in "
+                    f"--symbol {symbol}:{symbol.partition('/')[2]}"
+                )
+            return None
+        if kind == "other":
+            raise ImportRefusedError(
+                f"{place}: is settled in neither of its currencies, or is an option; its amounts have no size in base"
+            )
+        told, known = self._words.contract_size, known_contract(exchange, symbol)
+        if told is not None:
+            return Contract(kind, told)
+        if known is None:
+            base, _, quote = symbol.partition(":")[0].partition("/")
+            raise ImportRefusedError(
+                f"{place}: counts contracts, and nobody has said how many {quote if kind == 'inverse' else base} one "
+                f"is; say it, as in --contract-size {'100' if kind == 'inverse' else '0.01'}"
+            )
+        return known
+
+    def _compared(self, market: Market) -> Market:
+        """With what its two currencies count as; what is taken for granted is noted. Raises ImportRefusedError."""
+        place = f"{market.exchange} {market.symbol}"
+        base, _, quote = market.symbol.partition(":")[0].partition("/")
+        told = said_of(market)
+        if told is not None:
+            self._assume(told)
+        if not market.is_fx and place not in _known_places():
+            self._assume(f"size rules of {place} are not known: any amount in steps of 0.00000001")
         assets = assets_of(market)
         return replace(
             market,
             base=self._compared_as(market, base, assets[0]),
             quote_currency=self._compared_as(market, quote, assets[1]),
-            is_fx=is_fx,
         )
 
     def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
@@ -126,6 +170,10 @@ class ImportedMarkets:
 
     def _assume(self, said: str) -> None:
         self.assumptions[said] = None
+
+
+def _known_places() -> frozenset[str]:
+    return frozenset(f"{one.exchange} {one.symbol}" for one in simulated_markets())
 
 
 def _check_word(word: str) -> None:

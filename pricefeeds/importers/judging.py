@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from market.markets import Market
 from market.money import decimal_of, text_of
 from pricefeeds.importers.arrowcolumns import (
     Flags,
@@ -21,10 +22,12 @@ from pricefeeds.importers.arrowcolumns import (
     integers_of,
     kept,
     matching,
+    plain_numbers,
     taken,
     with_column,
     words_of,
 )
+from pricefeeds.importers.contracts import in_base
 from pricefeeds.importers.csvcolumns import UNREADABLE
 from pricefeeds.importers.format import OTHER_MARKET, Chunk, RejectedRow
 
@@ -87,19 +90,20 @@ class Judged(NamedTuple):
 class Judge:
     """Of one file, chunk by chunk."""
 
-    def __init__(self, is_fx: Callable[[MarketKey], bool]) -> None:
-        """`is_fx`: is a market an FX rate? Its amounts may be 0."""
-        self._is_fx = is_fx
+    def __init__(self, market_of: Callable[[MarketKey], Market]) -> None:
+        """`market_of`: says what a market's amounts count, and whether it is an FX rate, whose amounts may be 0."""
+        self._market_of = market_of
         self.seen: dict[MarketKey, SeenMarket] = {}
 
     def judged(self, chunk: Chunk) -> Iterator[Judged]:
         """Per market that the chunk has rows of."""
         rows, originals = chunk.rows.combine_chunks(), chunk.originals
         for key, places in _places_of_markets(rows):
-            mine = rows if places is None else taken(rows, places)
+            market = self._market_of(key)
+            mine = in_base(rows if places is None else taken(rows, places), market)
             seen = self.seen.setdefault(key, SeenMarket())
             exact, prices = _numbers_of(mine)
-            reasons = _reasons(mine, prices, self._is_fx(key))
+            reasons = _reasons(exact, prices, market.is_fx)
             last_time, stood = seen.last_time, seen.stands
             usable = self._in_order(seen, exact, reasons)
             lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
@@ -202,7 +206,8 @@ def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats]]:
     """The rows with plain digits in place of exponents, and the doubles of their cells; NaN for no number."""
     prices: dict[str, Floats] = {}
     for name in SIDES:
-        cells = words_of(rows, name)
+        cells = plain_numbers(words_of(rows, name))
+        rows = with_column(rows, name, cells)
         is_number = matching(cells, NUMBER)
         if (is_number & matching(cells, "[eE]")).any():
             cells = pa.array([_plain(str(text)) for text in cells.to_pylist()], pa.string())

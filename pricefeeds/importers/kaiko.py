@@ -50,6 +50,7 @@ class Moments:
 
     def microseconds(self, text: str, line: int) -> int | None:
         """None for no number. Raises ImportRefusedError."""
+        text = text.strip().removeprefix("+")
         if not (text.isascii() and text.isdigit()):
             return None
         self.digits = self.digits or len(text)
@@ -192,7 +193,7 @@ def _snapshots(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> It
 
 def _side(text: str) -> str:
     """Raises ValueError."""
-    side = {"a": "ask", "ask": "ask", "b": "bid", "bid": "bid"}.get(text)
+    side = {"a": "ask", "ask": "ask", "b": "bid", "bid": "bid"}.get(text.strip())
     if side is None:
         raise ValueError(f"no side: {text}")
     return side

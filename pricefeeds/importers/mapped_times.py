@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from market.clock import MICROSECONDS
+from pricefeeds.importers.arrowcolumns import plain_numbers
 from pricefeeds.importers.csvcolumns import whole_numbers
 from pricefeeds.importers.rows import refuse
 
@@ -62,6 +63,7 @@ def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo) -> i
 
 def _seconds(cells: Cells) -> tuple[Cells, Cells]:
     """Whole ones, and microseconds of what is behind the point; more decimals than six are cut off."""
+    cells = plain_numbers(cells)
     is_one = pc.match_substring_regex(cells, _SECONDS)
     text = pc.if_else(is_one, cells, pa.scalar(None, pa.string()))
     whole = pc.replace_substring_regex(text, r"\..*$", "")

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
 from market.markets import Market
-from market.money import Amount, Price, decimal_of, floor_to_step
+from market.money import Amount, Price, decimal_of
 from market.quotes import Level, Quote, rejection_of
 from pricefeeds.errors import ImportRefusedError
+from pricefeeds.importers.contracts import level_in_base
 
 MOST_DIGITS = 18
 Rejections = Counter[str]
@@ -34,8 +34,10 @@ class QuoteRows:
     def quotes(
         self, bid: Level, ask: Level, received_time: int, exchange_time: int | None, sequence: int
     ) -> Iterator[Quote]:
-        """The quote, or nothing. Times in microseconds UTC; `sequence` 0 where the source numbers nothing."""
+        """The quote, or nothing; amounts as the source counts them. Times in microseconds UTC; `sequence` 0 where the
+        source numbers nothing."""
         market = self._market
+        bid, ask = (level_in_base(level, market) if level.price > 0 else level for level in (bid, ask))
         quote = Quote(
             kind="fx" if market.is_fx else "quote",
             exchange=market.exchange,
@@ -64,14 +66,10 @@ class QuoteRows:
 
 def whole_number(text: str) -> int | None:
     """None for what is no plain number of up to 18 digits, which is all that a column of the log holds."""
+    text = text.strip().removeprefix("+")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
 
 
 def level_of(price: str, amount: str) -> Level:
     """Raises ValueError for what is no number."""
     return Level(Price(decimal_of(price)), Amount(decimal_of(amount)))
-
-
-def contracts_in_base(level: Level, contract_value: Decimal, step: Decimal) -> Level:
-    """A level counted in contracts of `contract_value` quote currency, as base amount floored to `step`."""
-    return Level(level.price, Amount(floor_to_step(level.amount * contract_value / level.price, step)))

@@ -1,18 +1,21 @@
 """From rows of a file, or of a set that is there already, to what a builder of tick sets takes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from market.markets import Market
-from pricefeeds.importers.arrowcolumns import coded, taken, with_column
+from pricefeeds.importers.arrowcolumns import coded, kept, taken, with_column
 from pricefeeds.importers.format import Format
 from pricefeeds.importers.judging import Judged, MarketKey
 from pricefeeds.ticksets.reading import TickSet, batches
 from pricefeeds.ticksets.schema import SOURCE_SCHEMA
+
+Span = tuple[int, int]
+"""Microseconds UTC: from, and until before."""
 
 _ORDER = ("withdrawn", "fx", "quote")
 """Of kinds at one moment: older bars go, rates come before what is converted with them."""
@@ -71,10 +74,14 @@ def _source_table(rows: int, market: Market, kind: str, rank: int, columns: dict
 
 @dataclass(frozen=True, slots=True)
 class SetMarkets:
-    """Markets of a set whose sources number quotes, and those that are of bars."""
+    """Markets of a set whose sources number quotes, those that are of bars, and what becomes of each."""
 
     numbered: frozenset[MarketKey]
     of_bars: frozenset[MarketKey]
+    bases: Mapping[MarketKey, str]
+    """What each is compared as; a market that is not among them is left out."""
+    dropped: Mapping[MarketKey, Sequence[Span]] = field(default_factory=dict)
+    """Times of rows that are left out."""
 
     def rank_kind(self, kind: str, key: MarketKey) -> str:
         """A bar's withdrawal comes before all that is new; any other stands where it stood among its quotes."""
@@ -84,7 +91,7 @@ class SetMarkets:
 
 
 def rows_of_set(tick_set: TickSet, ranks: Ranks, markets: SetMarkets) -> Iterator[pa.Table]:
-    """All rows of an imported set as its sources gave them."""
+    """The rows of an imported set as its sources gave them."""
     for place, base in enumerate(tick_set.manifest.bases):
         for rows in batches(tick_set, base):
             table = _as_given(rows, base, ranks, markets)
@@ -100,16 +107,22 @@ def _as_given(rows: pa.Table, base: str, ranks: Ranks, markets: SetMarkets) -> p
     combined = np.ravel_multi_index((kind_codes, exchange_codes, symbol_codes), shape)
     rank = np.zeros(len(rows), dtype=np.int32)
     is_numbered = np.zeros(len(rows), dtype=bool)
+    is_kept = np.ones(len(rows), dtype=bool)
+    bases = np.full(len(rows), base, dtype=object)
+    times = rows["received_time"].to_numpy()
     for code in np.unique(combined).tolist():
         places = [int(part) for part in np.unravel_index(code, shape)]
         kind, key = kinds[places[0]], (exchanges[places[1]], symbols[places[2]])
         is_mine = combined == code
         rank[is_mine] = ranks.number_of(markets.rank_kind(kind, key), *key)
         is_numbered[is_mine] = kind in ("quote", "fx") and key in markets.numbered
-    is_for_all = np.array([word.startswith("fx") for word in kinds])[kind_codes]
-    bases = np.array([base, None], dtype=object)[is_for_all.astype(np.int64)]
+        # a row for every base has none
+        bases[is_mine] = None if kind.startswith("fx") else markets.bases.get(key, base)
+        is_kept[is_mine] = key in markets.bases
+        for start, end in markets.dropped.get(key, ()):
+            is_kept &= ~(is_mine & (times >= start) & (times < end))
     sequences = np.where(is_numbered, rows["sequence"].to_numpy(), 0)
     table = rows.append_column("base", pa.array(bases, pa.string())).append_column("rank", pa.array(rank))
     table = with_column(table, "sequence", pa.array(sequences))
     table = with_column(table, "offset", pa.nulls(len(rows), pa.int64()))
-    return table.select(SOURCE_SCHEMA.names).cast(SOURCE_SCHEMA)
+    return kept(table.select(SOURCE_SCHEMA.names).cast(SOURCE_SCHEMA), is_kept)

@@ -29,7 +29,8 @@ _QUOTED_IN = ("USDT", "USDC", "FDUSD", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY
 
 
 def our_exchange(name: str) -> str:
-    return _EXCHANGES.get(name.lower(), name.lower())
+    plain = name.strip().lower()
+    return _EXCHANGES.get(plain, plain)
 
 
 def our_symbol(path: Path, exchange: str, name: str) -> str:
@@ -37,7 +38,7 @@ def our_symbol(path: Path, exchange: str, name: str) -> str:
 
     Raises ImportRefusedError where it is not plain what the name means.
     """
-    text = name.upper()
+    text = name.strip().upper()
     if exchange == "binancecoinm":
         text = text.removesuffix("_PERP")
     base, quote = _parts(text)

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from market.contracts import kind_of
 from market.quotes import MAX_LEVELS
-from pricefeeds.importers.contracts import COIN_M, base_amounts
 from pricefeeds.importers.csvcolumns import UNREADABLE, CsvPart, csv_parts, demand_columns, header_names, whole_numbers
 from pricefeeds.importers.format import Chunk, FileOptions, Format
 from pricefeeds.importers.mapped_columns import Column, chunk_of_columns
@@ -25,7 +25,6 @@ Cells: TypeAlias = "pa.ChunkedArray[Any]"
 
 COMMON = ("exchange", "symbol", "timestamp", "local_timestamp")
 TRADES = (*COMMON, "id", "side", "price", "amount")
-WHY_NO_BOOK = "is a book in contracts, which is not read; import its quotes"
 OF_CONTRACTS = frozenset(
     {
         *("bitmex", "bybit", "deribit", "okex-futures", "okex-swap", "cryptofacilities", "bitfinex-derivatives", "ftx"),
@@ -85,12 +84,6 @@ def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
 def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str, Column]) -> Chunk:
     """`columns` of READ_SCHEMA beside what all of Tardis' files have. Raises ImportRefusedError."""
     exchange, symbol = market_columns(path, part.cells, options)
-    first = str(exchange[0].as_py()) if len(exchange) else ""
-    if first == COIN_M and "bids" in columns:
-        refuse(path, None, WHY_NO_BOOK)
-    for side in ("bid", "ask"):
-        amounts = columns[f"{side}_amount"]
-        columns[f"{side}_amount"] = base_amounts(first, map(str, symbol.to_pylist()), amounts, columns[side])
     exchange_time = whole_numbers(part.cells["timestamp"])
     given: dict[str, Column] = {
         "line": part.lines,
@@ -107,7 +100,7 @@ def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str,
 def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["pa.StringArray", "pa.StringArray"]:
     """Exchange and symbol of each row, as they are called here. Raises ImportRefusedError."""
     unclear = sorted(OF_CONTRACTS & {str(name) for name in cells["exchange"].unique().to_pylist()})
-    if unclear and options.symbol is None:
+    if unclear and kind_of(options.symbol or "") == "spot":
         refuse(path, None, f"is of contracts on {unclear[0]}; say which, as in --symbol BTC/USDT:USDT")
     exchanges = _renamed(cells["exchange"], lambda name: options.exchange or our_exchange(name))
     if options.symbol is not None:

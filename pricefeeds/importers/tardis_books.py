@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from market.quotes import Level
 from pricefeeds.importers.arrowcolumns import words_of
-from pricefeeds.importers.contracts import COIN_M
 from pricefeeds.importers.csvcolumns import UNREADABLE, csv_parts, demand_columns
 from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
 from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
-from pricefeeds.importers.rows import level_of, refuse, whole_number
-from pricefeeds.importers.tardis import COMMON, WHY_NO_BOOK, has_columns, market_columns
+from pricefeeds.importers.rows import level_of, whole_number
+from pricefeeds.importers.tardis import COMMON, has_columns, market_columns
 from pricefeeds.wire.orderbook import OrderBook
 
 UPDATES = (*COMMON, "is_snapshot", "side", "price", "amount")
@@ -97,8 +96,6 @@ def _changes(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> It
         demand_columns(path, part.cells.column_names, UPDATES)
         misfits += part.rejected
         exchanges, symbols = market_columns(path, part.cells, options)
-        if COIN_M in exchanges.unique().to_pylist():
-            refuse(path, None, WHY_NO_BOOK)
         told = (words_of(part.cells, name).to_pylist() for name in UPDATES[2:])
         for cells in zip(part.lines.tolist(), exchanges.to_pylist(), symbols.to_pylist(), *told, strict=True):
             yield _Change._make(cells)
@@ -106,8 +103,8 @@ def _changes(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> It
 
 def _level_change(change: _Change) -> tuple[bool, bool, Level]:
     """(is of a snapshot, is a bid, level). Raises ValueError."""
-    is_snapshot = {"true": True, "false": False}.get(change.is_snapshot.lower())
-    is_bid = {"bid": True, "ask": False}.get(change.side)
+    is_snapshot = {"true": True, "false": False}.get(change.is_snapshot.strip().lower())
+    is_bid = {"bid": True, "ask": False}.get(change.side.strip())
     level = level_of(change.price, change.amount)
     if is_snapshot is None or is_bid is None or level.price <= 0 or level.amount < 0:
         raise ValueError(f"no change of a level: {change}")

@@ -3,8 +3,7 @@
 Nothing is seen of a set before it is whole: it is built in a hidden folder beside its place and renamed at the end.
 """
 
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -87,10 +86,12 @@ class TickSetBuilder:
             for row in rows:
                 file.write(orjson.dumps({"source": source, **row._asdict()}) + b"\n")
 
-    def keep_rejected(self, path: Path) -> None:
-        """All that another set's `rejected.jsonl` has; nothing where it has none."""
-        if path.is_file():
-            shutil.copyfile(path, self._work / REJECTED)
+    def keep_rejected(self, path: Path, without: Collection[str] = ()) -> None:
+        """All that another set's `rejected.jsonl` has but rows of the files `without`; nothing where it has none."""
+        if not path.is_file():
+            return
+        with path.open("rb") as lines, (self._work / REJECTED).open("wb") as file:
+            file.writelines(line for line in lines if not without or orjson.loads(line)["source"] not in without)
 
     def finish(self, manifest: Manifest, ranks: Sequence[int] = ()) -> Manifest:
         """Write the set and put it in its place, whole; `manifest` with its partitions.

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from market.assets import Assumption
 from market.markets import Market
 from pricefeeds.importers.rows import refuse
 from pricefeeds.ticksets.schema import FORMAT
@@ -38,6 +39,8 @@ class Source:
     is_numbered: bool = False
     """The source itself numbers its quotes."""
     is_of_bars: bool = False
+    assumptions: tuple[str, ...] | None = None
+    """What was taken for granted of it; None: imported by a version that kept that with the set alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class Manifest:
     """Rows of kind `quote` or `fx` that sources gave; one that is for several bases counts once."""
     assumptions: tuple[str, ...] = ()
     """What makes its prices comparable, in words; a report repeats them."""
+    alike: tuple[Assumption, ...] = ()
+    """What counts as what, for all of its markets; their words stand among the assumptions."""
     session_id: str | None = None
     format: int = FORMAT
 

@@ -42,6 +42,26 @@ def put_in_place(folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def left_behind(folder: Path) -> str | None:
+    """What a killed process left of the set at `folder`, in words; None where there is nothing of it."""
+    if _old_folder(folder).exists() and not folder.exists():
+        return "a killed import had set it aside: it is back, as it was before"
+    if work_folder(folder).exists() or _old_folder(folder).exists():
+        return "what a killed import had built halfway is cleared away"
+    return None
+
+
+def remove(folder: Path) -> None:
+    """The set and all that was left of it; a link to it too. Raises ImportRefusedError where a process builds it."""
+    place = folder.resolve()
+    with held(place):
+        if place.exists():
+            # from here on nobody sees it, whatever happens to this process
+            place.rename(work_folder(place))
+    if folder.is_symlink():
+        folder.unlink()
+
+
 def recover(folder: Path) -> None:
     """Take a set back that was set aside by a process that then was killed; nothing where one is at work."""
     if folder.exists() or not _old_folder(folder).exists():

@@ -1,12 +1,14 @@
 """Reads tick sets: which pieces there are, and columns of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from market.contracts import kind_of, known_contract
+from market.markets import Market
 from pricefeeds.importers.rows import refuse
 from pricefeeds.ticksets.manifest import OPENING, TICKS, Manifest, Partition, read_manifest
 from pricefeeds.ticksets.place import recover
@@ -31,13 +33,34 @@ class TickSet:
 
 
 def open_tick_set(folder: Path) -> TickSet:
-    """Raises ImportRefusedError where `folder` is no whole tick set."""
+    """Raises ImportRefusedError where `folder` is no whole tick set, or its amounts are of the wrong kind."""
+    found = whole_tick_set(folder)
+    counted = uncounted(found.manifest.markets)
+    if counted is not None:
+        place = f"{counted.exchange} {counted.symbol}"
+        refuse(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files anew")
+    return found
+
+
+def whole_tick_set(folder: Path) -> TickSet:
+    """The same, whatever its amounts are. Raises ImportRefusedError."""
     recover(folder)
     found = TickSet(folder, read_manifest(folder))
     for partition in found.manifest.partitions:
         if not found.path(partition).is_file():
             refuse(folder, None, f"lacks {partition.folder / TICKS}, which its manifest names; import it anew")
     return found
+
+
+def uncounted(markets: Iterable[Market]) -> Market | None:
+    """The first whose amounts an older version may have taken as they stood, though they count contracts."""
+    for market in markets:
+        if market.contract is not None or kind_of(market.symbol) == "spot":
+            continue
+        known = known_contract(market.exchange, market.symbol)
+        if known is None or not known.counts_base:
+            return market
+    return None
 
 
 def read_ticks(path: Path, row_groups: list[int], columns: list[str] | None = None) -> pa.Table:

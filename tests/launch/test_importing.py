@@ -35,6 +35,8 @@ def test_it_says_what_came_in_and_what_did_not(home: Path, quotes: Path, capsys:
         "quotes.csv: 1 quotes of kraken BTC/USD, 2 rejected",
         "rows in: 1",
         f"rejected: 2 crossed, each in {folder / 'rejected.jsonl'}",
+        "cannot be backtested yet: there is nothing to compare: it has BTC on kraken alone; "
+        "import the same asset of another exchange into it",
         f"set: {folder} (1 quotes of BTC)",
     ]
     assert open_tick_set(folder).manifest.rejected == {"crossed": 2}

@@ -3,16 +3,19 @@
 import gzip
 import zipfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from market.contracts import known_contract
+from market.markets import Market
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.format import READ_SCHEMA, FileOptions
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.importers.judging import Judge
+from tests.pricefeeds.samples import MARKET
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class ReadFile:
 
 
 def read_as(name: str, path: Path, options: FileOptions, fx: tuple[str, ...] = ()) -> ReadFile:
-    judge = Judge(lambda key: key[1] in fx)
+    judge = Judge(lambda key: market_of(*key, is_fx=key[1] in fx))
     rows: list[dict[str, Any]] = []
     usable: list[dict[str, Any]] = []
     rejected: Counter[str] = Counter()
@@ -38,6 +41,10 @@ def read_as(name: str, path: Path, options: FileOptions, fx: tuple[str, ...] = (
             usable += judged.rows.to_pylist()
             rejected.update(row.reason for row in judged.rejected)
     return ReadFile(rows, usable, dict(rejected))
+
+
+def market_of(exchange: str, symbol: str, *, is_fx: bool = False) -> Market:
+    return replace(MARKET, exchange=exchange, symbol=symbol, is_fx=is_fx, contract=known_contract(exchange, symbol))
 
 
 def refusal(name: str, path: Path, options: FileOptions) -> str:

@@ -61,9 +61,9 @@ def test_trades_of_futures_have_a_header_and_one_column_less(tmp_path: Path) -> 
 
 def test_contracts_become_base_amounts(tmp_path: Path) -> None:
     btc = packed(tmp_path, "BTCUSD_PERP-trades-2023-01", f"5,50000,35,0.07,{TIME},true")
-    assert tops(read_as("binance-trades", btc, COIN_M)) == [("BTC/USD:BTC", 0, "49950", "50050", "0.07")]
+    assert tops(read_as("binance-trades", btc, COIN_M)) == [("BTC/USD:BTC", 0, "49950", "50050", "0.06993006")]
     eth = packed(tmp_path, "ETHUSD_PERP-trades-2023-01", f"5,3000,1,0.0033,{TIME},true")
-    assert tops(read_as("binance-trades", eth, COIN_M)) == [("ETH/USD:ETH", 0, "2997", "3003", "0.00333333")]
+    assert tops(read_as("binance-trades", eth, COIN_M)) == [("ETH/USD:ETH", 0, "2997", "3003", "0.00333")]
 
 
 def test_aggregated_trades(tmp_path: Path) -> None:

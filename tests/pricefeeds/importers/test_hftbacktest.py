@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from market.contracts import Contract
+from market.markets import Market
 from market.quotes import Quote
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.hftbacktest import TickerSource, book_tickers
@@ -14,7 +16,8 @@ from pricefeeds.importers.rows import Rejections
 from tests.pricefeeds.samples import MARKET, level
 
 SPOT = TickerSource("BTCUSDT")
-COIN_M = TickerSource("BTCUSD_PERP", contract_value=Decimal(100))
+COIN_M = TickerSource("BTCUSD_PERP")
+OF_CONTRACTS = replace(MARKET, contract=Contract("inverse", Decimal(100)))
 START = 1_723_161_254_087_891_268
 
 
@@ -29,9 +32,9 @@ def written(folder: Path, *lines: bytes) -> Path:
     return path
 
 
-def read(path: Path, source: TickerSource = SPOT) -> tuple[list[Quote], Rejections]:
+def read(path: Path, source: TickerSource = SPOT, market: Market = MARKET) -> tuple[list[Quote], Rejections]:
     rejections: Rejections = Counter()
-    return list(book_tickers(path, MARKET, source, rejections)), rejections
+    return list(book_tickers(path, market, source, rejections)), rejections
 
 
 def test_a_book_ticker_becomes_a_quote(tmp_path: Path) -> None:
@@ -63,7 +66,7 @@ def test_without_an_event_time_there_is_none(tmp_path: Path) -> None:
 
 def test_contracts_become_base_amounts(tmp_path: Path) -> None:
     path = written(tmp_path, ticker(2, s="BTCUSD_PERP", b="50000", B="35", a="50001", A="1"))
-    quotes, _ = read(path, COIN_M)
+    quotes, _ = read(path, COIN_M, OF_CONTRACTS)
     # 35 × 100 / 50,000 and 100 / 50,001 = 0.0019999600008, floored to the market's lot
     assert quotes[0].bids == (level("50000", "0.07"),)
     assert quotes[0].asks == (level("50001", "0.00199996"),)

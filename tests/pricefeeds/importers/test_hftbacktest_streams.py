@@ -67,10 +67,10 @@ def test_the_best_bid_and_ask_keep_their_text(tmp_path: Path) -> None:
 
 def test_contracts_become_base_amounts(tmp_path: Path) -> None:
     found = read_as("hftbacktest", written(tmp_path, ticker(1, s="BTCUSD_PERP", b="50000", B="35", a="50001")), COIN_M)
-    assert (found.rows[0]["bid_amount"], found.rows[0]["ask_amount"]) == ("0.07", "0.00299994")
+    assert (found.usable[0]["bid_amount"], found.usable[0]["ask_amount"]) == ("0.07", "0.00299994")
     other = replace(COIN_M, symbol="ETH/USD:ETH")
     found = read_as("hftbacktest", written(tmp_path, ticker(1, s="ETHUSD_PERP", b="2000", B="35", a="2001")), other)
-    assert found.rows[0]["bid_amount"] == "0.175"
+    assert found.usable[0]["bid_amount"] == "0.175"
 
 
 def test_a_trade_is_a_print(tmp_path: Path) -> None:

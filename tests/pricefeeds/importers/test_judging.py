@@ -8,6 +8,7 @@ from market.money import Amount, Price, decimal_of
 from market.quotes import Level, Quote, rejection_of
 from pricefeeds.importers.format import ReadRow, chunks_of
 from pricefeeds.importers.judging import Judge
+from tests.pricefeeds.importers.read_files import market_of
 
 START = 1_700_000_000_000_000
 MARKETS = (("kraken", "BTC/USD"), ("kraken", "EUR/USD"))
@@ -94,7 +95,7 @@ def numbered(line: int, time: int, sequence: int) -> ReadRow:
 @example([numbered(1, 0, 5), numbered(2, 1, 5), numbered(3, 0, 6)], 3)  # what repeats a number sets no time
 @settings(max_examples=60, deadline=None)
 def test_columns_are_judged_as_one_row_after_the_other_however_they_are_cut(rows: list[ReadRow], size: int) -> None:
-    judge = Judge(lambda key: key[1] == "EUR/USD")
+    judge = Judge(lambda key: market_of(*key, is_fx=key[1] == "EUR/USD"))
     loops = {key: PlainLoop(key[1] == "EUR/USD") for key in MARKETS}
     for row in rows:
         loops[row.exchange, row.symbol].take(row)
@@ -119,7 +120,7 @@ def test_columns_are_judged_as_one_row_after_the_other_however_they_are_cut(rows
 def test_a_price_keeps_its_digits_and_its_double_is_that_of_the_string(text: str, plain: str | None) -> None:
     row = ReadRow(1, "kraken", "BTC/USD", START, text, "1", "99999999", "1", "")
     (chunk,) = chunks_of([row])
-    (judged,) = Judge(lambda _: False).judged(chunk)
+    (judged,) = Judge(lambda key: market_of(*key)).judged(chunk)
     (found,) = judged.rows.to_pylist()
     assert found["bid"] == (plain or text)
     assert found["bid_price"] == float(text)
@@ -129,6 +130,6 @@ def test_a_price_keeps_its_digits_and_its_double_is_that_of_the_string(text: str
 @pytest.mark.parametrize("time", [1, START // 1_000, START * 1_000])
 def test_a_time_in_another_unit_is_out_of_bounds(time: int) -> None:
     (chunk,) = chunks_of([ReadRow(1, "kraken", "BTC/USD", time, "1", "1", "2", "1", "")])
-    (judged,) = Judge(lambda _: False).judged(chunk)
+    (judged,) = Judge(lambda key: market_of(*key)).judged(chunk)
     assert [row.reason for row in judged.rejected] == ["out_of_bounds"]
     assert judged.lost == []

@@ -79,12 +79,14 @@ def test_contracts_are_reckoned_in_base_or_refused(tmp_path: Path) -> None:
     coin_m = "binance-delivery,BTCUSD_PERP"
     found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,50000,40000,2", coin_m)), FileOptions())
     assert [(one["bid_amount"], one["ask_amount"]) for one in found.usable] == [("0.005", "0.002")]
-    path = written(tmp_path, SNAPSHOTS + row(0, "2,1,1,4,3,1,0.5,6", coin_m))
-    assert "is a book in contracts" in refusal("tardis-snapshots", path, FileOptions())
-    path = written(tmp_path, UPDATES + row(0, "true,bid,1,1", coin_m))
-    assert "is a book in contracts" in refusal("tardis-l2", path, FileOptions())
+    path = written(tmp_path, SNAPSHOTS + row(0, "50000,1,40000,4,60000,1,25000,6", coin_m))
+    assert [(one["bids"], one["asks"]) for one in read_as("tardis-snapshots", path, FileOptions()).usable] == [
+        ('[["40000","0.01"],["25000","0.024"]]', '[["50000","0.002"],["60000","0.00166666"]]')
+    ]
     path = written(tmp_path, QUOTES + row(0, "1,2,1,1", "bitmex,XBTUSD"))
     assert "is of contracts on bitmex; say which" in refusal("tardis-quotes", path, FileOptions())
+    # a symbol without what it is settled in would be taken for spot
+    assert "is of contracts on bitmex" in refusal("tardis-quotes", path, FileOptions(symbol="BTC/USD"))
 
 
 def test_each_bad_row_has_its_reason(tmp_path: Path) -> None:
