@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from backtest.outcome import EquityPoint, Lifetime, RefusedSum
+from backtest.performance import Performance
 from backtest.result import LatencyCost
 from market.arbitrages import PROFIT_PARTS, ProfitAndLoss
 
@@ -78,6 +79,14 @@ def thinned(points: Sequence[EquityPoint], most: int = MOST_POINTS) -> list[Equi
     return kept if kept[-1] == points[-1] else [*kept, points[-1]]
 
 
+def marked_chart(performance: Performance | None, currency: str) -> str | None:
+    """What trading made of the inventory, at the marks of each sampled moment; None with fewer than three."""
+    if performance is None or len(performance.marked.points) < 3:
+        return None
+    points = [EquityPoint(point.time, point.gain) for point in performance.marked.points]
+    return _over_time("marked", thinned(points), currency, LINE)
+
+
 def profit_chart(profit: ProfitAndLoss) -> str:
     """Each part as a bar, and the net."""
     amounts = [float(getattr(profit, part)) for part in PROFIT_PARTS]
@@ -132,12 +141,13 @@ def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
 
 
 def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
-    """Net profit against added milliseconds; None with fewer than two points."""
-    if len(costs) < 2:
+    """Net profit against added milliseconds, as far as the data tell; None with fewer than two points."""
+    told = [(cost.added_ms, float(cost.net)) for cost in costs if cost.net is not None]
+    if len(told) < 2:
         return None
 
     def draw(axes: Axes) -> None:
-        axes.plot([cost.added_ms for cost in costs], [float(cost.net) for cost in costs], color=LINE, marker="o", ms=4)
+        axes.plot([added for added, _ in told], [net for _, net in told], color=LINE, marker="o", ms=4)
         axes.axhline(0, color=FAINT, linewidth=0.8)
         axes.set_xlabel("added to every order, ms")
         axes.set_ylabel(f"net, {currency}")
@@ -146,17 +156,17 @@ def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
 
 
 def refusal_chart(refusals: Mapping[str, RefusedSum], currency: str) -> str | None:
-    """Profit forgone by reason, the most first; None without any."""
-    ordered = sorted(refusals.items(), key=lambda item: (-item[1].forgone, item[0]))[:10]
+    """Profit missed by reason, the most first; None without any."""
+    ordered = sorted(refusals.items(), key=lambda item: (-item[1].missed, item[0]))[:10]
     if not ordered:
         return None
 
     def draw(axes: Axes) -> None:
         names = [reason.replace("_", " ") for reason, _ in ordered]
-        axes.barh(names, [float(refused.forgone) for _, refused in ordered], color=LINE, height=0.65)
+        axes.barh(names, [float(refused.missed) for _, refused in ordered], color=LINE, height=0.65)
         axes.invert_yaxis()
         _show_amounts(axes)
-        axes.set_xlabel(f"expected profit forgone, {currency}")
+        axes.set_xlabel(f"missed profit, {currency}, once per episode")
 
     return _picture("refusals", draw)
 
