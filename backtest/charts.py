@@ -8,6 +8,7 @@ from io import StringIO
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -121,9 +122,9 @@ def net_bps_chart(counts: Mapping[int, int]) -> str | None:
 
 
 def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
-    """The share that lived longer than so long; None without any."""
+    """The share that lived longer than so long; None where each was seen at a single row."""
     lived = sorted((one.end - one.start) / 1_000 for one in lifetimes)
-    if not lived:
+    if not any(lived):
         return None
     shares = [100 * (1 - place / len(lived)) for place in range(len(lived))]
     step = max(1, len(lived) // MOST_POINTS)
@@ -133,6 +134,7 @@ def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
         axes.set_xscale("symlog", linthresh=1)
         axes.step(lived[::step], shares[::step], where="post", color=LINE, linewidth=1.4)
         axes.set_xlim(left=0)
+        axes.xaxis.set_major_formatter(lambda milliseconds, _: short_amount(milliseconds))
         axes.set_ylim(0, 102)
         axes.set_xlabel("lived longer than, ms")
         axes.set_ylabel("% of them")
@@ -181,6 +183,11 @@ def _over_time(name: str, points: Sequence[EquityPoint], currency: str, color: s
         axes.step(times, amounts, where="post", color=color, linewidth=1.3)
         axes.fill_between(times, amounts, step="post", color=color, alpha=0.15, linewidth=0)
         axes.axhline(0, color=FAINT, linewidth=0.8)
+        axes.yaxis.set_major_formatter(lambda amount, _: short_amount(amount))
+        # few enough that none touches the next on a telephone
+        locator = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         axes.set_ylabel(currency)
 
     return _picture(name, draw)
@@ -196,8 +203,9 @@ def short_amount(amount: float) -> str:
     """80000 as 80k."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(amount) >= size:
-            return f"{amount / size:g}{letter}"
-    return f"{amount:g}"
+            return f"{amount / size:.4g}{letter}"
+    # a tick at 0.1 + 0.2 is 0.3
+    return f"{amount:.4g}"
 
 
 def _place(stretch: Sequence[EquityPoint], *, lowest: bool) -> int:

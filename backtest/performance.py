@@ -87,7 +87,7 @@ class Performance:
     def definition(self) -> str:
         """What the ratios are made of, to be printed beside them."""
         if self.interval_seconds is None:
-            return f"Sharpe and Sortino need {LEAST_INTERVALS} whole minutes of recording or more"
+            return f"of returns over {LEAST_INTERVALS} whole minutes or more, which this recording does not hold"
         unit, yearly = UNITS[self.interval_seconds], YEAR_SECONDS // self.interval_seconds
         return (
             f"of {self.returns} returns, one each {unit}: change of the marked gain over capital; mean over standard "

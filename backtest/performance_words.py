@@ -5,6 +5,7 @@ from decimal import Decimal
 from backtest.performance import Ratio
 
 CANNOT_TELL = "bars cannot tell"
+LEAST_PERCENT = Decimal("0.0001")
 
 
 def share_words(share: Decimal | None) -> str:
@@ -12,6 +13,8 @@ def share_words(share: Decimal | None) -> str:
     if share is None:
         return "n/a: no capital"
     percent = share * 100
+    if 0 < abs(percent) < LEAST_PERCENT:
+        return f"{'above -' if percent < 0 else 'below '}{LEAST_PERCENT} %"
     return f"{percent:z,.2f} %" if abs(percent) >= Decimal("0.1") or percent == 0 else f"{percent:z.4f} %"
 
 

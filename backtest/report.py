@@ -36,7 +36,7 @@ def report_page(result: BacktestResult) -> str:
     sections = (
         _headline(result),
         _pictures(result),
-        _section("Performance", _table(performance_table(result), "Not computed.")),
+        _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),
         _section("P&L attribution", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
         _section("By pair", _table(pair_table(result), "Nothing was traded.")),
         _section("By day", _table(day_table(result), "Nothing was traded.")),
@@ -120,6 +120,10 @@ def _headline(result: BacktestResult) -> str:
     )
 
 
+def _ratio_words(result: BacktestResult) -> str:
+    return "" if result.performance is None else _paragraph(f"Ratios are {result.performance.definition}.")
+
+
 def _bars(result: BacktestResult) -> str:
     words = bars_words(result.spacing)
     return "" if words is None else f'<p class="notice"><b>Not fills.</b> {escape(words[0].upper() + words[1:])}.</p>'
@@ -137,7 +141,7 @@ def _pictures(result: BacktestResult) -> str:
         ("Equity", charts.equity_chart(trading.equity, currency)),
         ("Drawdown", charts.drawdown_chart(trading.equity, currency)),
         ("Marked gain", charts.marked_chart(result.performance, currency)),
-        ("Profit by part", charts.profit_chart(trading.profit)),
+        ("P&amp;L attribution", charts.profit_chart(trading.profit)),
         ("What latency costs", charts.latency_chart(result.latency_costs, currency)),
         ("Net spread of opportunities", charts.net_bps_chart(trading.net_bps_counts)),
         ("How long they lived", charts.lifetime_chart(trading.lifetimes)),

@@ -84,8 +84,8 @@ def _money_rows(
 def _ratio_rows(performance: Performance) -> tuple[tuple[str, str, str], ...]:
     sharpe, sortino = performance.sharpe, performance.sortino
     return (
-        ("Sharpe ratio", _signed(ratio_words(sharpe)), performance.definition),
-        ("Sortino ratio", _signed(ratio_words(sortino)), "as above, over the downside deviation"),
+        ("Sharpe ratio", _signed(ratio_words(sharpe)), "mean over standard deviation of returns, annualised"),
+        ("Sortino ratio", _signed(ratio_words(sortino)), "mean over downside deviation of returns, annualised"),
     )
 
 

@@ -18,7 +18,8 @@ PAGE_TRADES = 500
 """In one of the page's folded tables."""
 MOST_TRADES = 20_000
 """In the page, some 5 MB; all of them stand in the JSON and in `--trades`."""
-AMOUNT_DIGITS = Decimal("0.00000001")
+MOST_DIGITS = 8
+"""Of amounts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ def trade_tables(arbitrages: Sequence[Arbitrage]) -> list[Table]:
     """All that were traded, so many in each; no more than fit into a page."""
     found = traded(arbitrages)[:MOST_TRADES]
     head = ("no.", "time, UTC", "asset", "bought on", "sold on", "amount", "seen, net bps", "end", "net")
-    rows = [_trade_row(number, one) for number, one in enumerate(found, 1)]
+    digits = max((_digits(one.amount) for one in found), default=0)
+    rows = [_trade_row(number, one, digits) for number, one in enumerate(found, 1)]
     pages = (rows[start : start + PAGE_TRADES] for start in range(0, len(rows), PAGE_TRADES))
     return [Table(head, tuple(page), frozenset({0, 5, 6, 8})) for page in pages]
 
@@ -148,7 +150,7 @@ def money(amount: Decimal) -> str:
 
 def amount(number: Decimal) -> str:
     """Of an asset or currency, to 8 digits at the most, with a true minus sign."""
-    return text_of(number.quantize(AMOUNT_DIGITS)).replace("-", "−")
+    return f"{number:z,.{_digits(number)}f}".replace("-", "−")
 
 
 def _amounts(before: Decimal, after: Decimal) -> tuple[str, str, str]:
@@ -162,7 +164,12 @@ def _made_of(spacing: MarketSpacing | None, quotes: str) -> tuple[str, str, str,
     return "bars" if spacing.is_of_bars else "quotes", quotes, median, p95
 
 
-def _trade_row(number: int, arbitrage: Arbitrage) -> tuple[str, ...]:
+def _digits(number: Decimal) -> int:
+    """Behind the point, without zeros at the end, 8 at the most."""
+    return min(len(text_of(number).partition(".")[2]), MOST_DIGITS)
+
+
+def _trade_row(number: int, arbitrage: Arbitrage, digits: int) -> tuple[str, ...]:
     opportunity = arbitrage.opportunity
     end = arbitrage.state if arbitrage.reason is None else f"{arbitrage.state}: {arbitrage.reason}"
     return (
@@ -171,7 +178,7 @@ def _trade_row(number: int, arbitrage: Arbitrage) -> tuple[str, ...]:
         arbitrage.base,
         f"{opportunity.buy.exchange} {opportunity.buy.symbol}",
         f"{opportunity.sell.exchange} {opportunity.sell.symbol}",
-        amount(arbitrage.amount),
+        f"{arbitrage.amount:,.{digits}f}",
         f"{opportunity.net_bps:.2f}".replace("-", "−"),
         end.replace("_", " "),
         "–" if arbitrage.profit is None else money(arbitrage.profit.net),
