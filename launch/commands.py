@@ -137,6 +137,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         follow_settings=arguments.follow_settings,
         json=arguments.json,
         report=arguments.report,
+        trades=arguments.trades,
         progress=arguments.progress,
         figures=arguments.figures,
     )

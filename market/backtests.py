@@ -69,6 +69,26 @@ class BacktestFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class BacktestTrade:
+    """One arbitrage of which anything was filled; money in the settlement currency, times in microseconds UTC."""
+
+    number: int
+    """From 1, in the order in which they began."""
+    event_time: int
+    base: str
+    bought_on: str
+    """Exchange and symbol."""
+    sold_on: str
+    amount: Decimal
+    net_bps: float
+    """As it was seen."""
+    state: str
+    reason: str | None
+    net: Decimal | None
+    ended_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class BacktestJob:
     """Times are the server's, microseconds."""
 
