@@ -84,7 +84,16 @@ def run_backtest(
             trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
         with course.stage("latency"):
             spacing = spacing_of(tick_set)
-            costs = _latency_costs(tick_set, scratch / "found", parameters, trading, (added_ms, spacing), watch)
+
+            def later(number: int) -> TradingOutcome:
+                return _traded(
+                    tick_set,
+                    scratch / "found",
+                    added_latency(parameters, added_ms[number]),
+                    lambda share: watch("latency", (number + share) / len(added_ms)),
+                )
+
+            costs = latency_costs(trading, added_ms, spacing, later)
     finally:
         rmtree(scratch, ignore_errors=True)
     with course.stage("quality"):
@@ -134,30 +143,24 @@ def spark_words(text: str) -> str:
     return own[-1] if own else next(iter(text.splitlines()), "without a word")
 
 
-def _latency_costs(
-    tick_set: TickSet,
-    found: Path,
-    parameters: Parameters,
+def latency_costs(
     trading: TradingOutcome,
-    asked: tuple[tuple[float, ...], tuple[MarketSpacing, ...]],
-    watch: Watch,
+    added_ms: tuple[float, ...],
+    spacing: tuple[MarketSpacing, ...],
+    later: Callable[[int], TradingOutcome],
 ) -> tuple[LatencyCost, ...]:
-    """With what was traded without any added as the first; none where none is asked for. What the data's spacing leaves
-    open is not traded: bars would show the same figure for each."""
-    added_ms, spacing = asked
+    """With what was traded without any added as the first; none where none is asked for. `later` trades again with the
+    latency of that number in `added_ms`; it is not asked for what lies below the spacing of bars, which would show the
+    same figure for each."""
     if not added_ms:
         return ()
     costs = [LatencyCost(0.0, trading.profit.net, trading.trades)]
     for number, added in enumerate(added_ms):
-
-        def told(share: float, number: int = number) -> None:
-            watch("latency", (number + share) / len(added_ms))
-
-        if not answers(spacing, round(added * 1_000)):
+        if answers(spacing, round(added * 1_000)):
+            outcome = later(number)
+            costs.append(LatencyCost(added, outcome.profit.net, outcome.trades))
+        else:
             costs.append(LatencyCost(added, None, None))
-            continue
-        later = _traded(tick_set, found, added_latency(parameters, added), told)
-        costs.append(LatencyCost(added, later.profit.net, later.trades))
     return tuple(costs)
 
 

@@ -21,7 +21,7 @@ def trade_rows(arbitrages: Iterable[Arbitrage]) -> tuple[BacktestTrade, ...]:
     return tuple(_row(number, one) for number, one in enumerate(traded, 1))
 
 
-def trades_file(arbitrages: Iterable[Arbitrage], as_json: bool) -> bytes:
+def trades_file(arbitrages: Iterable[Arbitrage], *, as_json: bool) -> bytes:
     rows = trade_rows(arbitrages)
     return TRADES.dump_json(rows) if as_json else _csv(rows)
 

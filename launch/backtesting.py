@@ -79,7 +79,8 @@ def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
     if options.report is not None:
         write_atomically(options.report, report_page(result).encode())
     if options.trades is not None:
-        write_atomically(options.trades, trades_file(result.trading.arbitrages, options.trades.suffix == ".json"))
+        as_json = options.trades.suffix == ".json"
+        write_atomically(options.trades, trades_file(result.trading.arbitrages, as_json=as_json))
     if options.figures is not None:
         write_atomically(options.figures, _FIGURES.dump_json(figures_of(result)))
     for line in result_lines(result):
