@@ -24,6 +24,12 @@ EQUITY = (EquityPoint(1_000_000, 1, Decimal("1.244")), EquityPoint(3_601_000_000
 FIGURES = BacktestFigures(
     1_000, 20, 3, 17, Decimal("-1.256"), Decimal(0), Decimal("2.5"), "USD", is_balanced=True, equity=EQUITY
 )
+TRADES = [
+    BacktestTrade(
+        number, 1_000_000, "BTC", "alpha BTC/USD", "beta BTC/EUR", Decimal("0.5"), 7.5, "closed", None, Decimal(1), None
+    )
+    for number in range(1, 62)
+]
 JOB = BacktestJob("1", BacktestRequest("alpha-beta"), "rest", 1_000_000)
 SCRIPT = "from ui.pages.backtests import show_backtests; show_backtests()"
 
@@ -102,7 +108,7 @@ def test_every_state_is_said(dashboard: Dashboard) -> None:
                 await backtests.ask(number, BacktestRequest("alpha-beta", seed=len(number)), "rest")
             for number in ("done", "done-too"):
                 await backtests.take_next("one")
-                await backtests.finish(number, "one", FIGURES, "<p>fine</p>")
+                await backtests.finish(number, "one", FIGURES, "<p>fine</p>", TRADES)
             await backtests.take_next("one")
             await backtests.give_up("failed", "one", "failed", "the tick set is gone.")
             await backtests.take_next("one")
@@ -116,6 +122,8 @@ def test_every_state_is_said(dashboard: Dashboard) -> None:
     assert "failed: the tick set is gone." in html
     assert 'href="/api/backtests/done/report"' in html
     assert "Trades of the backtest, newest first" in html
+    assert (">61<" in html, ">12<" in html, ">11<" in html) == (True, True, False)
+    assert ">11<" in html_of(press(app, "Older"))
     assert "Parameters and figures of the backtests compared" in html
     (chart,) = [json.loads(one.proto.spec) for one in app.get("echarts_chart")]
     assert [len(series["data"]) for series in chart["series"]] == [2, 2]
