@@ -8,10 +8,12 @@ from io import StringIO
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from backtest.outcome import EquityPoint, Lifetime, RefusedSum
+from backtest.performance import Performance
 from backtest.result import LatencyCost
 from market.arbitrages import PROFIT_PARTS, ProfitAndLoss
 
@@ -78,6 +80,14 @@ def thinned(points: Sequence[EquityPoint], most: int = MOST_POINTS) -> list[Equi
     return kept if kept[-1] == points[-1] else [*kept, points[-1]]
 
 
+def marked_chart(performance: Performance | None, currency: str) -> str | None:
+    """What trading made of the inventory, at the marks of each sampled moment; None with fewer than three."""
+    if performance is None or len(performance.marked.points) < 3:
+        return None
+    points = [EquityPoint(point.time, point.gain) for point in performance.marked.points]
+    return _over_time("marked", thinned(points), currency, LINE)
+
+
 def profit_chart(profit: ProfitAndLoss) -> str:
     """Each part as a bar, and the net."""
     amounts = [float(getattr(profit, part)) for part in PROFIT_PARTS]
@@ -112,9 +122,9 @@ def net_bps_chart(counts: Mapping[int, int]) -> str | None:
 
 
 def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
-    """The share that lived longer than so long; None without any."""
+    """The share that lived longer than so long; None where each was seen at a single row."""
     lived = sorted((one.end - one.start) / 1_000 for one in lifetimes)
-    if not lived:
+    if not any(lived):
         return None
     shares = [100 * (1 - place / len(lived)) for place in range(len(lived))]
     step = max(1, len(lived) // MOST_POINTS)
@@ -124,6 +134,7 @@ def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
         axes.set_xscale("symlog", linthresh=1)
         axes.step(lived[::step], shares[::step], where="post", color=LINE, linewidth=1.4)
         axes.set_xlim(left=0)
+        axes.xaxis.set_major_formatter(lambda milliseconds, _: short_amount(milliseconds))
         axes.set_ylim(0, 102)
         axes.set_xlabel("lived longer than, ms")
         axes.set_ylabel("% of them")
@@ -132,12 +143,13 @@ def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
 
 
 def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
-    """Net profit against added milliseconds; None with fewer than two points."""
-    if len(costs) < 2:
+    """Net profit against added milliseconds, as far as the data tell; None with fewer than two points."""
+    told = [(cost.added_ms, float(cost.net)) for cost in costs if cost.net is not None]
+    if len(told) < 2:
         return None
 
     def draw(axes: Axes) -> None:
-        axes.plot([cost.added_ms for cost in costs], [float(cost.net) for cost in costs], color=LINE, marker="o", ms=4)
+        axes.plot([added for added, _ in told], [net for _, net in told], color=LINE, marker="o", ms=4)
         axes.axhline(0, color=FAINT, linewidth=0.8)
         axes.set_xlabel("added to every order, ms")
         axes.set_ylabel(f"net, {currency}")
@@ -146,17 +158,17 @@ def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
 
 
 def refusal_chart(refusals: Mapping[str, RefusedSum], currency: str) -> str | None:
-    """Profit forgone by reason, the most first; None without any."""
-    ordered = sorted(refusals.items(), key=lambda item: (-item[1].forgone, item[0]))[:10]
+    """Profit missed by reason, the most first; None without any."""
+    ordered = sorted(refusals.items(), key=lambda item: (-item[1].missed, item[0]))[:10]
     if not ordered:
         return None
 
     def draw(axes: Axes) -> None:
         names = [reason.replace("_", " ") for reason, _ in ordered]
-        axes.barh(names, [float(refused.forgone) for _, refused in ordered], color=LINE, height=0.65)
+        axes.barh(names, [float(refused.missed) for _, refused in ordered], color=LINE, height=0.65)
         axes.invert_yaxis()
         _show_amounts(axes)
-        axes.set_xlabel(f"expected profit forgone, {currency}")
+        axes.set_xlabel(f"missed profit, {currency}, once per episode")
 
     return _picture("refusals", draw)
 
@@ -171,6 +183,11 @@ def _over_time(name: str, points: Sequence[EquityPoint], currency: str, color: s
         axes.step(times, amounts, where="post", color=color, linewidth=1.3)
         axes.fill_between(times, amounts, step="post", color=color, alpha=0.15, linewidth=0)
         axes.axhline(0, color=FAINT, linewidth=0.8)
+        axes.yaxis.set_major_formatter(lambda amount, _: short_amount(amount))
+        # few enough that none touches the next on a telephone
+        locator = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         axes.set_ylabel(currency)
 
     return _picture(name, draw)
@@ -186,8 +203,9 @@ def short_amount(amount: float) -> str:
     """80000 as 80k."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(amount) >= size:
-            return f"{amount / size:g}{letter}"
-    return f"{amount:g}"
+            return f"{amount / size:.4g}{letter}"
+    # a tick at 0.1 + 0.2 is 0.3
+    return f"{amount:.4g}"
 
 
 def _place(stretch: Sequence[EquityPoint], *, lowest: bool) -> int:

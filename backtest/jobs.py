@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from backtest.own_recordings import WORTH
 from backtest.parameters import Balances, FeeTier, Latency, Parameters
-from backtest.profiles import FEE_RATE, PROFILES, ReplayProfile
+from backtest.profiles import FEE_RATE, ReplayProfile, profile_of
+from backtest.spacing import default_quote_age_ms, spacing_of
 from backtest.trading_settings import SettingsChange, logged_settings
 from exchanges.markets import taker_fees
 from market.money import BPS, decimal_of
@@ -19,6 +20,7 @@ from pricefeeds.setproblems import nothing_to_compare
 from pricefeeds.ticksets.manifest import Manifest
 from pricefeeds.ticksets.reading import TickSet, batches
 
+AGE = "max_quote_age_ms"
 LONGEST_LATENCY_MS = 60_000.0
 HOLDING = Decimal("0.000001")
 """Opening amounts of an asset are cut to so many digits."""
@@ -56,6 +58,9 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
         _check_followed(logged[0], wish)
     for first in logged:
         settings = first.applied(settings)
+    if profile is None and manifest.origin == "import" and AGE not in wish.values:
+        age = default_quote_age_ms(spacing_of(tick_set), settings.max_quote_age_ms)
+        settings = settings.model_copy(update={AGE: age})
     if wish.fee_bps is not None:
         fees = dict.fromkeys(settings.taker_fees, wish.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
@@ -80,11 +85,6 @@ def _check_followed(first: SettingsChange, wish: Wish) -> None:
     named += ["the fees"] if wish.fee_bps is not None else []
     if named:
         raise ImportRefusedError(f"{named[0]} cannot be given where the settings of the log are followed, which say it")
-
-
-def profile_of(manifest: Manifest) -> ReplayProfile | None:
-    """The replay profile that a set was imported by; it brings settings and balances."""
-    return next((profile for profile in PROFILES if profile.title == manifest.title), None)
 
 
 def own_settings(manifest: Manifest) -> Settings:

@@ -4,15 +4,18 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, ProfitAndLoss
+from market.money import ZERO, total
 from market.orders import Fill
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedSum:
-    """Opportunities refused for one reason, and what they were expected to bring."""
+    """Opportunities refused for one reason: `count` sightings. `episodes` of them that were traded at no sighting, and
+    what one trade on each would have brought at most (`market.episodes`); an episode counts under one reason alone."""
 
     count: int
-    forgone: Decimal
+    episodes: int = 0
+    missed: Decimal = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class EquityPoint:
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """From the first to the last row, without a break, at which a pair's spread paid: microseconds UTC."""
+    """From the first to the last row, without a break, at which a pair of markets paid: microseconds UTC."""
 
     base: str
     buy_exchange: str
@@ -44,6 +47,7 @@ class TradingOutcome:
     arbitrages: tuple[Arbitrage, ...]
     """By the time they began."""
     refusals: dict[str, RefusedSum]
+    """By reason; `expired`: nobody had decided in time."""
     profit: ProfitAndLoss
     """Sum over the arbitrages."""
     equity: tuple[EquityPoint, ...]
@@ -53,10 +57,16 @@ class TradingOutcome:
     is_balanced: bool
     """Before + fills − fees = after, to the last digit, the two sides from different sources."""
     lifetimes: tuple[Lifetime, ...] = ()
+    """Of each episode."""
     net_bps_counts: dict[int, int] = field(default_factory=dict)
     """Opportunities by net bps, floored to whole ones."""
     assumptions: tuple[str, ...] = ()
     """What this very run took for granted, in words."""
+
+    @property
+    def missed(self) -> Decimal:
+        """Profit missed, once per episode that was not traded."""
+        return total(refused.missed for refused in self.refusals.values())
 
     @property
     def trades(self) -> int:

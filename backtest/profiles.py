@@ -15,6 +15,7 @@ from market.money import BPS, text_of
 from market.settings import Settings
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.hftbacktest import TickerSource
+from pricefeeds.ticksets.manifest import Manifest
 
 FEE_RATE = Decimal("0.0010")
 """10 bps a side, the order of a common taker tier."""
@@ -232,3 +233,8 @@ LEAN_BTC = ReplayProfile(
 )
 
 PROFILES = (BINANCE_BTC, LEAN_BTC)
+
+
+def profile_of(manifest: Manifest) -> ReplayProfile | None:
+    """The replay profile that a set was imported by; it brings settings and balances."""
+    return next((profile for profile in PROFILES if profile.title == manifest.title), None)

@@ -3,9 +3,12 @@
 from html import escape
 
 from backtest import charts
+from backtest.performance_words import share_words
+from backtest.report_performance import day_table, inventory_table, pair_table, performance_table
 from backtest.report_style import CSS
 from backtest.report_tables import (
     MOST_TRADES,
+    PAGE_TRADES,
     Table,
     balance_table,
     latency_table,
@@ -17,10 +20,12 @@ from backtest.report_tables import (
     refusal_table,
     rejected_table,
     setting_table,
-    trade_table,
+    trade_tables,
+    traded,
     version_table,
 )
 from backtest.result import BacktestResult, drawdown_of
+from backtest.spacing import bars_words
 from market.clock import MICROSECONDS
 
 
@@ -31,10 +36,17 @@ def report_page(result: BacktestResult) -> str:
     sections = (
         _headline(result),
         _pictures(result),
-        _section("Profit and loss", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
-        _section("Trades", _trade_words(result), _table(trade_table(result.trading.arbitrages))),
+        _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),
+        _section("P&L attribution", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
+        _section("By pair", _table(pair_table(result), "Nothing was traded.")),
+        _section("By day", _table(day_table(result), "Nothing was traded.")),
         _section(
-            "What the limits refused",
+            "Inventory, marked to the market",
+            _table(inventory_table(result.performance, result.trading.profit.currency), "Not computed."),
+        ),
+        _section("Trades", *_trades(result)),
+        _section(
+            "Missed profit, by the reason not to trade",
             _paragraph(REFUSED_WORDS),
             _table(refusal_table(result), "Nothing was refused."),
         ),
@@ -70,12 +82,14 @@ PROFIT_WORDS = (
     "net to the last digit."
 )
 REFUSED_WORDS = (
-    "What they were expected to bring at the best levels, added up. No more than that was lost, and far less where one "
-    "gap was seen at many rows."
+    "A gap that stands open is seen at row after row: an episode is such a run between the same two markets. Missed is "
+    "what one trade on it would have brought at its best sighting, cut to max notional, balances and smallest orders; "
+    "nothing where it was traded. Each episode counts once, under the reason of that sighting."
 )
 LATENCY_WORDS = "The same opportunities traded again, with every order so much later at its exchange."
 QUALITY_WORDS = (
-    "A hole is a silence longer than a quote may be old: nothing of that market was compared or traded in it."
+    "A gap is a time without a quote, longer than a quote may be old: nothing of that market was compared or traded in "
+    "it."
 )
 
 
@@ -84,8 +98,10 @@ def _headline(result: BacktestResult) -> str:
     currency, drawdown = trading.profit.currency, drawdown_of(trading.equity)
     figures = (
         (money(trading.profit.net), f"net, {currency}", "bad" if trading.profit.net < 0 else "good"),
-        (money(drawdown.depth), f"deepest fall, {currency}", ""),
-        (f"{trading.trades:,}", "trades", ""),
+        (_return_words(result), "return on capital", ""),
+        (money(-drawdown.depth), f"max drawdown, {currency}", ""),
+        (f"{trading.trades:,}", "trades, from bars" if result.is_of_bars else "trades", ""),
+        (money(trading.missed), f"missed profit, {currency}", ""),
         (f"{trading.opportunities:,}", "opportunities", ""),
         (f"{sum(one.count for one in trading.refusals.values()):,}", "refused", ""),
         (f"{manifest.quotes:,}", "quotes", ""),
@@ -99,8 +115,23 @@ def _headline(result: BacktestResult) -> str:
     alarm = "" if trading.is_balanced else '<p class="alarm">The books do not balance: do not trust these figures.</p>'
     return (
         f"<h1>Backtest {escape(manifest.name)}</h1>"
-        f'<p class="faint">{escape(manifest.title)}<br>{span}</p>{alarm}<div class="figures">{cards}</div>'
+        f'<p class="faint">{escape(manifest.title)}<br>{span}</p>{alarm}{_bars(result)}'
+        f'<div class="figures">{cards}</div>'
     )
+
+
+def _ratio_words(result: BacktestResult) -> str:
+    return "" if result.performance is None else _paragraph(f"Ratios are {result.performance.definition}.")
+
+
+def _bars(result: BacktestResult) -> str:
+    words = bars_words(result.spacing)
+    return "" if words is None else f'<p class="notice"><b>Not fills.</b> {escape(words[0].upper() + words[1:])}.</p>'
+
+
+def _return_words(result: BacktestResult) -> str:
+    share = None if result.performance is None else result.performance.return_on_capital
+    return "n/a" if share is None else share_words(share).replace("-", "−")
 
 
 def _pictures(result: BacktestResult) -> str:
@@ -109,11 +140,12 @@ def _pictures(result: BacktestResult) -> str:
     pictures = (
         ("Equity", charts.equity_chart(trading.equity, currency)),
         ("Drawdown", charts.drawdown_chart(trading.equity, currency)),
-        ("Profit by part", charts.profit_chart(trading.profit)),
+        ("Marked gain", charts.marked_chart(result.performance, currency)),
+        ("P&amp;L attribution", charts.profit_chart(trading.profit)),
         ("What latency costs", charts.latency_chart(result.latency_costs, currency)),
         ("Net spread of opportunities", charts.net_bps_chart(trading.net_bps_counts)),
         ("How long they lived", charts.lifetime_chart(trading.lifetimes)),
-        ("What the limits refused", charts.refusal_chart(trading.refusals, currency)),
+        ("Missed profit by reason", charts.refusal_chart(trading.refusals, currency)),
     )
     drawn = "".join(
         f'<figure class="chart"><figcaption>{name}</figcaption>{picture}</figure>'
@@ -123,9 +155,19 @@ def _pictures(result: BacktestResult) -> str:
     return f'<div class="charts">{drawn}</div>'
 
 
-def _trade_words(result: BacktestResult) -> str:
-    trades = result.trading.trades
-    return _paragraph(f"The first {MOST_TRADES} of {trades:,}.") if trades > MOST_TRADES else ""
+def _trades(result: BacktestResult) -> list[str]:
+    """Folded tables, the first one open: a page without script that still holds every trade."""
+    tables = trade_tables(result.trading.arbitrages)
+    if len(tables) < 2:
+        return [_table(table) for table in tables] or [_paragraph("Nothing was traded.")]
+    count = len(traded(result.trading.arbitrages))
+    rest = f" The first {MOST_TRADES:,} stand here." if count > MOST_TRADES else ""
+    parts = [_paragraph(f"{count:,} of them.{rest} All as CSV: the same command with --trades FILE.")]
+    for number, table in enumerate(tables):
+        first = number * PAGE_TRADES + 1
+        words = f"{first:,} to {first + len(table.rows) - 1:,}, from {table.rows[0][1]}"
+        parts.append(f"<details{'' if number else ' open'}><summary>{escape(words)}</summary>{_table(table)}</details>")
+    return parts
 
 
 def _section(title: str, *parts: str) -> str:
@@ -144,12 +186,15 @@ def _table(table: Table, none: str = "None.") -> str:
     if not table.rows:
         return _paragraph(none)
     head = "".join(f"<th{_kind(table, place)}>{escape(word)}</th>" for place, word in enumerate(table.head))
-    rows = "".join(
-        f"<tr>{''.join(f'<td{_kind(table, place)}>{escape(word)}</td>' for place, word in enumerate(row))}</tr>"
-        for row in table.rows
-    )
+    rows = "".join(_row(table, number, row) for number, row in enumerate(table.rows))
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
 def _kind(table: Table, place: int) -> str:
     return ' class="number"' if place in table.numbers else ""
+
+
+def _row(table: Table, number: int, row: tuple[str, ...]) -> str:
+    kind = ' class="sum"' if table.has_sum and number == len(table.rows) - 1 else ""
+    cells = "".join(f"<td{_kind(table, place)}>{escape(word)}</td>" for place, word in enumerate(row))
+    return f"<tr{kind}>{cells}</tr>"

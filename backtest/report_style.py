@@ -4,12 +4,12 @@ CSS = """
 :root {
   color-scheme: light dark;
   --paper: #fbfbfa; --card: #ffffff; --ink: #1d2227; --faint: #68727c; --rule: #e2e5e8;
-  --line: #2463a8; --good: #1c7c4c; --bad: #b53a32;
+  --line: #2463a8; --good: #1c7c4c; --bad: #b53a32; --warn: #96650a;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #14171a; --card: #1c2024; --ink: #e6e9ec; --faint: #98a2ac; --rule: #30363c;
-    --line: #6aa8ec; --good: #4fbf86; --bad: #ec7a70;
+    --line: #6aa8ec; --good: #4fbf86; --bad: #ec7a70; --warn: #e0b04c;
   }
 }
 * { box-sizing: border-box; }
@@ -42,6 +42,11 @@ th { color: var(--faint); font-weight: 600; position: sticky; top: 0; background
 td.number, th.number { text-align: right; }
 .good { color: var(--good); } .bad { color: var(--bad); }
 .alarm { border: 1px solid var(--bad); border-radius: 8px; padding: .6rem .9rem; color: var(--bad); font-weight: 600; }
+.notice { border: 1px solid var(--warn); border-left-width: 4px; border-radius: 8px; padding: .6rem .9rem; }
+.notice b { color: var(--warn); }
+tr.sum td { font-weight: 600; border-top: 1px solid var(--faint); }
+details { margin: .4rem 0; }
+summary { cursor: pointer; padding: .3rem 0; color: var(--line); font-variant-numeric: tabular-nums; }
 ul { margin: 0; padding-left: 1.2rem; } li { margin: .2rem 0; max-width: 85ch; overflow-wrap: anywhere; }
 pre {
   margin: 0; padding: .75rem .9rem; background: var(--card); border: 1px solid var(--rule); border-radius: 8px;

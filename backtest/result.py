@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from backtest.outcome import EquityPoint, TradingOutcome
 from backtest.parameters import FeeTier, Latency, Parameters
+from backtest.performance import Performance, share_of
 from backtest.quality import MarketQuality
+from backtest.spacing import MarketSpacing, age_words, bars_words, is_of_bars, rate_words
 from market.backtests import BacktestFigures
 from market.equity import thinned
 from market.money import BPS, ZERO, text_of
@@ -21,13 +23,25 @@ KEPT_SPANS = 150
 """Of the equity that is kept to be compared, which is read with others of its kind."""
 
 
+class _PerformanceFigures(TypedDict, total=False):
+    capital: Decimal
+    return_on_capital: Decimal | None
+    drawdown_share: Decimal | None
+    turnover: Decimal
+    marked_gain: Decimal
+    sharpe: float | None
+    sortino: float | None
+    ratios: str
+
+
 @dataclass(frozen=True, slots=True)
 class LatencyCost:
-    """The same backtest with every order `added_ms` later at its exchange."""
+    """The same backtest with every order `added_ms` later at its exchange. None: the data cannot tell, since nobody
+    knows what was quoted between two bars."""
 
     added_ms: float
-    net: Decimal
-    trades: int
+    net: Decimal | None
+    trades: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +62,23 @@ class BacktestResult:
     """Markets, as `exchange symbol`, of which no more than the best level was recorded."""
     command: str = ""
     """That repeats it."""
+    spacing: tuple[MarketSpacing, ...] = ()
+    performance: Performance | None = None
+
+    @property
+    def is_of_bars(self) -> bool:
+        """Whether anything that was traded is known by bars alone."""
+        return is_of_bars(self.manifest)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Whatever the result rests on beside the ticks, in words."""
+        bars = bars_words(self.spacing)
         return (
+            *(() if bars is None else (bars,)),
             *self.manifest.assumptions,
+            age_words(self.parameters.settings.max_quote_age_ms, self.spacing),
+            *rate_words(self.parameters.settings.max_quote_age_ms, self.spacing),
             _depth_words(self.without_depth),
             _fee_words(self.parameters),
             *_latency_words(self.parameters),
@@ -69,6 +94,12 @@ class Drawdown:
     depth: Decimal = ZERO
     start: int | None = None
     end: int | None = None
+    highest: Decimal = ZERO
+    """The net profit that it fell from."""
+
+    def share(self, capital: Decimal) -> Decimal | None:
+        """Of all there was at the highest point, capital and net profit; None where that was nothing."""
+        return share_of(self.depth, capital + self.highest)
 
 
 @dataclass(slots=True)
@@ -87,13 +118,14 @@ def drawdown_of(equity: Iterable[EquityPoint]) -> Drawdown:
         if point.net >= fall.highest:
             fall.highest, fall.since = point.net, point.time
         elif fall.highest - point.net > fall.deepest.depth:
-            fall.deepest = Drawdown(fall.highest - point.net, fall.since, point.time)
+            fall.deepest = Drawdown(fall.highest - point.net, fall.since, point.time, fall.highest)
     return fall.deepest
 
 
 def figures_of(result: BacktestResult) -> BacktestFigures:
     """What is compared from one backtest to the next."""
-    trading = result.trading
+    trading, performance = result.trading, result.performance
+    drawdown = drawdown_of(trading.equity)
     return BacktestFigures(
         quotes=result.manifest.quotes,
         opportunities=trading.opportunities,
@@ -101,10 +133,26 @@ def figures_of(result: BacktestResult) -> BacktestFigures:
         refusals=sum(refused.count for refused in trading.refusals.values()),
         net=trading.profit.net,
         fees=trading.profit.fees,
-        drawdown=drawdown_of(trading.equity).depth,
+        drawdown=drawdown.depth,
         currency=trading.profit.currency,
         is_balanced=trading.is_balanced,
         equity=thinned(((point.time, point.net) for point in trading.equity), KEPT_SPANS),
+        is_of_bars=result.is_of_bars,
+        missed=trading.missed,
+        **({} if performance is None else _performance_figures(performance, drawdown)),
+    )
+
+
+def _performance_figures(performance: Performance, drawdown: Drawdown) -> _PerformanceFigures:
+    return _PerformanceFigures(
+        capital=performance.capital,
+        return_on_capital=performance.return_on_capital,
+        drawdown_share=drawdown.share(performance.capital),
+        turnover=performance.turnover,
+        marked_gain=performance.marked.gain,
+        sharpe=performance.sharpe.value,
+        sortino=performance.sortino.value,
+        ratios=performance.definition,
     )
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 from backtest.outcome import Lifetime, TradingOutcome
 from backtest.parameters import Balances, Parameters
-from backtest.result import BacktestResult, drawdown_of
+from backtest.performance_document import bars_rows, performance_rows
+from backtest.result import BacktestResult
 from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.money import BPS, text_of
 
@@ -15,9 +16,16 @@ def result_document(result: BacktestResult) -> dict[str, object]:
     """Alike for the same command, all but `seconds`."""
     return {
         **_data_rows(result),
+        **bars_rows(result),
         **_trading_rows(result.trading),
+        **performance_rows(result),
         "latency_costs": [
-            {"added_ms": cost.added_ms, "net": text_of(cost.net), "trades": cost.trades}
+            {
+                "added_ms": cost.added_ms,
+                # null: the data cannot tell
+                "net": None if cost.net is None else text_of(cost.net),
+                "trades": cost.trades,
+            }
             for cost in result.latency_costs
         ],
         "assumptions": list(result.assumptions),
@@ -51,19 +59,17 @@ def _data_rows(result: BacktestResult) -> dict[str, object]:
 
 
 def _trading_rows(trading: TradingOutcome) -> dict[str, object]:
-    drawdown = drawdown_of(trading.equity)
     return {
         "opportunities": trading.opportunities,
         "trades": trading.trades,
         "arbitrages_by_end": ends_of(trading.arbitrages),
         "refusals": sum(refused.count for refused in trading.refusals.values()),
         "refusals_by_reason": {
-            reason: {"count": refused.count, "forgone": text_of(refused.forgone)}
+            reason: {"count": refused.count, "episodes": refused.episodes, "missed": text_of(refused.missed)}
             for reason, refused in sorted(trading.refusals.items())
         },
         "pnl": profit_row(trading.profit),
         "equity_end": text_of(trading.equity[-1].net) if trading.equity else "0",
-        "drawdown": {"depth": text_of(drawdown.depth), "start": drawdown.start, "end": drawdown.end},
         "balanced": trading.is_balanced,
         "balances_before": _balance_rows(trading.before),
         "balances_after": _balance_rows(trading.after),

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
-from backtest.result import BacktestResult, drawdown_of
+from backtest.performance_words import CANNOT_TELL, ratio_words, share_words
+from backtest.result import BacktestResult, LatencyCost, drawdown_of
 from backtest.result_document import ends_of
+from backtest.spacing import bars_words
 from market.arbitrages import PROFIT_PARTS
 from market.clock import MICROSECONDS
 
@@ -11,10 +13,12 @@ from market.clock import MICROSECONDS
 def result_lines(result: BacktestResult) -> list[str]:
     manifest, trading = result.manifest, result.trading
     recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
-    refused = {reason: one.count for reason, one in sorted(trading.refusals.items())}
+    refused = {reason: one.count for reason, one in sorted(trading.refusals.items()) if one.count}
+    bars = bars_words(result.spacing)
     currency = trading.profit.currency
     lines = [
         f"backtest {manifest.name}: {manifest.title}",
+        *(() if bars is None else (f"NOTE: {bars}",)),
         f"recorded {recorded:,.0f} s, tested in {sum(result.seconds.values()):.1f} s",
         f"quotes in       {manifest.quotes}",
         f"quotes rejected {sum(manifest.rejected.values())}{_bracketed(manifest.rejected)}",
@@ -23,12 +27,36 @@ def result_lines(result: BacktestResult) -> list[str]:
         f"refusals        {sum(refused.values())}{_bracketed(refused)}",
     ]
     lines += [f"p&l {part:<13} {getattr(trading.profit, part):>z14.2f} {currency}" for part in PROFIT_PARTS]
-    lines.append(f"deepest fall      {drawdown_of(trading.equity).depth:>z14.2f} {currency}")
-    lines += [
-        f"{cost.added_ms:>5g} ms later    {cost.net:>z14.2f} {currency}  ({cost.trades} trades)"
-        for cost in result.latency_costs
-    ]
+    lines += _performance_lines(result)
+    lines += [_latency_line(cost, currency) for cost in result.latency_costs]
     return [*lines, "assumed:", *(f"  - {assumption}" for assumption in result.assumptions)]
+
+
+def _performance_lines(result: BacktestResult) -> list[str]:
+    trading, performance = result.trading, result.performance
+    currency, drawdown = trading.profit.currency, drawdown_of(trading.equity)
+    missed = f"missed profit     {trading.missed:>z14.2f} {currency}  (once per episode, within the limits)"
+    if performance is None:
+        return [f"max drawdown      {drawdown.depth:>z14.2f} {currency}", missed]
+    return [
+        f"max drawdown      {drawdown.depth:>z14.2f} {currency}  ({share_words(drawdown.share(performance.capital))})",
+        missed,
+        f"capital           {performance.capital:>z14.2f} {currency}  (the opening balances at the opening mid)",
+        f"return on capital {share_words(performance.return_on_capital):>14}",
+        f"turnover          {performance.turnover:>z14.2f} {currency}"
+        f"  ({share_words(performance.turnover_of_capital)} of capital)",
+        f"marked gain       {performance.marked.gain:>z14.2f} {currency}"
+        "  (what is held, against having held, at closing mids)",
+        f"Sharpe            {ratio_words(performance.sharpe):>14}",
+        f"Sortino           {ratio_words(performance.sortino):>14}",
+        f"  {performance.definition}",
+    ]
+
+
+def _latency_line(cost: LatencyCost, currency: str) -> str:
+    if cost.net is None:
+        return f"{cost.added_ms:>5g} ms later    {CANNOT_TELL:>14}"
+    return f"{cost.added_ms:>5g} ms later    {cost.net:>z14.2f} {currency}  ({cost.trades} trades)"
 
 
 def _bracketed(counts: Mapping[str, int]) -> str:

@@ -14,15 +14,19 @@ from pyspark.sql import SparkSession
 from backtest.detection import DetectionSummary, detected, detection_summary
 from backtest.found import count_of, opportunities_of, put_aside
 from backtest.jobs import added_latency
+from backtest.marks import marks_of
 from backtest.outcome import TradingOutcome
 from backtest.parameters import Parameters
+from backtest.performance import performance_of
 from backtest.quality import markets_without_depth, quality_of
 from backtest.result import BacktestResult, LatencyCost
+from backtest.spacing import MarketSpacing, answers, spacing_of
 from backtest.spark_progress import watched_jobs
 from backtest.tape import tape_of
 from backtest.trading import BacktestError, trade
 from backtest.versions import versions_of
 from market.clock import MICROSECONDS, wall_now
+from market.execution import markets_by_symbol
 from market.opportunities import Opportunity
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.ticksets.manifest import read_manifest
@@ -79,7 +83,17 @@ def run_backtest(
         with course.stage("trading"):
             trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
         with course.stage("latency"):
-            costs = _latency_costs(tick_set, scratch / "found", parameters, trading, added_ms, watch)
+            spacing = spacing_of(tick_set)
+
+            def later(number: int) -> TradingOutcome:
+                return _traded(
+                    tick_set,
+                    scratch / "found",
+                    added_latency(parameters, added_ms[number]),
+                    lambda share: watch("latency", (number + share) / len(added_ms)),
+                )
+
+            costs = latency_costs(trading, added_ms, spacing, later)
     finally:
         rmtree(scratch, ignore_errors=True)
     with course.stage("quality"):
@@ -94,6 +108,8 @@ def run_backtest(
             quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
             latency_costs=costs,
             without_depth=markets_without_depth(tick_set),
+            spacing=spacing,
+            performance=performance_of(trading, marks_of(tick_set), markets_by_symbol(tick_set.manifest.markets)),
         )
     check_unchanged(tick_set)
     return result
@@ -127,25 +143,24 @@ def spark_words(text: str) -> str:
     return own[-1] if own else next(iter(text.splitlines()), "without a word")
 
 
-def _latency_costs(
-    tick_set: TickSet,
-    found: Path,
-    parameters: Parameters,
+def latency_costs(
     trading: TradingOutcome,
     added_ms: tuple[float, ...],
-    watch: Watch,
+    spacing: tuple[MarketSpacing, ...],
+    later: Callable[[int], TradingOutcome],
 ) -> tuple[LatencyCost, ...]:
-    """With what was traded without any added as the first; none where none is asked for."""
+    """With what was traded without any added as the first; none where none is asked for. `later` trades again with the
+    latency of that number in `added_ms`; it is not asked for what lies below the spacing of bars, which would show the
+    same figure for each."""
     if not added_ms:
         return ()
     costs = [LatencyCost(0.0, trading.profit.net, trading.trades)]
     for number, added in enumerate(added_ms):
-
-        def told(share: float, number: int = number) -> None:
-            watch("latency", (number + share) / len(added_ms))
-
-        later = _traded(tick_set, found, added_latency(parameters, added), told)
-        costs.append(LatencyCost(added, later.profit.net, later.trades))
+        if answers(spacing, round(added * 1_000)):
+            outcome = later(number)
+            costs.append(LatencyCost(added, outcome.profit.net, outcome.trades))
+        else:
+            costs.append(LatencyCost(added, None, None))
     return tuple(costs)
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from backtest.detection import detected
 from backtest.found import count_of, opportunities_of, put_aside
+from backtest.marks import marks_of
 from backtest.parameters import Parameters
 from backtest.spark_progress import watched_jobs
 from backtest.sweep_candidates import NEVER, rate_ages, widest
@@ -91,6 +92,7 @@ def _detect(spark: SparkSession, tick_set: TickSet, sets: list[Parameters], stor
     if len({parameters.settings.max_quote_age_ms for parameters in sets}) > 1:
         ages = rate_ages(tick_set, list(opportunities_of(scratch)))
     store.put_rate_ages(scratch, ages)
+    store.put_marks(scratch, marks_of(tick_set))
     scratch.rename(store.candidates)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from backtest.grids import Point
 from backtest.outcome import TradingOutcome
+from backtest.performance import Performance
 from backtest.result import drawdown_of
 from market.arbitrages import PROFIT_PARTS
-from market.money import decimal_of, text_of
+from market.money import ZERO, decimal_of, text_of
 
 WHOLE = -1
 """In place of a span's number: the whole tick set."""
@@ -27,11 +28,19 @@ _FIELDS: dict[str, pa.DataType] = {
     "refused": pa.int64(),
     **dict.fromkeys(PROFIT_PARTS, pa.string()),
     "drawdown": pa.string(),
+    "missed": pa.string(),
+    "return_on_capital": pa.string(),
+    "turnover": pa.string(),
+    "marked_gain": pa.string(),
+    "sharpe": pa.float64(),
+    "sortino": pa.float64(),
     "is_balanced": pa.bool_(),
     "digest": pa.string(),
 }
+PERFORMANCE_AMOUNTS = ("return_on_capital", "turnover", "marked_gain")
+"""Of the performance, by their names there and here."""
 RESULT_SCHEMA = pa.schema(_FIELDS)
-"""`span` -1: the whole set. Money as decimal strings, `parameters` as JSON."""
+"""`span` -1: the whole set. Money as decimal strings, `parameters` as JSON; null: there is none, as of spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +60,24 @@ class SetResult:
     is_balanced: bool
     digest: str
     """Of every fill, refusal and closing balance: two runs with one digest did the same."""
+    missed: Decimal = ZERO
+    """Once per episode that was not traded."""
+    return_on_capital: Decimal | None = None
+    """This and what follows: of the whole tick set alone, as `backtest.performance` defines them."""
+    turnover: Decimal | None = None
+    marked_gain: Decimal | None = None
+    sharpe: float | None = None
+    sortino: float | None = None
 
     @property
     def net(self) -> Decimal:
         return self.profit["net"]
 
 
-def result_of(number: int, span: int, point: Point, outcome: TradingOutcome) -> SetResult:
-    return SetResult(
+def result_of(
+    number: int, span: int, point: Point, outcome: TradingOutcome, performance: Performance | None = None
+) -> SetResult:
+    result = SetResult(
         number=number,
         span=span,
         point=point,
@@ -67,8 +86,19 @@ def result_of(number: int, span: int, point: Point, outcome: TradingOutcome) -> 
         refused=sum(refused.count for refused in outcome.refusals.values()),
         profit={name: _part(outcome, name) for name in PROFIT_PARTS},
         drawdown=drawdown_of(outcome.equity).depth,
+        missed=outcome.missed,
         is_balanced=outcome.is_balanced,
         digest=digest_of(outcome),
+    )
+    if performance is None:
+        return result
+    return replace(
+        result,
+        return_on_capital=performance.return_on_capital,
+        turnover=performance.turnover,
+        marked_gain=performance.marked.gain,
+        sharpe=performance.sharpe.value,
+        sortino=performance.sortino.value,
     )
 
 
@@ -80,7 +110,7 @@ def best_first(results: Iterable[SetResult]) -> list[SetResult]:
 def digest_of(outcome: TradingOutcome) -> str:
     """128 bits in hexadecimal digits."""
     words = [repr(fill) for fill in outcome.fills]
-    words += [f"{reason} {refused.count} {refused.forgone}" for reason, refused in sorted(outcome.refusals.items())]
+    words += [f"{reason} {refused.count} {refused.missed}" for reason, refused in sorted(outcome.refusals.items())]
     words += [
         f"{exchange} {currency} {text_of(amount)}"
         for exchange, balances in sorted(outcome.after.items())
@@ -108,6 +138,10 @@ def _row_of(result: SetResult) -> dict[str, object]:
         "refused": result.refused,
         **{name: text_of(amount) for name, amount in result.profit.items()},
         "drawdown": text_of(result.drawdown),
+        "missed": text_of(result.missed),
+        **{name: None if (told := getattr(result, name)) is None else text_of(told) for name in PERFORMANCE_AMOUNTS},
+        "sharpe": result.sharpe,
+        "sortino": result.sortino,
         "is_balanced": result.is_balanced,
         "digest": result.digest,
     }
@@ -124,8 +158,12 @@ def _result_of(row: dict[str, Any]) -> SetResult:
         refused=row["refused"],
         profit={name: decimal_of(row[name]) for name in PROFIT_PARTS},
         drawdown=decimal_of(row["drawdown"]),
+        missed=decimal_of(row["missed"]),
         is_balanced=row["is_balanced"],
         digest=row["digest"],
+        **{name: None if row[name] is None else decimal_of(row[name]) for name in PERFORMANCE_AMOUNTS},
+        sharpe=row["sharpe"],
+        sortino=row["sortino"],
     )
 
 

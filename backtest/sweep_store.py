@@ -19,12 +19,13 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from backtest.grids import Grid
+from backtest.marks import Marks
 from backtest.parameters import Parameters
 from backtest.sweep_errors import SweepRefusedError
 from backtest.sweep_results import SetResult, results_of, table_of
 
-FORMAT = 1
-DEFINITION, CANDIDATES, RESULTS, RATE_AGES = "sweep.json", "candidates", "results", "rate_ages"
+FORMAT = 2
+DEFINITION, CANDIDATES, RESULTS, RATE_AGES, MARKS = "sweep.json", "candidates", "results", "rate_ages", "marks"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CHUNKS, MOST_IN_A_CHUNK = 64, 50
 """About so many chunks: a crash costs a chunk per core, and each is a task of its own."""
@@ -60,6 +61,7 @@ class SweepDefinition:
 
 
 _DEFINITION = TypeAdapter(SweepDefinition)
+_MARKS = TypeAdapter(Marks)
 
 
 class SweepStore:
@@ -117,6 +119,13 @@ class SweepStore:
     def put_rate_ages(self, folder: Path, ages: list[int]) -> None:
         """Per candidate, in the order of `folder`, which is not in its place yet."""
         pq.write_table(pa.table({"age": pa.array(ages, pa.int64())}), folder / RATE_AGES, compression="zstd")
+
+    def put_marks(self, folder: Path, marks: Marks) -> None:
+        """The same for every set; `folder` as above."""
+        (folder / MARKS).write_bytes(_MARKS.dump_json(marks))
+
+    def marks(self) -> Marks:
+        return _MARKS.validate_json((self.candidates / MARKS).read_bytes())
 
     def rate_ages(self) -> list[int]:
         ages = pq.read_table(self.candidates / RATE_AGES, use_threads=False)["age"].to_pylist()

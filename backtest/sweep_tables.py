@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
+from backtest.performance_words import CANNOT_TELL, share_words
 from backtest.sweep_results import WHOLE, SetResult, best_first
 from backtest.sweep_store import SweepDefinition
 from backtest.walk_forward import Fold, Span, WalkForward, walk_forward
@@ -40,6 +41,8 @@ class SweepTable:
     missing: int
     """Sets whose chunk is not finished."""
     forward: WalkForward | None
+    bars: str | None = None
+    """What a reader must know of results from bars; None where they are from quotes."""
 
     @property
     def left_out(self) -> int:
@@ -66,23 +69,31 @@ def table_of_sweep(
 
 def sweep_lines(table: SweepTable) -> list[str]:
     """What `arbitrage sweep` prints."""
+    lines = _head_lines(table)
+    if not table.results:
+        return lines
+    mark = "" if table.bars is None else " (from bars)"
+    for title, ordered in _rankings(table.results):
+        lines += ["", f"{title}{mark}", *_set_lines(ordered[:SHOWN])]
+    for name, effects in table.effects.items():
+        lines += ["", *_effect_lines(name, effects, is_of_bars=table.bars is not None)]
+    if table.forward is not None:
+        lines += ["", *_forward_lines(table.forward, table.currency)]
+    return lines
+
+
+def _head_lines(table: SweepTable) -> list[str]:
     grid = table.definition.grid
     lines = [f"sweep {table.definition.name}: {len(table.results):,} of {grid.size:,} sets, money in {table.currency}"]
+    if table.bars is not None:
+        lines.append(f"NOTE: {table.bars}")
     if table.missing:
         lines.append(f"not finished: {table.missing:,} sets are missing; the same command goes on with them")
     if table.left_out:
         lines.append(f"left out: {table.left_out:,} sets whose settings do not go together")
-    if not table.results:
-        return lines
     unbalanced = sum(not result.is_balanced for result in table.results)
     if unbalanced:
         lines.append(f"THE BOOKS OF {unbalanced:,} SETS DO NOT BALANCE")
-    for title, ordered in _rankings(table.results):
-        lines += ["", title, *_set_lines(ordered[:SHOWN])]
-    for name, effects in table.effects.items():
-        lines += ["", *_effect_lines(name, effects)]
-    if table.forward is not None:
-        lines += ["", *_forward_lines(table.forward, table.currency)]
     return lines
 
 
@@ -94,6 +105,7 @@ def sweep_json(table: SweepTable) -> dict[str, object]:
         "tick_set": definition.tick_set.name,
         "fingerprint": definition.fingerprint,
         "currency": table.currency,
+        "is_of_bars": table.bars is not None,
         "sets": definition.grid.size,
         "finished": len(table.results),
         "missing": table.missing,
@@ -120,14 +132,24 @@ def _rankings(results: Sequence[SetResult]) -> Iterable[tuple[str, list[SetResul
 
 
 def _set_lines(results: Sequence[SetResult]) -> list[str]:
-    head = f"  {'set':>6} {'net':>14} {'drawdown':>12} {'trades':>8}  parameters"
+    figures = f"{'net':>14} {'drawdown':>12} {'trades':>8} {'return':>10} {'Sharpe':>8} {'missed':>14}"
+    head = f"  {'set':>6} {figures}  parameters"
     return [
         head,
         *(
-            f"  {result.number:>6} {result.net:>14.2f} {result.drawdown:>12.2f} {result.trades:>8}  {_said(result)}"
+            f"  {result.number:>6} {result.net:>14.2f} {result.drawdown:>12.2f} {result.trades:>8}"
+            f" {_return(result):>10} {_sharpe(result):>8} {result.missed:>14.2f}  {_said(result)}"
             for result in results
         ),
     ]
+
+
+def _return(result: SetResult) -> str:
+    return "n/a" if result.return_on_capital is None else share_words(result.return_on_capital)
+
+
+def _sharpe(result: SetResult) -> str:
+    return "n/a" if result.sharpe is None else f"{result.sharpe:z.2f}"
 
 
 def _said(result: SetResult) -> str:
@@ -170,7 +192,9 @@ def _mean(amounts: Iterable[Decimal]) -> Decimal:
     return (total(found) / len(found)).quantize(CENT)
 
 
-def _effect_lines(name: str, effects: list[Effect]) -> list[str]:
+def _effect_lines(name: str, effects: list[Effect], *, is_of_bars: bool) -> list[str]:
+    if is_of_bars and name.startswith(("latency_ms", "decision_ms")):
+        return [f"{name}: {CANNOT_TELL} what it costs below their spacing"]
     if len(effects) > 1 and len({(one.mean_net, one.best_net, one.mean_trades) for one in effects}) == 1:
         return [f"{name}: makes no difference here"]
     head = f"  {'value':>24} {'sets':>6} {'mean net':>14} {'best net':>14} {'mean drawdown':>14} {'mean trades':>12}"
@@ -228,9 +252,19 @@ def _set_json(result: SetResult) -> dict[str, object]:
         "refused": result.refused,
         "pnl": {name: text_of(amount) for name, amount in result.profit.items()},
         "drawdown": text_of(result.drawdown),
+        "missed": text_of(result.missed),
+        "return_on_capital": _optional(result.return_on_capital),
+        "turnover": _optional(result.turnover),
+        "marked_gain": _optional(result.marked_gain),
+        "sharpe": None if result.sharpe is None else round(result.sharpe, 6),
+        "sortino": None if result.sortino is None else round(result.sortino, 6),
         "balanced": result.is_balanced,
         "digest": result.digest,
     }
+
+
+def _optional(amount: Decimal | None) -> str | None:
+    return None if amount is None else text_of(amount)
 
 
 def _effect_json(effect: Effect) -> dict[str, object]:

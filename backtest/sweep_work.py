@@ -7,6 +7,8 @@ from pathlib import Path
 
 from backtest.found import opportunities_of
 from backtest.grids import Point
+from backtest.marks import Marks
+from backtest.performance import performance_of
 from backtest.sweep_candidates import Candidates
 from backtest.sweep_parameters import Variable, variables_of, with_values
 from backtest.sweep_results import WHOLE, SetResult, result_of
@@ -14,6 +16,7 @@ from backtest.sweep_store import SweepDefinition, SweepStore
 from backtest.tape import QuoteTape, tape_of
 from backtest.trading import trade
 from backtest.walk_forward import Span, spans_of
+from market.execution import markets_by_symbol
 from market.markets import Market
 from pricefeeds.ticksets.reading import open_tick_set
 
@@ -34,6 +37,7 @@ class Bench:
     candidates: Candidates
     tape: QuoteTape
     spans: tuple[Span, ...]
+    marks: Marks
 
     def results_of(self, number: int, point: Point) -> list[SetResult]:
         """Of the whole tick set, then of each span; nothing where the settings do not go together."""
@@ -42,7 +46,8 @@ class Bench:
             return []
         found = self.candidates.under(parameters.settings)
         whole = trade(found, self.tape, self.markets, parameters)
-        results = [result_of(number, WHOLE, point, whole)]
+        performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
+        results = [result_of(number, WHOLE, point, whole, performance)]
         for span in self.spans:
             mine = [one for one in found if span.start <= one.event_time < span.end]
             outcome = trade(mine, self.tape.until(span.end), self.markets, parameters)
@@ -78,6 +83,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
         candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),
         tape=tape_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
+        marks=store.marks(),
     )
     # candidates live as long as the worker: nothing is gained by looking for garbage among them in each run
     gc.collect()

@@ -18,7 +18,7 @@ from backtest.trading_assumptions import told_assumptions
 from backtest.trading_books import balances_of, is_balanced
 from backtest.trading_bots import ReplayedBots
 from backtest.trading_settings import SettingsChange
-from backtest.trading_spreads import Spreads
+from backtest.trading_spreads import Spreads, lifetime_of
 from market.arbitrages import Arbitrage, ProfitAndLoss
 from market.clock import MICROSECONDS
 from market.execution import markets_by_symbol
@@ -61,13 +61,12 @@ def trade(
     history = iter(windows or ())
     following = next(history, None)
     for opportunity in _each_once(opportunities):
-        spreads.see(opportunity)
         decided = opportunity.event_time + floor.decision
         while following is not None and following.end + WINDOW_DELAY <= decided:
             floor.bots.knowledge.see_window(following)
             following = next(history, None)
         floor.agenda.advance(decided)
-        floor.bots.decide(opportunity)
+        spreads.see(opportunity, floor.bots.decide(opportunity), floor.bots.bounds)
     floor.agenda.finish()
     return floor.outcome(spreads, has_history=windows is not None)
 
@@ -106,17 +105,18 @@ class _Floor:
         arbitrages = tuple(at_once(self._store.session_arbitrages()))
         fills = tuple(at_once(self._store.fills()))
         after, rows = balances_of(self._accounts), at_once(self._store.balance_rows())
+        episodes = spreads.episodes()
         return TradingOutcome(
             opportunities=spreads.opportunities,
             arbitrages=arbitrages,
-            refusals=self.bots.refusals.sums(),
+            refusals=self.bots.refusals.sums(episodes),
             profit=_profit(arbitrages, spreads.currency),
             equity=tuple(_equity(arbitrages)),
             fills=fills,
             before=self._before,
             after=after,
             is_balanced=is_balanced(self._before, fills, after, rows, self._markets),
-            lifetimes=spreads.lifetimes(),
+            lifetimes=tuple(map(lifetime_of, episodes)),
             net_bps_counts=spreads.net_bps_counts(),
             assumptions=told_assumptions(
                 self._parameters, list(self._accounts.values()), spreads, self.bots.missed, has_history=has_history

@@ -7,7 +7,7 @@ from backtest.account import SimulatedAccount
 from backtest.parameters import Parameters
 from backtest.trading_agenda import Agenda, at_once
 from backtest.trading_fees import TieredFees
-from backtest.trading_refusals import RefusalSums
+from backtest.trading_refusals import EXPIRED, RefusalCounts
 from bots.checks import is_expired
 from bots.deciding import refused_by_settings
 from bots.desk import ROUND_SECONDS
@@ -19,8 +19,11 @@ from bots.trading import LegKey, Trader
 from market.arbitrages import OPEN_STATES, Arbitrage
 from market.breaker import FailureKind
 from market.clock import MICROSECONDS
+from market.episodes import TradeBounds
 from market.execution import advancing, markets_by_symbol
+from market.limits import least_order
 from market.markets import Market
+from market.money import ZERO
 from market.opportunities import Opportunity
 from market.settings import Settings
 from store.memory import MemoryTradeStore
@@ -47,7 +50,7 @@ class ReplayedBots:
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
         self.knowledge = Knowledge(store.settings_in_force())
-        self.refusals = RefusalSums()
+        self.refusals = RefusalCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
         advance = advancing(markets)
@@ -65,20 +68,34 @@ class ReplayedBots:
         at_once(next(iter(self._health.values())).round())
         self._see_balances()
 
-    def decide(self, opportunity: Opportunity) -> None:
-        """What both bots make of it, now."""
+    def decide(self, opportunity: Opportunity) -> str | None:
+        """What both bots make of it, now: why they do not trade it, or None where an arbitrage was begun."""
         if self._fees.see_day(self._agenda.now()):
             self.change(self.knowledge.settings)
         if is_expired(opportunity, self._agenda.now()):
             self.missed += 1
-            return
+            return EXPIRED
         reason = self._refusal(opportunity)
         if reason is not None:
             self.refusals.refuse(opportunity, reason, self._agenda.now())
-            return
+            return reason
         for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
             at_once(self._reservers[exchange].attempt(opportunity))
-        self._follow(opportunity.opportunity_id)
+        is_begun = self._follow(opportunity.opportunity_id)
+        refused = self.refusals.newest_reason(opportunity.opportunity_id)
+        return refused if is_begun or refused is not None else EXPIRED
+
+    def bounds(self, opportunity: Opportunity) -> TradeBounds:
+        """What one trade could use now."""
+        settings, buy, sell = self.knowledge.settings, opportunity.buy, opportunity.sell
+        limits = (settings.max_notional, settings.max_total_notional)
+        legs = [(leg, self._markets.get((leg.exchange, leg.symbol))) for leg in (buy, sell)]
+        return TradeBounds(
+            notional=min(*limits, settings.max_exchange_notional, settings.max_asset_notional),
+            quote=self.knowledge.free.get((buy.exchange, buy.quote_currency)),
+            base=self.knowledge.free.get((sell.exchange, opportunity.base)),
+            least=max((least_order(one, leg.price) for leg, one in legs if one is not None), default=ZERO),
+        )
 
     def change(self, settings: Settings) -> None:
         """These are in force from now on, but for the fees of exchanges with tiers."""
@@ -105,11 +122,11 @@ class ReplayedBots:
             wall_clock=self._agenda.now,
         )
 
-    def _follow(self, identity: str) -> None:
-        """As a bot does that is told of a change of this arbitrage."""
+    def _follow(self, identity: str) -> bool:
+        """As a bot does that is told of a change of this arbitrage; False where there is none."""
         arbitrage = at_once(self._store.arbitrage(identity))
         if arbitrage is None:
-            return
+            return False
         self.knowledge.see_arbitrage(arbitrage)
         self._see_balances()
         if arbitrage.state == "half_reserved" and identity not in self._waiting:
@@ -118,6 +135,7 @@ class ReplayedBots:
         if arbitrage.state in OPEN_STATES:
             for exchange in dict.fromkeys(leg.exchange for leg in arbitrage.legs):
                 self._work_on(arbitrage, exchange)
+        return True
 
     def _work_on(self, arbitrage: Arbitrage, exchange: str) -> None:
         now = self._agenda.now()

@@ -1,28 +1,17 @@
-"""What opportunities tell without any trading: how long spreads paid, and how much."""
+"""What opportunities tell beside their trading: how long spreads paid, how much, and what of it was missed."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import floor, inf
 
 from backtest.outcome import Lifetime
+from market.episodes import Episode, Episodes, Sighting, TradeBounds, pair_of, tradable_profit
+from market.money import ZERO
 from market.opportunities import Opportunity
-
-_Pair = tuple[str, str, str]
-
-
-@dataclass(slots=True)
-class _Spread:
-    """A row of opportunities of one pair without a break."""
-
-    start: int
-    end: int
-    best_net_bps: float
-    until: int
-    """The next row up to then still belongs to it, microseconds."""
 
 
 class Spreads:
-    """Sees each opportunity once, in the order of time."""
+    """Sees each opportunity once, in the order of time, and what became of it."""
 
     def __init__(self) -> None:
         self.opportunities = 0
@@ -30,32 +19,29 @@ class Spreads:
         """In which they settle; empty where there was none."""
         self.best_net_bps = -inf
         self._counts: Counter[int] = Counter()
-        self._of: dict[_Pair, list[_Spread]] = {}
+        self._episodes = Episodes()
 
-    def see(self, opportunity: Opportunity) -> None:
+    def see(self, opportunity: Opportunity, reason: str | None, bounds: Callable[[Opportunity], TradeBounds]) -> None:
+        """`reason`: why it was not traded; None where an arbitrage was begun. `bounds`: of one trade at that moment."""
         self.opportunities += 1
         self.currency = opportunity.currency
-        net_bps, time = opportunity.net_bps, opportunity.event_time
-        self.best_net_bps = max(self.best_net_bps, net_bps)
-        self._counts[floor(net_bps)] += 1
-        spreads = self._of.setdefault((opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange), [])
-        if not spreads or time > spreads[-1].until:
-            spreads.append(_Spread(time, time, net_bps, opportunity.expires_at))
-            return
-        last = spreads[-1]
-        last.end, last.until = time, opportunity.expires_at
-        last.best_net_bps = max(last.best_net_bps, net_bps)
+        self.best_net_bps = max(self.best_net_bps, opportunity.net_bps)
+        self._counts[floor(opportunity.net_bps)] += 1
+        # what was traded misses nothing, and what brings nothing neither
+        is_missed = reason is not None and opportunity.expected_profit > 0
+        profit = tradable_profit(opportunity, bounds(opportunity)) if is_missed else ZERO
+        pair, at = pair_of(opportunity), opportunity.event_time
+        self._episodes.add(Sighting(pair, at, opportunity.expires_at, opportunity.net_bps, profit, reason))
 
-    def lifetimes(self) -> tuple[Lifetime, ...]:
-        """By their beginnings. A row at which the pair did not pay makes no opportunity, so a break is taken to be one
-        where none came for as long as an opportunity lives."""
-        every = [
-            Lifetime(*pair, spread.start, spread.end, spread.best_net_bps)
-            for pair, spreads in self._of.items()
-            for spread in spreads
-        ]
-        return tuple(sorted(every, key=lambda one: (one.start, one.base, one.buy_exchange, one.sell_exchange)))
+    def episodes(self) -> tuple[Episode, ...]:
+        """By their beginnings."""
+        return self._episodes.all()
 
     def net_bps_counts(self) -> dict[int, int]:
         """Floored bps → opportunities, ascending."""
         return dict(sorted(self._counts.items()))
+
+
+def lifetime_of(episode: Episode) -> Lifetime:
+    base, buy_exchange, _, sell_exchange, _ = episode.pair
+    return Lifetime(base, buy_exchange, sell_exchange, episode.start, episode.end, episode.best_net_bps)

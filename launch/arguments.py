@@ -64,6 +64,9 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow-settings", action="store_true", help="those of the log, as they changed then")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
     parser.add_argument("--report", type=Path, metavar="FILE.html", help="write the report there, as one page")
+    parser.add_argument(
+        "--trades", type=Path, metavar="FILE", help="write all trades there: CSV, or JSON where its name ends in .json"
+    )
     # for the supervisor: how far it is, and what it came to in short
     parser.add_argument("--progress", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--figures", type=Path, help=argparse.SUPPRESS)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from backtest.trade_rows import TRADES
 from launch.backtest_sets import known_sets, manifests
 from launch.children import Part, group_members, signal_group, spawn
 from market.backoff import backoff
@@ -53,6 +54,10 @@ class JobFiles:
     @property
     def report(self) -> Path:
         return self.folder / "report.html"
+
+    @property
+    def trades(self) -> Path:
+        return self.folder / "trades.json"
 
     @property
     def log(self) -> Path:
@@ -205,7 +210,8 @@ class JobRunner:
             await self._backtests.give_up(job.job_id, self._name, "failed", "its report is too large to be kept")
             return
         figures = _FIGURES.validate_json(files.figures.read_bytes())
-        await self._backtests.finish(job.job_id, self._name, figures, files.report.read_text())
+        trades = TRADES.validate_json(files.trades.read_bytes()) if files.trades.is_file() else ()
+        await self._backtests.finish(job.job_id, self._name, figures, files.report.read_text(), trades)
 
     async def _put_back(self, job: BacktestJob) -> None:
         try:
@@ -231,6 +237,7 @@ def job_words(request: BacktestRequest, files: JobFiles) -> list[str]:
     return [
         *words,
         *("--report", str(files.report)),
+        *("--trades", str(files.trades)),
         *("--figures", str(files.figures)),
         *("--progress", str(files.progress)),
     ]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from backtest.profile_sets import set_of_files, set_of_recording
+from backtest.spacing import is_of_bars
 from backtest.verification.recorded import TICK_SET
 from launch.errors import CannotStartError
 from launch.home import locked_part
@@ -63,6 +64,7 @@ def known_sets(home: Path) -> list[TickSetSummary]:
                 quotes=manifest.quotes,
                 start_time=manifest.start_time,
                 end_time=manifest.end_time,
+                is_of_bars=is_of_bars(manifest),
             )
         )
     return found

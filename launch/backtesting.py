@@ -17,6 +17,7 @@ from backtest.result import BacktestResult, figures_of
 from backtest.result_document import result_document
 from backtest.result_lines import result_lines
 from backtest.run import ADDED_MS, run_backtest
+from backtest.trade_rows import trades_file
 from backtest.trading import BacktestError
 from cep.errors import CepCannotStartError
 from launch.backtest_progress import Progress
@@ -61,6 +62,7 @@ class BacktestOptions:
     follow_settings: bool = False
     json: Path | None = None
     report: Path | None = None
+    trades: Path | None = None
     progress: Path | None = None
     figures: Path | None = None
 
@@ -76,6 +78,9 @@ def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
         write_atomically(options.json, json.dumps(result_document(result), indent=2).encode())
     if options.report is not None:
         write_atomically(options.report, report_page(result).encode())
+    if options.trades is not None:
+        as_json = options.trades.suffix == ".json"
+        write_atomically(options.trades, trades_file(result.trading.arbitrages, as_json=as_json))
     if options.figures is not None:
         write_atomically(options.figures, _FIGURES.dump_json(figures_of(result)))
     for line in result_lines(result):
@@ -87,7 +92,7 @@ def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
 def _check_outputs(options: BacktestOptions) -> None:
     """Raises CannotStartError where one could not be written, or would take the place of another."""
     named_files: dict[Path, str] = {}
-    for option in ("json", "report", "progress", "figures"):
+    for option in ("json", "report", "trades", "progress", "figures"):
         path: Path | None = getattr(options, option)
         if path is None:
             continue

@@ -149,6 +149,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         follow_settings=arguments.follow_settings,
         json=arguments.json,
         report=arguments.report,
+        trades=arguments.trades,
         progress=arguments.progress,
         figures=arguments.figures,
     )

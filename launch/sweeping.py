@@ -12,6 +12,7 @@ from pathlib import Path
 from backtest.grids import Grid, axis_of, checked_grid, range_of
 from backtest.jobs import parameters_for
 from backtest.parameters import Parameters
+from backtest.spacing import bars_words, spacing_of
 from backtest.sweep import TRADING, run_sweep, sets_of
 from backtest.sweep_errors import SweepRefusedError, SweepStoppedError
 from backtest.sweep_parameters import checked_against
@@ -169,12 +170,14 @@ def _report(store: SweepStore, json_file: Path | None, say: Say) -> int:
 
 def _table(store: SweepStore) -> SweepTable:
     definition = store.definition()
-    manifest = open_tick_set(definition.tick_set).manifest
+    tick_set = open_tick_set(definition.tick_set)
+    manifest = tick_set.manifest
     spans: tuple[Span, ...] = ()
     if definition.folds is not None:
         spans = spans_of(manifest.start_time, manifest.end_time, definition.folds)
     missing = _sets_missing(store, definition)
-    return table_of_sweep(definition, manifest.settlement_currency, store.results(), missing, spans)
+    table = table_of_sweep(definition, manifest.settlement_currency, store.results(), missing, spans)
+    return replace(table, bars=bars_words(spacing_of(tick_set)))
 
 
 def _sets_missing(store: SweepStore, definition: SweepDefinition) -> int:

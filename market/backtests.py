@@ -48,6 +48,44 @@ class BacktestFigures:
     is_balanced: bool
     equity: tuple[EquityPoint, ...] = ()
     """Net profit over the time of the ticks, thinned; none in what earlier versions kept, and in lists."""
+    is_of_bars: bool = False
+    """Anything traded is known by bars alone: what looks like a fill is a bar's last price."""
+    missed: Decimal | None = None
+    """Profit missed, once per episode; this and what follows are None in what earlier versions kept."""
+    capital: Decimal | None = None
+    """The opening balances at the opening marks."""
+    return_on_capital: Decimal | None = None
+    """Net over capital, a fraction."""
+    drawdown_share: Decimal | None = None
+    """Of the capital and the net profit at the highest point, a fraction."""
+    turnover: Decimal | None = None
+    marked_gain: Decimal | None = None
+    """What is held at the end less what was held at the opening, both at the closing marks."""
+    sharpe: float | None = None
+    """Annualised, as `ratios` says; None with too few samples."""
+    sortino: float | None = None
+    ratios: str = ""
+    """What Sharpe and Sortino are made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestTrade:
+    """One arbitrage of which anything was filled; money in the settlement currency, times in microseconds UTC."""
+
+    number: int
+    """From 1, in the order in which they began."""
+    event_time: int
+    base: str
+    bought_on: str
+    """Exchange and symbol."""
+    sold_on: str
+    amount: Decimal
+    net_bps: float
+    """As it was seen."""
+    state: str
+    reason: str | None
+    net: Decimal | None
+    ended_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +125,4 @@ class TickSetSummary:
     quotes: int
     start_time: int
     end_time: int
+    is_of_bars: bool = False

@@ -6,7 +6,15 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 
-from market.backtests import MOST_ATTEMPTS, BacktestFigures, BacktestJob, BacktestRequest, BacktestState, TickSetSummary
+from market.backtests import (
+    MOST_ATTEMPTS,
+    BacktestFigures,
+    BacktestJob,
+    BacktestRequest,
+    BacktestState,
+    BacktestTrade,
+    TickSetSummary,
+)
 from market.clock import MICROSECONDS
 from store.client import Database, Document, translated_errors
 from store.documents import BACKTEST_REPORTS, BACKTESTS, TICK_SETS
@@ -17,8 +25,11 @@ from store.server_time import server_now
 _JOB = TypeAdapter(BacktestJob)
 _FIGURES = TypeAdapter(BacktestFigures)
 _SET = TypeAdapter(TickSetSummary)
+_TRADES = TypeAdapter(list[BacktestTrade])
 Value = TypeVar("Value")
 
+TRADES_TOGETHER = 500
+"""In one document, beside the report: `JOB:0000000`, `JOB:0000001`, …; a trade's place follows from its number."""
 SILENT = SILENT_RUNNER_SECONDS * MICROSECONDS
 
 
@@ -83,8 +94,11 @@ class MongoBacktests:
             )
         return None if document is None else _value(_JOB, document)
 
-    async def finish(self, job_id: str, runner: str, figures: BacktestFigures, report: str) -> bool:
+    async def finish(
+        self, job_id: str, runner: str, figures: BacktestFigures, report: str, trades: Sequence[BacktestTrade] = ()
+    ) -> bool:
         with translated_errors():
+            await self._put_trades(job_id, trades)
             # the report first: who sees the job done finds it
             await self._database[BACKTEST_REPORTS].replace_one({"_id": job_id}, {"html": report}, upsert=True)
         done: Document = {"figures": _document(_FIGURES, figures), "has_report": True, "share": 1.0, "stage": ""}
@@ -114,12 +128,30 @@ class MongoBacktests:
             gone = await self._database[BACKTESTS].delete_one(ended)
             if gone.deleted_count:
                 await self._database[BACKTEST_REPORTS].delete_one({"_id": job_id})
+                await self._database[BACKTEST_REPORTS].delete_many(_trades_of(job_id))
         return gone.deleted_count == 1
 
     async def report(self, job_id: str) -> str | None:
         with translated_errors():
             document = await self._database[BACKTEST_REPORTS].find_one({"_id": job_id})
         return None if document is None else str(document["html"])
+
+    async def trades(self, job_id: str, before: int | None, limit: int) -> list[BacktestTrade]:
+        places = limit // TRADES_TOGETHER + 2
+        with translated_errors():
+            found = self._database[BACKTEST_REPORTS].find(_trades_of(job_id, before)).sort("_id", DESCENDING)
+            documents = [document async for document in found.limit(places)]
+        trades: list[BacktestTrade] = []
+        for document in documents:
+            trades += reversed(_TRADES.validate_python(document["trades"]))
+        return [one for one in trades if before is None or one.number < before][:limit]
+
+    async def _put_trades(self, job_id: str, trades: Sequence[BacktestTrade]) -> None:
+        """In place of those that an earlier attempt may have left."""
+        await self._database[BACKTEST_REPORTS].delete_many(_trades_of(job_id))
+        for start in range(0, len(trades), TRADES_TOGETHER):
+            rows = _TRADES.dump_python(list(trades[start : start + TRADES_TOGETHER]), mode="json")
+            await self._database[BACKTEST_REPORTS].insert_one({"_id": _place(job_id, start + 1), "trades": rows})
 
     async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
         names = [one.name for one in tick_sets]
@@ -152,6 +184,18 @@ class MongoBacktests:
         if job is None:
             raise StoreError(f"there is no backtest {job_id}")
         return job
+
+
+def _place(job_id: str, number: int) -> str:
+    """Of the document that holds the trade of this number."""
+    return f"{job_id}:{(number - 1) // TRADES_TOGETHER:07}"
+
+
+def _trades_of(job_id: str, before: int | None = None) -> Document:
+    """Documents that hold trades of it, with a number below `before`. A semicolon comes right behind a colon."""
+    if before is None:
+        return {"_id": {"$gt": f"{job_id}:", "$lt": f"{job_id};"}}
+    return {"_id": {"$gt": f"{job_id}:", "$lte": _place(job_id, max(before - 1, 1))}}
 
 
 def _run_by(job_id: str, runner: str) -> Document:

@@ -10,6 +10,7 @@ from market.backtests import (
     BacktestJob,
     BacktestRequest,
     BacktestState,
+    BacktestTrade,
     TickSetSummary,
 )
 from market.clock import MICROSECONDS, Clock
@@ -23,6 +24,7 @@ class MemoryBacktests:
         self._clock = clock
         self._jobs: dict[str, BacktestJob] = {}
         self._reports: dict[str, str] = {}
+        self._trades: dict[str, tuple[BacktestTrade, ...]] = {}
         self._tick_sets: tuple[TickSetSummary, ...] = ()
 
     async def ask(self, job_id: str, request: BacktestRequest, who: str) -> BacktestJob:
@@ -62,11 +64,14 @@ class MemoryBacktests:
         job = self._run_by(job_id, runner)
         return None if job is None else self._keep(replace(job, stage=stage, share=share, beat_at=self._clock.now()))
 
-    async def finish(self, job_id: str, runner: str, figures: BacktestFigures, report: str) -> bool:
+    async def finish(
+        self, job_id: str, runner: str, figures: BacktestFigures, report: str, trades: Sequence[BacktestTrade] = ()
+    ) -> bool:
         job = self._run_by(job_id, runner)
         if job is None:
             return False
         self._reports[job_id] = report
+        self._trades[job_id] = tuple(trades)
         self._end(replace(job, figures=figures, has_report=True, share=1.0, stage=""), "done", None)
         return True
 
@@ -96,10 +101,15 @@ class MemoryBacktests:
             return False
         del self._jobs[job_id]
         self._reports.pop(job_id, None)
+        self._trades.pop(job_id, None)
         return True
 
     async def report(self, job_id: str) -> str | None:
         return self._reports.get(job_id)
+
+    async def trades(self, job_id: str, before: int | None, limit: int) -> list[BacktestTrade]:
+        found = [one for one in reversed(self._trades.get(job_id, ())) if before is None or one.number < before]
+        return found[:limit]
 
     async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
         self._tick_sets = tuple(sorted(tick_sets, key=lambda one: one.name))

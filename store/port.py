@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from market.arbitrages import Arbitrage, Leg, LegRole, Refusal
-from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, BacktestState, TickSetSummary
+from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, BacktestState, BacktestTrade, TickSetSummary
 from market.breaker import Failure, Health
 from market.differences import KeptDifference, RowCorrection
 from market.feeds import FeedState
@@ -119,8 +119,11 @@ class Backtests(Protocol):
         """A sign of life, too. None where it is not this runner's any more: stop."""
         ...
 
-    async def finish(self, job_id: str, runner: str, figures: BacktestFigures, report: str) -> bool:
-        """`done`, with its report as HTML of at most 15 MB; False where it is not this runner's any more."""
+    async def finish(
+        self, job_id: str, runner: str, figures: BacktestFigures, report: str, trades: Sequence[BacktestTrade] = ()
+    ) -> bool:
+        """`done`, with its report as HTML of at most 15 MB and all its trades by their numbers; False where it is not
+        this runner's any more."""
         ...
 
     async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
@@ -136,11 +139,15 @@ class Backtests(Protocol):
         ...
 
     async def remove(self, job_id: str) -> bool:
-        """With its report; False where there is none, or it has not ended."""
+        """With its report and trades; False where there is none, or it has not ended."""
         ...
 
     async def report(self, job_id: str) -> str | None:
         """HTML."""
+        ...
+
+    async def trades(self, job_id: str, before: int | None, limit: int) -> list[BacktestTrade]:
+        """Newest first: at most `limit` of those with a number below `before` (None: of all)."""
         ...
 
     async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:

@@ -50,7 +50,9 @@ class BacktestAsk(BaseModel):
 
 
 class FiguresRow(TypedDict):
-    """Money as decimal strings in `currency`."""
+    """Money as decimal strings in `currency`; shares as fractions. `is_of_bars`: what looks like a fill is a bar's last
+    price. `missed`: profit missed, once per episode. What a version before did not compute is null; so is a ratio of
+    too few samples. `ratios` says what Sharpe and Sortino are made of."""
 
     quotes: int
     opportunities: int
@@ -61,6 +63,16 @@ class FiguresRow(TypedDict):
     drawdown: str
     currency: str
     is_balanced: bool
+    is_of_bars: bool
+    missed: str | None
+    capital: str | None
+    return_on_capital: str | None
+    drawdown_share: str | None
+    turnover: str | None
+    marked_gain: str | None
+    sharpe: float | None
+    sortino: float | None
+    ratios: str
 
 
 class RequestRow(TypedDict):
@@ -94,7 +106,8 @@ class BacktestRow(TypedDict):
 
 
 class TickSetRow(TypedDict):
-    """Recorded ticks that a backtest can name; times in microseconds UTC."""
+    """Recorded ticks that a backtest can name; times in microseconds UTC. `is_of_bars`: something that is traded in it
+    is known by bars alone."""
 
     name: str
     title: str
@@ -103,6 +116,7 @@ class TickSetRow(TypedDict):
     quotes: int
     start_time: int
     end_time: int
+    is_of_bars: bool
 
 
 class BacktestInvalidError(Exception):
@@ -243,6 +257,7 @@ def tick_set_row(one: TickSetSummary) -> TickSetRow:
         quotes=one.quotes,
         start_time=one.start_time,
         end_time=one.end_time,
+        is_of_bars=one.is_of_bars,
     )
 
 
@@ -257,4 +272,18 @@ def _figures_row(figures: BacktestFigures) -> FiguresRow:
         drawdown=text_of(figures.drawdown),
         currency=figures.currency,
         is_balanced=figures.is_balanced,
+        is_of_bars=figures.is_of_bars,
+        missed=_optional(figures.missed),
+        capital=_optional(figures.capital),
+        return_on_capital=_optional(figures.return_on_capital),
+        drawdown_share=_optional(figures.drawdown_share),
+        turnover=_optional(figures.turnover),
+        marked_gain=_optional(figures.marked_gain),
+        sharpe=figures.sharpe,
+        sortino=figures.sortino,
+        ratios=figures.ratios,
     )
+
+
+def _optional(number: Decimal | None) -> str | None:
+    return None if number is None else text_of(number)

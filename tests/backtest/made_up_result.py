@@ -8,6 +8,7 @@ from backtest.outcome import EquityPoint, Lifetime, RefusedSum, TradingOutcome
 from backtest.parameters import Latency, Parameters
 from backtest.quality import MarketQuality, Silence
 from backtest.result import BacktestResult, LatencyCost
+from backtest.spacing import MarketSpacing
 from market.arbitrages import Arbitrage
 from market.clock import MICROSECONDS
 from market.money import Amount, total
@@ -58,8 +59,8 @@ def outcome_of(nets: tuple[str, ...] = NETS) -> TradingOutcome:
         opportunities=20,
         arbitrages=arbitrages,
         refusals={
-            "below_threshold": RefusedSum(12, Decimal("3.5")),
-            "insufficient_balance": RefusedSum(5, Decimal("8.25")),
+            "below_threshold": RefusedSum(12, 4, Decimal("3.5")),
+            "insufficient_balance": RefusedSum(5, 2, Decimal("8.25")),
         },
         profit=profit_from("USD", {"gross": net - fees, "fees": fees, "net": net}),
         equity=tuple(EquityPoint(START + place * 10 * MICROSECONDS, amount) for place, amount in enumerate(sums)),
@@ -94,5 +95,6 @@ def result_of(outcome: TradingOutcome | None = None) -> BacktestResult:
         ),
         latency_costs=(LatencyCost(0, Decimal("-0.25"), 3), LatencyCost(100, Decimal("-2.5"), 2)),
         without_depth=("beta BTC/EUR",),
+        spacing=(MarketSpacing("alpha", "BTC/USD", False, False, 499, 1_500_000, 4_000_000),),
         command="arbitrage backtest made-up --seed 1",
     )

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from backtest.jobs import Wish, added_latency, parameters_for, profile_of
+from backtest.jobs import Wish, added_latency, parameters_for
 from backtest.parameters import Latency
 from backtest.profile_sets import set_of_files
-from backtest.profiles import BINANCE_BTC
+from backtest.profiles import BINANCE_BTC, profile_of
 from backtest.quality import markets_without_depth, quality_of
 from backtest.recordings import load_recording
 from backtest.versions import checksum_of, versions_of

@@ -11,14 +11,15 @@ from backtest.charts import falls, net_bps_chart, refusal_chart, short_amount, t
 from backtest.outcome import EquityPoint, RefusedSum
 from backtest.report import report_page
 from backtest.report_tables import (
-    MOST_TRADES,
+    PAGE_TRADES,
     lifetime_table,
     money,
     quality_table,
     refusal_table,
     rejected_table,
-    trade_table,
+    trade_tables,
 )
+from market.money import Amount
 from tests.backtest.made_up_result import arbitrage, outcome_of, result_of
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
@@ -81,7 +82,8 @@ def test_what_others_wrote_stands_as_text(page: str) -> None:
     "words",
     [
         "−0.25",
-        "deepest fall",
+        "max drawdown",
+        "missed profit",
         "insufficient balance",
         "EUR counts as it was quoted",
         "displayed best amounts",
@@ -115,20 +117,40 @@ def test_books_that_do_not_balance_are_told_first() -> None:
     assert "do not balance" not in report_page(result_of())
 
 
-def test_trades_are_those_with_fills_and_not_too_many() -> None:
+def test_all_trades_are_in_the_page_in_tables_that_can_be_looked_through() -> None:
     unfilled = replace(arbitrage(0, "0"), legs=())
-    many = [arbitrage(number, "1") for number in range(MOST_TRADES + 1)]
-    assert len(trade_table([unfilled, *many]).rows) == MOST_TRADES
-    assert trade_table([unfilled]).rows == ()
-    assert trade_table([arbitrage(0, "-4")]).rows == (
-        ("2023-11-14 22:13:20", "BTC", "alpha BTC/USD", "beta BTC/EUR", "2", "50.00", "closed", "−4.00"),
+    many = [arbitrage(number, "1") for number in range(2 * PAGE_TRADES + 1)]
+    tables = trade_tables([unfilled, *many])
+    assert [len(table.rows) for table in tables] == [PAGE_TRADES, PAGE_TRADES, 1]
+    assert [table.rows[0][0] for table in tables] == ["1", f"{PAGE_TRADES + 1:,}", f"{2 * PAGE_TRADES + 1:,}"]
+    assert trade_tables([unfilled]) == []
+    (only,) = trade_tables([arbitrage(0, "-4")])
+    assert only.rows == (
+        ("1", "2023-11-14 22:13:20", "BTC", "alpha BTC/USD", "beta BTC/EUR", "2", "50.00", "closed", "−4.00"),
     )
+
+
+def test_a_page_of_many_trades_holds_the_last_one_too() -> None:
+    many = tuple(arbitrage(number, "1") for number in range(PAGE_TRADES + 1))
+    page = report_page(result_of(replace(outcome_of(), arbitrages=many)))
+    parsed = Page()
+    parsed.feed(page)
+    assert parsed.open == []
+    assert parsed.tags.count("details") == 2
+    assert f"<summary>{PAGE_TRADES + 1:,} to {PAGE_TRADES + 1:,}, from 2023-11-14 22:21:40</summary>" in page
+
+
+def test_amounts_of_one_table_have_the_same_digits() -> None:
+    short, long = arbitrage(0, "1"), replace(arbitrage(1, "1"), amount=Amount(Decimal("0.123456789012")))
+    (table,) = trade_tables([short, long])
+    assert [row[5] for row in table.rows] == ["2.00000000", "0.12345679"]
 
 
 def test_refusals_come_by_what_they_cost() -> None:
     assert refusal_table(result_of()).rows == (
-        ("insufficient balance", "5", "8.25"),
-        ("below threshold", "12", "3.50"),
+        ("insufficient balance", "5", "2", "8.25"),
+        ("below threshold", "12", "4", "3.50"),
+        ("all", "17", "6", "11.75"),
     )
 
 
@@ -141,8 +163,8 @@ def test_lifetimes_by_pair() -> None:
 
 def test_quality_says_where_nothing_was_heard() -> None:
     rows = quality_table(result_of()).rows
-    assert rows[0][:2] == ("alpha BTC/USD", "500")
-    assert rows[1] == ("beta BTC/EUR", "0", "–", "–", "0", "0", "–")
+    assert rows[0][:5] == ("alpha BTC/USD", "quotes", "500", "1.5 s", "4 s")
+    assert rows[1] == ("beta BTC/EUR", "–", "0", "–", "–", "–", "–", "0", "0", "–")
     assert rejected_table(result_of()).rows == (
         ("a.csv.gz", "crossed", "7"),
         ("a.csv.gz", "no price", "3"),
@@ -189,7 +211,7 @@ def test_amounts_along_an_axis_are_short(amount: float, words: str) -> None:
 
 
 def test_amounts_beside_long_reasons_do_not_touch() -> None:
-    refusals = {"too_much_open_in_all_of_them_together": RefusedSum(3, Decimal(123_456))}
+    refusals = {"too_much_open_in_all_of_them_together": RefusedSum(3, 1, Decimal(123_456))}
     chart = refusal_chart(refusals, "USD")
     assert chart is not None
     words = re.findall(r">\s*(-?[0-9.]+[kMG]?)</text>", chart)

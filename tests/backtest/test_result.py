@@ -26,8 +26,8 @@ def equity(*nets: int) -> list[EquityPoint]:
         ((), Drawdown()),
         ((1, 2, 3), Drawdown()),
         ((-3,), Drawdown(Decimal(3), None, 0)),
-        ((5, 2, 6, 1, 7), Drawdown(Decimal(5), 2, 3)),
-        ((5, 2, 5, 2), Drawdown(Decimal(3), 0, 1)),
+        ((5, 2, 6, 1, 7), Drawdown(Decimal(5), 2, 3, Decimal(6))),
+        ((5, 2, 5, 2), Drawdown(Decimal(3), 0, 1, Decimal(5))),
     ],
 )
 def test_the_deepest_fall(nets: tuple[int, ...], drawdown: Drawdown) -> None:
@@ -47,8 +47,9 @@ def test_the_document_has_what_was_promised() -> None:
     assert (document["quotes"], document["rejected"], document["opportunities"]) == (990, 10, 20)
     assert (document["trades"], document["refusals"], document["seed"]) == (3, 17, 1)
     assert document["pnl"]["net"] == document["equity_end"] == "-0.25"
-    assert document["drawdown"] == {"depth": "4", "start": START, "end": START + 10_000_000}
-    assert document["refusals_by_reason"]["below_threshold"] == {"count": 12, "forgone": "3.5"}
+    assert document["drawdown"] == {"depth": "4", "share": None, "start": START, "end": START + 10_000_000}
+    assert (document["is_of_bars"], document["missed"]) == (False, "11.75")
+    assert document["refusals_by_reason"]["below_threshold"] == {"count": 12, "episodes": 4, "missed": "3.5"}
     assert document["arbitrages"][1]["pnl"]["net"] == "-4"
     assert document["lifetimes_ms"] == {"count": 3, "p50": 250.0, "p90": 4_000.0, "p99": 4_000.0, "longest": 4_000.0}
     assert document["quality"][0]["silences"] == [{"start": START, "end": START + 5_000_000}]

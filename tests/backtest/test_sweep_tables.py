@@ -37,7 +37,51 @@ def test_the_best_come_first() -> None:
     assert best[0]["parameters"] == {"a": "1", "b": "1"}
     lines = sweep_lines(table(results(NETS)))
     assert lines[0] == "sweep mine: 6 of 6 sets, money in USD"
-    assert lines[lines.index("best by net profit") + 2].split() == ["4", "9.00", "0.00", "1", "a=1", "b=1"]
+    assert lines[lines.index("best by net profit") + 2].split() == [
+        *("4", "9.00", "0.00", "1", "n/a", "n/a", "0.00", "a=1", "b=1")
+    ]
+    assert document["is_of_bars"] is False
+
+
+def test_results_from_bars_are_marked_in_every_ranking() -> None:
+    found = results(NETS)
+    marked = replace(table(found), bars="from bars, one each 60 s")
+    lines = sweep_lines(marked)
+    assert lines[1] == "NOTE: from bars, one each 60 s"
+    assert [line for line in lines if line.startswith(("best by", "smallest", "most trades"))] == [
+        "best by net profit (from bars)",
+        "smallest drawdown of those that earn (from bars)",
+        "most trades (from bars)",
+    ]
+    assert sweep_json(marked)["is_of_bars"] is True
+
+
+def test_bars_tell_nothing_of_what_latency_costs() -> None:
+    found = [replace(one, point=(("latency_ms", Decimal(10 * one.number)),)) for one in results(NETS)]
+    grid = Grid((axis_of("latency_ms=0,10,20,30,40,50"),))
+    swept = table_of_sweep(replace(DEFINITION, grid=grid), "USD", found, 0, ())
+    words = "latency_ms: bars cannot tell what it costs below their spacing"
+    assert words in sweep_lines(replace(swept, bars="from bars"))
+    assert words not in sweep_lines(swept)
+
+
+def test_figures_of_a_set_stand_beside_its_net() -> None:
+    one = replace(
+        results(NETS)[0], missed=Decimal("12.5"), return_on_capital=Decimal("0.0123"), sharpe=1.234, turnover=Decimal(7)
+    )
+    swept = table([one])
+    lines = sweep_lines(swept)
+    words = lines[lines.index("best by net profit") + 2].split()
+    assert words[4:8] == ["1.23", "%", "1.23", "12.50"]
+    document = sweep_json(swept)["results"]
+    assert isinstance(document, list)
+    told = document[0]
+    assert (told["missed"], told["return_on_capital"], told["turnover"], told["sortino"]) == (
+        "12.5",
+        "0.0123",
+        "7",
+        None,
+    )
 
 
 def test_an_effect_is_over_all_that_the_others_were() -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from backtest.grids import Grid, axis_of
+from backtest.marks import marks_of
 from backtest.parameters import Parameters
+from backtest.performance import performance_of
 from backtest.sweep_candidates import rate_ages, widest
 from backtest.sweep_parameters import variables_of, with_values
 from backtest.sweep_results import WHOLE, result_of
@@ -15,6 +17,7 @@ from backtest.sweep_work import run_chunk
 from backtest.tape import tape_of
 from backtest.trading import trade
 from backtest.walk_forward import spans_of
+from market.execution import markets_by_symbol
 from pricefeeds.ticksets.reading import open_tick_set
 from streams.wire import row_of
 from tests.backtest.sweep_samples import found_alone, log_of, parameters_of, tick_set_of, write_found
@@ -36,6 +39,7 @@ def swept(messages: list[bytes], folder: Path, grid: Grid = GRID) -> SweepStore:
     scratch = store.folder / "scratch"
     write_found(messages, under, scratch)
     store.put_rate_ages(scratch, rate_ages(tick_set, found_alone(messages, under)))
+    store.put_marks(scratch, marks_of(tick_set))
     scratch.rename(store.candidates)
     for chunk in store.missing(definition):
         assert run_chunk(store.folder, chunk) == chunk
@@ -77,8 +81,11 @@ def test_a_set_is_what_it_would_be_alone(number: int, store: SweepStore, message
     )
     point = list(definition.grid.points())[number]
     (mine,) = [one for one in store.results() if (one.number, one.span) == (number, WHOLE)]
-    assert mine == result_of(number, WHOLE, point, outcome)
+    performance = performance_of(outcome, marks_of(tick_set), markets_by_symbol(tick_set.manifest.markets))
+    assert mine == result_of(number, WHOLE, point, outcome, performance)
     assert mine.trades > 0
+    assert mine.return_on_capital is not None
+    assert mine.turnover is not None
     assert mine.is_balanced
 
 

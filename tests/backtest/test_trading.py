@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from backtest.outcome import RefusedSum
 from backtest.parameters import Latency
 from tests.backtest.trading_samples import (
     CHEAP,
@@ -197,6 +198,7 @@ def test_a_half_reservation_that_finds_no_counterpart_expires() -> None:
 def test_an_opportunity_past_its_time_is_nobodys_business() -> None:
     outcome = traded([offered(START)], decision_ms=1_000.0)
     assert outcome.arbitrages == ()
-    assert outcome.refusals == {}
+    # nobody refused it, and what one trade within its limits would have brought is missed all the same
+    assert outcome.refusals == {"expired": RefusedSum(0, 1, Decimal("0.32366449"))}
     assert outcome.opportunities == 1
     assert any("1 opportunities had expired" in told for told in outcome.assumptions)

@@ -15,6 +15,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from backtest.profile_sets import set_of_files
+from backtest.trade_rows import trade_rows, trades_file
 from launch.arguments import add_backtest
 from launch.backtest_jobs import JobFiles, JobRunner, data_home, job_words, told_tick_sets
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest
@@ -22,6 +23,7 @@ from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.equity import EquityPoint
 from store.memory import MemoryTradeStore
 from store.trades import open_store
+from tests.backtest.made_up_result import arbitrage
 from tests.backtest.made_up_set import made_up_files
 from tests.ui.samples import session_of
 
@@ -127,6 +129,22 @@ async def test_figures_and_report_are_kept(tmp_path: Path, store: MemoryTradeSto
     job = await job_of(store)
     assert (job.state, job.figures) == ("done", FIGURES)
     assert await store.backtests.report("1") == "<p>fine</p>\n"
+    assert await store.backtests.trades("1", None, 10) == []
+
+
+async def test_all_trades_are_kept(tmp_path: Path, store: MemoryTradeStore) -> None:
+    await queued(store)
+    figures = json.dumps(TypeAdapter(BacktestFigures).dump_python(FIGURES, mode="json"))
+    made = tuple(arbitrage(number, "2.5") for number in range(3))
+    trades = trades_file(made, as_json=True).decode()
+    write = "printf '%s' '{}' > $0/{}; "
+    script = write.format(figures, "figures.json") + write.format(trades, "trades.json") + "echo fine > $0/report.html"
+    assert await RecordingRunner(tmp_path, store, script).run_next()
+    found = await store.backtests.trades("1", None, 10)
+    assert found == list(reversed(trade_rows(made)))
+    assert [(one.number, one.bought_on, one.net) for one in found] == [
+        (number, "alpha BTC/USD", Decimal("2.5")) for number in (3, 2, 1)
+    ]
 
 
 async def test_progress_is_told_and_a_cancelled_one_is_ended(tmp_path: Path, store: MemoryTradeStore) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
+from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
 from market.equity import EquityPoint
 from store.port import TradeStore
 
@@ -30,6 +30,12 @@ FIGURES = BacktestFigures(
     "USD",
     is_balanced=True,
     equity=(EquityPoint(5, 1, Decimal("1.00000001")), EquityPoint(7, 2, Decimal("-1.25"))),
+    is_of_bars=True,
+    missed=Decimal("3.5"),
+    capital=Decimal("1000000.00000001"),
+    return_on_capital=Decimal("-0.0000012500"),
+    sharpe=-1.25,
+    ratios="of 47 returns",
 )
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
 
@@ -47,6 +53,31 @@ async def test_a_job_is_queued_once_as_it_was_first_asked_for(store: TradeStore)
     assert await store.backtests.ask("1", BacktestRequest("other"), "else") == job
     assert await store.backtests.jobs() == [job]
     assert await store.backtests.job("2") is None
+
+
+def trades_to(count: int) -> list[BacktestTrade]:
+    return [
+        BacktestTrade(number, number, "BTC", "a BTC/USD", "b BTC/EUR", Decimal("0.1"), 7.5, "closed", None, None, None)
+        for number in range(1, count + 1)
+    ]
+
+
+async def test_every_trade_is_reached_newest_first(store: TradeStore) -> None:
+    await store.backtests.ask("1", REQUEST, "rest")
+    await taken(store)
+    made = trades_to(1_201)
+    assert await store.backtests.finish("1", "one", FIGURES, "<p>fine</p>", made)
+    found, before = [], None
+    while page := await store.backtests.trades("1", before, 400):
+        found += page
+        before = page[-1].number
+    assert found == made[::-1]
+    assert [one.number for one in await store.backtests.trades("1", 501, 2)] == [500, 499]
+    assert await store.backtests.trades("1", 1, 2) == []
+    assert await store.backtests.trades("2", None, 2) == []
+    assert await store.backtests.report("1") == "<p>fine</p>"
+    assert await store.backtests.remove("1")
+    assert await store.backtests.trades("1", None, 2) == []
 
 
 async def test_the_oldest_is_run_first_and_the_newest_told_first(store: TradeStore) -> None:

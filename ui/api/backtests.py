@@ -4,11 +4,14 @@ import json
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from ui.api.access_roles import Operator
+from ui.api.downloads import csv_download
 from ui.api.market import dashboard_of
+from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
+from ui.backtest_trades import BACKTEST_TRADES, BacktestTradeRow, all_trades, backtest_trade_row, trade_page
 from ui.backtests import (
     MOST_WAITING,
     BacktestAsk,
@@ -107,6 +110,31 @@ async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
     if job is None:
         raise _unknown(backtest_id)
     return equity_point_rows(() if job.figures is None else job.figures.equity)
+
+
+@router.get("/backtests/{backtest_id}/trades", responses={404: PROBLEM_RESPONSE})
+async def trades(
+    request: Request, backtest_id: str, cursor: Cursor = None, limit: Limit = 50
+) -> PageRow[BacktestTradeRow]:
+    """All of them, newest first; none before it is done, nor of one that an earlier version ran."""
+    backtests = dashboard_of(request).reader.backtests
+    if await backtests.job(backtest_id) is None:
+        raise _unknown(backtest_id)
+    page = await trade_page(backtests, backtest_id, cursor, limit)
+    return PageRow(items=[backtest_trade_row(one) for one in page.trades], next_cursor=page.next_cursor)
+
+
+@router.get(
+    "/backtests/{backtest_id}/trades.csv",
+    response_class=StreamingResponse,
+    responses={404: PROBLEM_RESPONSE, 200: {"description": "The file.", "content": {"text/csv": {}}}},
+)
+async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
+    """All of them, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
+    backtests = dashboard_of(request).reader.backtests
+    if await backtests.job(backtest_id) is None:
+        raise _unknown(backtest_id)
+    return await csv_download(BACKTEST_TRADES, all_trades(backtests, backtest_id), backtest_id)
 
 
 @router.get("/backtests/{backtest_id}/report", response_class=HTMLResponse, responses={404: PROBLEM_RESPONSE})

@@ -28,7 +28,7 @@ def _of(media_type: str) -> dict[int | str, dict[str, Any]]:
 async def trades_csv(request: Request, wanted: Wanted) -> StreamingResponse:
     """All fills, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
     dashboard = dashboard_of(request)
-    return await _csv(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session)
+    return await csv_download(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session.session_id)
 
 
 @router.get("/trades.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
@@ -42,7 +42,7 @@ async def trades_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
 async def arbitrages_csv(request: Request, wanted: Wanted) -> StreamingResponse:
     """All arbitrages, oldest first, each with the parts of what it brought; over all of them these sum to `/pnl`."""
     dashboard = dashboard_of(request)
-    return await _csv(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session)
+    return await csv_download(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session.session_id)
 
 
 @router.get("/arbitrages.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
@@ -52,9 +52,10 @@ async def arbitrages_parquet(request: Request, wanted: Wanted) -> StreamingRespo
     return await _parquet(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session)
 
 
-async def _csv(table: Table[Row], lists: AsyncGenerator[list[Row]], session: Session) -> StreamingResponse:
+async def csv_download(table: Table[Row], lists: AsyncGenerator[list[Row]], name: str) -> StreamingResponse:
+    """`name` of what it is of: a session, a backtest."""
     begun = await _begun(lists)
-    return _sent(csv_parts(table, begun), f"{CSV}; charset=utf-8", file_name(table.name, session.session_id, "csv"))
+    return _sent(csv_parts(table, begun), f"{CSV}; charset=utf-8", file_name(table.name, name, "csv"))
 
 
 async def _parquet(table: Table[Row], lists: AsyncGenerator[list[Row]], session: Session) -> StreamingResponse:

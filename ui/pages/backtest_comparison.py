@@ -13,6 +13,7 @@ from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.amounts import money
 from ui.pages.backtest_actions import changes_words, known_job, seconds_of
+from ui.pages.backtest_figures import ratio_words, share_words
 from ui.pages.dom_tables import Cell, Head, Line, table, words
 from ui.pages.times import moment
 
@@ -22,7 +23,14 @@ HOUR_MICROSECONDS = 3_600 * MICROSECONDS
 FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
     ("Net", lambda one: money(one.net, one.currency)),
     ("Fees", lambda one: money(one.fees, one.currency)),
-    ("Deepest fall", lambda one: money(-one.drawdown, one.currency)),
+    ("Return on capital", lambda one: share_words(one.return_on_capital)),
+    ("Max drawdown", lambda one: money(-one.drawdown, one.currency)),
+    ("Sharpe", lambda one: ratio_words(one.sharpe)),
+    ("Sortino", lambda one: ratio_words(one.sortino)),
+    ("Turnover", lambda one: "–" if one.turnover is None else money(one.turnover, one.currency)),
+    ("Marked gain", lambda one: "–" if one.marked_gain is None else money(one.marked_gain, one.currency)),
+    ("Missed profit", lambda one: "–" if one.missed is None else money(one.missed, one.currency)),
+    ("Made of", lambda one: "bars" if one.is_of_bars else "quotes"),
     ("Trades", lambda one: f"{one.trades:,}"),
     ("Opportunities", lambda one: f"{one.opportunities:,}"),
     ("Refusals", lambda one: f"{one.refusals:,}"),

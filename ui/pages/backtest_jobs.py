@@ -13,13 +13,15 @@ from ui.dashboard import Dashboard
 from ui.pages.amounts import money, tone
 from ui.pages.backtest_actions import changes_words, known_jobs, seconds_of, state_words
 from ui.pages.backtest_comparison import show_comparison
+from ui.pages.backtest_figures import BARS_WORDS, missed_cell, ratio_words, share_words, trades_cell
+from ui.pages.backtest_trades import show_trades
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 2.0
 HEADS = (
     *words("Asked for", "Tick set", "Changed", "State"),
-    *numbers("Net", "Deepest fall", "Fees", "Trades", "Opportunities", "Ran for"),
+    *numbers("Net", "Return", "Max drawdown", "Sharpe", "Missed profit", "Fees", "Trades", "Opportunities", "Ran for"),
     *words("Report", "By"),
 )
 STATE_TONES = {"done": "good", "failed": "bad", "cancelled": "quiet"}
@@ -38,6 +40,10 @@ def show_jobs(dashboard: Dashboard, jobs: Sequence[BacktestJob], end: End) -> No
     if ended:
         _show_removing(dashboard, ended, zone, end)
     done = [job for job in ended if job.figures is not None]
+    if any(job.figures is not None and job.figures.is_of_bars for job in done):
+        streamlit.caption(BARS_WORDS)
+    if done:
+        show_trades(dashboard, done, zone)
     if len(done) > 1:
         show_comparison(dashboard, done, zone)
 
@@ -84,18 +90,21 @@ def results_table(jobs: Sequence[BacktestJob], zone: tzinfo) -> str:
 
 def _line(job: BacktestJob, zone: tzinfo) -> Line:
     figures, took = job.figures, seconds_of(job)
-    told: Line = ["–"] * 5
+    told: Line = ["–"] * 8
     if figures is not None:
         told = [
             Cell(money(figures.net, figures.currency), tone(figures.net), f"{text_of(figures.net)} {figures.currency}"),
+            share_words(figures.return_on_capital),
             Cell(money(-figures.drawdown, figures.currency), exact=text_of(figures.drawdown)),
+            Cell(ratio_words(figures.sharpe), exact=figures.ratios),
+            missed_cell(figures),
             Cell(money(figures.fees, figures.currency), exact=text_of(figures.fees)),
-            f"{figures.trades:,}",
+            trades_cell(figures),
             f"{figures.opportunities:,}",
         ]
     return [
         moment(job.asked_at, zone),
-        job.request.tick_set,
+        f"{job.request.tick_set} (bars)" if figures is not None and figures.is_of_bars else job.request.tick_set,
         changes_words(job),
         Cell(state_words(job), STATE_TONES.get(job.state, "")),
         *told,

@@ -83,4 +83,5 @@ def _end(dashboard: Dashboard, job_id: str) -> None:
 def _set_words(one: TickSetSummary) -> str:
     zone = shown_zone()
     span = f"{moment(one.start_time, zone)} to {moment(one.end_time, zone)}"
-    return f"{one.name}: {one.title} ({one.quotes:,} quotes, {span})"
+    made_of = "quotes, from bars" if one.is_of_bars else "quotes"
+    return f"{one.name}: {one.title} ({one.quotes:,} {made_of}, {span})"

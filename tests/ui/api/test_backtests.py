@@ -1,11 +1,12 @@
 """Backtests over REST: asked for with the key, followed by anybody, reports that can do nothing."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import httpx
 import pytest
 
-from market.backtests import BacktestFigures, TickSetSummary
+from market.backtests import BacktestFigures, BacktestTrade, TickSetSummary
 from market.equity import EquityPoint
 from store.trades import MongoTradeStore
 from ui.backtests import MOST_WAITING
@@ -54,6 +55,7 @@ async def test_tick_sets_are_those_that_the_supervisor_told(api: httpx.AsyncClie
             "quotes": 1_000,
             "start_time": 1_000_000,
             "end_time": 2_000_000,
+            "is_of_bars": False,
         }
     ]
 
@@ -149,6 +151,58 @@ async def test_a_report_may_load_and_run_nothing(api: httpx.AsyncClient, store: 
     assert report.headers["content-security-policy"].startswith(
         "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     )
+
+
+def made_trade(number: int) -> BacktestTrade:
+    """Its exchange would be a formula in a spreadsheet."""
+    names = ("BTC", "=alpha BTC/USD", "beta BTC/EUR")
+    return BacktestTrade(number, 1_000_000 * number, *names, Decimal("0.10"), 7.5, "closed", None, Decimal("-1.50"), 9)
+
+
+@pytest.mark.usefixtures("tick_set")
+async def test_all_trades_are_reached_by_pages_and_as_a_file(
+    api: httpx.AsyncClient, store: MongoTradeStore, key: str
+) -> None:
+    place = (await asked(api, key)).headers["location"]
+    assert (await api.get(f"{place}/trades")).json() == {"items": [], "next_cursor": None}
+    assert await store.backtests.take_next("runner") is not None
+    trades = [made_trade(number) for number in range(1, 1_004)]
+    await store.backtests.finish(place.rpartition("/")[2], "runner", FIGURES, "<p>fine</p>", trades)
+    numbers, cursor = [], None
+    for _ in range(4):
+        page = (await api.get(f"{place}/trades", params={"limit": 300} | ({"cursor": cursor} if cursor else {}))).json()
+        numbers += [row["number"] for row in page["items"]]
+        cursor = page["next_cursor"]
+    assert (numbers, cursor) == (list(range(1_003, 0, -1)), None)
+    assert (page["items"][-1]["net"], page["items"][-1]["amount"]) == ("-1.5", "0.1")
+    answer = await api.get(f"{place}/trades.csv")
+    rows = answer.text.splitlines()
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert [row.partition(",")[0] for row in rows] == ["number", *map(str, range(1, 1_004))]
+    assert rows[1].split(",")[3:7] == ["'=alpha BTC/USD", "beta BTC/EUR", "0.1", "7.5"]
+    assert (await api.get(f"{place}/trades", params={"cursor": "nonsense"})).status_code in (400, 422)
+    for end in ("trades", "trades.csv"):
+        assert (await api.get(f"/api/backtests/unknown/{end}")).status_code == 404
+
+
+@pytest.mark.usefixtures("tick_set")
+async def test_a_result_from_bars_says_so_with_its_ratios(
+    api: httpx.AsyncClient, store: MongoTradeStore, key: str
+) -> None:
+    place = (await asked(api, key)).headers["location"]
+    assert await store.backtests.take_next("runner") is not None
+    figures = replace(
+        FIGURES,
+        is_of_bars=True,
+        missed=Decimal("3.50"),
+        return_on_capital=Decimal("0.0125"),
+        sharpe=1.5,
+        ratios="of 47",
+    )
+    await store.backtests.finish(place.rpartition("/")[2], "runner", figures, "<p>fine</p>")
+    row = (await api.get(place)).json()["figures"]
+    assert (row["is_of_bars"], row["missed"], row["return_on_capital"]) == (True, "3.5", "0.0125")
+    assert (row["sharpe"], row["sortino"], row["ratios"], row["capital"]) == (1.5, None, "of 47", None)
 
 
 @pytest.mark.usefixtures("tick_set")

@@ -8,13 +8,15 @@ from decimal import Decimal
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
+from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
 from market.equity import EquityPoint
 from store.trades import open_store
 from ui.dashboard import Dashboard
 from ui.keys import ensure_api_key
 from ui.pages.backtest_actions import changes_words, fee_tiers_of, state_words
 from ui.pages.backtest_comparison import AS_SET, comparison_table, overlay_chart
+from ui.pages.backtest_jobs import results_table
+from ui.pages.backtest_trades import trades_table
 from ui.pages.signing_in import NOT_SIGNED_IN, TYPED
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
@@ -22,6 +24,12 @@ EQUITY = (EquityPoint(1_000_000, 1, Decimal("1.244")), EquityPoint(3_601_000_000
 FIGURES = BacktestFigures(
     1_000, 20, 3, 17, Decimal("-1.256"), Decimal(0), Decimal("2.5"), "USD", is_balanced=True, equity=EQUITY
 )
+TRADES = [
+    BacktestTrade(
+        number, 1_000_000, "BTC", "alpha BTC/USD", "beta BTC/EUR", Decimal("0.5"), 7.5, "closed", None, Decimal(1), None
+    )
+    for number in range(1, 62)
+]
 JOB = BacktestJob("1", BacktestRequest("alpha-beta"), "rest", 1_000_000)
 SCRIPT = "from ui.pages.backtests import show_backtests; show_backtests()"
 
@@ -100,7 +108,7 @@ def test_every_state_is_said(dashboard: Dashboard) -> None:
                 await backtests.ask(number, BacktestRequest("alpha-beta", seed=len(number)), "rest")
             for number in ("done", "done-too"):
                 await backtests.take_next("one")
-                await backtests.finish(number, "one", FIGURES, "<p>fine</p>")
+                await backtests.finish(number, "one", FIGURES, "<p>fine</p>", TRADES)
             await backtests.take_next("one")
             await backtests.give_up("failed", "one", "failed", "the tick set is gone.")
             await backtests.take_next("one")
@@ -113,6 +121,9 @@ def test_every_state_is_said(dashboard: Dashboard) -> None:
     html = html_of(app)
     assert "failed: the tick set is gone." in html
     assert 'href="/api/backtests/done/report"' in html
+    assert "Trades of the backtest, newest first" in html
+    assert (">61<" in html, ">12<" in html, ">11<" in html) == (True, True, False)
+    assert ">11<" in html_of(press(app, "Older"))
     assert "Parameters and figures of the backtests compared" in html
     (chart,) = [json.loads(one.proto.spec) for one in app.get("echarts_chart")]
     assert [len(series["data"]) for series in chart["series"]] == [2, 2]
@@ -160,6 +171,37 @@ def test_what_differs_is_marked() -> None:
     assert "differs" in rows["Seed"]
     assert "same" in rows["Trades"]
     assert "differs" not in rows["Trades"]
+
+
+def test_results_from_bars_are_marked_wherever_they_stand() -> None:
+    bars = replace(FIGURES, is_of_bars=True, return_on_capital=Decimal("0.0125"), sharpe=1.5, missed=Decimal("3.456"))
+    html = results_table([replace(JOB, state="done", figures=bars)], UTC)
+    for words in ("alpha-beta (bars)", "3 from bars", "1.2500 %", "1.50", "$3.46"):
+        assert words in html
+    assert "bars" not in results_table([replace(JOB, state="done", figures=FIGURES)], UTC)
+    compared = comparison_table([replace(JOB, figures=bars), replace(JOB, figures=FIGURES)])
+    assert ">bars</td>" in compared
+    assert ">quotes</td>" in compared
+
+
+def test_a_trade_is_shown_to_the_cent() -> None:
+    trade = BacktestTrade(
+        7,
+        1_000_000,
+        "BTC",
+        "alpha BTC/USD",
+        "beta BTC/EUR",
+        Decimal("0.5"),
+        -7.5,
+        "held",
+        "single_leg_left",
+        None,
+        None,
+    )
+    html = trades_table([trade, replace(trade, number=6, net=Decimal("-1.256"))], FIGURES, UTC)
+    for words in ("alpha BTC/USD", "0.50000000", "−7.50", "held: single leg left", "−$1.26"):
+        assert words in html
+    assert "Nothing was traded." in trades_table([], replace(FIGURES, trades=0), UTC)
 
 
 def test_curves_of_one_tick_set_are_laid_over_each_other_by_its_time_others_from_their_start() -> None:

@@ -1,0 +1,32 @@
+"""Figures of backtests for people: shares, ratios, missed profit, and the mark of results from bars."""
+
+from decimal import Decimal
+
+from market.backtests import BacktestFigures
+from market.money import text_of
+from ui.pages.amounts import money
+from ui.pages.dom_tables import Cell
+
+BARS_WORDS = (
+    "Marked (bars): such fills are at the last price of a bar and no fills of an exchange. Bars cannot tell what was "
+    "quoted between them, nor what a latency below their spacing costs."
+)
+
+
+def share_words(share: Decimal | None) -> str:
+    """Percent; – where there is none."""
+    return "–" if share is None else f"{share * 100:z,.4f} %".replace("-", "−")
+
+
+def ratio_words(ratio: float | None) -> str:
+    return "n/a" if ratio is None else f"{ratio:z,.2f}".replace("-", "−")
+
+
+def missed_cell(figures: BacktestFigures) -> Cell:
+    if figures.missed is None:
+        return Cell("–")
+    return Cell(money(figures.missed, figures.currency), exact=text_of(figures.missed))
+
+
+def trades_cell(figures: BacktestFigures) -> Cell:
+    return Cell(f"{figures.trades:,} from bars" if figures.is_of_bars else f"{figures.trades:,}")
