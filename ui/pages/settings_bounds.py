@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import get_args
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -27,11 +27,6 @@ class Bounds:
         low = f"above {plain_number(self.low)}, up to" if self.is_low_open else f"{plain_number(self.low)} to"
         return f"{low} {plain_number(self.high)}{suffix}"
 
-    def has(self, value: Decimal) -> bool:
-        if self.low is not None and (value < self.low or (self.is_low_open and value == self.low)):
-            return False
-        return self.high is None or not (value > self.high or (self.is_high_open and value == self.high))
-
 
 def bounds_of(name: str) -> Bounds:
     """Of a number among the settings; of the numbers in it for a table such as `taker_fees`."""
@@ -40,18 +35,6 @@ def bounds_of(name: str) -> Bounds:
     for inner in get_args(field.annotation):
         marks += getattr(inner, "__metadata__", ())
     return _bounds(_flat(marks))
-
-
-def value_problem(name: str, entered: object, unit: str) -> str | None:
-    """One sentence where `entered` is no number in the setting's range; None where it is."""
-    bounds = bounds_of(name)
-    try:
-        value = Decimal(str(entered).strip())
-    except InvalidOperation:
-        return f"Type a number: {bounds.words(unit)}."
-    if not value.is_finite() or not bounds.has(value):
-        return f"Out of range: it may be {bounds.words(unit)}."
-    return None
 
 
 def plain_number(value: Decimal) -> str:
