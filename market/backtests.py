@@ -50,16 +50,16 @@ class BacktestFigures:
     """Net profit over the time of the ticks, thinned; none in what earlier versions kept, and in lists."""
     is_of_bars: bool = False
     """Anything traded is known by bars alone: what looks like a fill is a bar's last price."""
-    missed: Decimal | None = None
+    missed: BoundedDecimal | None = None
     """Profit missed, once per episode; this and what follows are None in what earlier versions kept."""
-    capital: Decimal | None = None
+    capital: BoundedDecimal | None = None
     """The opening balances at the opening marks."""
-    return_on_capital: Decimal | None = None
+    return_on_capital: BoundedDecimal | None = None
     """Net over capital, a fraction."""
-    drawdown_share: Decimal | None = None
+    drawdown_share: BoundedDecimal | None = None
     """Of the capital and the net profit at the highest point, a fraction."""
-    turnover: Decimal | None = None
-    marked_gain: Decimal | None = None
+    turnover: BoundedDecimal | None = None
+    marked_gain: BoundedDecimal | None = None
     """What is held at the end less what was held at the opening, both at the closing marks."""
     sharpe: float | None = None
     """Annualised, as `ratios` says; None with too few samples."""
@@ -79,12 +79,12 @@ class BacktestTrade:
     bought_on: str
     """Exchange and symbol."""
     sold_on: str
-    amount: Decimal
+    amount: BoundedDecimal
     net_bps: float
     """As it was seen."""
     state: str
     reason: str | None
-    net: Decimal | None
+    net: BoundedDecimal | None
     ended_at: int | None
 
 

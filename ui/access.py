@@ -49,6 +49,8 @@ class Access:
             return self.is_reading_open
         if caller.means == "token":
             return True
+        if caller.sign_in and self.sign_ins.has_ended(caller.sign_in):
+            return False
         key = key_named(self.home, caller.name)
         return key is not None and (key.role, key.mark) == (caller.role, caller.mark)
 

@@ -82,7 +82,7 @@ async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Call
 def changed_settings(current: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...]) -> Settings:
     """`current` with `changes`, checked. Raises SettingsInvalidError."""
     try:
-        changed = Settings.model_validate({**current.model_dump(), **changes})
+        changed = Settings.model_validate({**current.model_dump(), **_merged(current, changes)})
     except ValidationError as error:
         raise SettingsInvalidError(field_problems(error.errors(), "settings")) from None
     # those of sessions before, with other exchanges, may stay
@@ -93,6 +93,12 @@ def changed_settings(current: Settings, changes: Mapping[str, object], exchanges
         named = "enabled_exchanges" if enabled else "taker_fees"
         raise SettingsInvalidError([{"field": named, "why": why}])
     return changed
+
+
+def _merged(current: Settings, changes: Mapping[str, object]) -> dict[str, object]:
+    """A fee that is not named stays: who changes one of them says nothing of the others."""
+    fees = changes.get("taker_fees")
+    return {**changes, "taker_fees": {**current.taker_fees, **fees}} if isinstance(fees, dict) else {**changes}
 
 
 def values_of(settings: Settings, names: Iterable[str]) -> dict[str, object]:

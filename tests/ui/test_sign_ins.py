@@ -10,7 +10,7 @@ from tests.ui.samples import session_of
 from ui.access import Access
 from ui.kept_keys import KeptKey, add_key, revoke_key
 from ui.keys import digest_of, ensure_api_key, new_key, owner_key
-from ui.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SignIns
+from ui.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SIGN_OUTS_FILE, SignIns
 
 
 def desk(home: Path) -> KeptKey:
@@ -35,6 +35,28 @@ def test_it_holds_after_a_restart_and_not_after_signing_out(tmp_path: Path) -> N
     assert SignIns(tmp_path).caller(cookie) is not None
     sign_ins.end(cookie)
     assert sign_ins.caller(cookie) is None
+    assert SignIns(tmp_path).caller(cookie) is None, "nor after a restart"
+    assert (tmp_path / SIGN_OUTS_FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_list_of_sign_outs_forgets_what_is_over_and_a_line_that_was_cut_off(tmp_path: Path) -> None:
+    sign_ins, later = SignIns(tmp_path), wall_now() + 60 * MICROSECONDS
+    key = desk(tmp_path)
+    (tmp_path / SIGN_OUTS_FILE).write_text(f"over 1\nrunning {later}\nhalf\n\nno number\n")
+    first, second = sign_ins.begin(key), sign_ins.begin(key)
+    sign_ins.end(first)
+    kept = (tmp_path / SIGN_OUTS_FILE).read_text().split("\n")
+    assert [line.split()[0] for line in kept if line] == ["running", first.split(":")[2]]
+    assert (sign_ins.caller(first), sign_ins.caller(second) is None) == (None, False)
+
+
+def test_what_a_sign_in_opened_holds_no_longer_than_it(tmp_path: Path) -> None:
+    access = Access(session_of(tmp_path))
+    key = desk(tmp_path)
+    ended, other = (access.sign_ins.begin(key) for _ in range(2))
+    callers = [access.sign_ins.caller(cookie) for cookie in (ended, other)]
+    access.sign_ins.end(ended)
+    assert [access.still_holds(caller) for caller in callers if caller is not None] == [False, True]
 
 
 def test_a_revoked_or_replaced_key_signs_out(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 from market.access import Caller
 from market.clock import MICROSECONDS
-from ui.tickets import MOST_TICKETS, TICKET_SECONDS, Tickets
+from ui.tickets import MOST_TICKETS, TICKET_SECONDS, Purpose, Tickets
 
 DESK = Caller("desk", "viewer", "key")
+PURPOSES: tuple[tuple[Purpose, Purpose], ...] = (("live", "page"), ("page", "live"))
 
 
 class Time:
@@ -19,6 +20,14 @@ def test_a_ticket_is_good_once_and_says_who_asked_for_it() -> None:
     assert len(ticket) >= 40
     assert (tickets.redeem(ticket), tickets.redeem(ticket)) == (DESK, None)
     assert tickets.redeem("") is None
+
+
+def test_it_is_good_for_what_it_was_asked_for_alone() -> None:
+    tickets = Tickets(Time())
+    for purpose, other in PURPOSES:
+        ticket = tickets.issue(DESK, purpose)
+        assert (tickets.redeem(ticket, other), tickets.redeem(ticket, purpose)) == (None, None)
+        assert tickets.redeem(tickets.issue(DESK, purpose), purpose) == DESK
 
 
 def test_it_is_good_for_half_a_minute() -> None:

@@ -1,11 +1,13 @@
 """POST /api/tickets: the way onto the WebSocket for a page, which cannot send a key there."""
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
 from typing_extensions import TypedDict
 
 from ui.api.access_roles import Viewer, access_of
 from ui.api.admission import PROTOCOL, TICKET_PREFIX
-from ui.tickets import TICKET_SECONDS
+from ui.tickets import TICKET_SECONDS, Purpose
 
 router = APIRouter(tags=["access"])
 
@@ -18,9 +20,12 @@ class TicketRow(TypedDict):
     protocols: list[str]
 
 
+For = Annotated[Purpose, Query(description="`live`: the stream; `page`: the dashboard's own pages, and nobody else.")]
+
+
 @router.post("/tickets", status_code=201)
-async def ticket(request: Request, response: Response, caller: Viewer) -> TicketRow:
+async def ticket(request: Request, response: Response, caller: Viewer, purpose: For = "live") -> TicketRow:
     """One use of `/ws/live` within 30 s, with the role of who asks. It opens nothing else."""
-    issued = access_of(request).tickets.issue(caller)
+    issued = access_of(request).tickets.issue(caller, purpose)
     response.headers["Cache-Control"] = "no-store"
     return TicketRow(ticket=issued, expires_in=TICKET_SECONDS, protocols=[PROTOCOL, f"{TICKET_PREFIX}{issued}"])

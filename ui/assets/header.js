@@ -40,6 +40,9 @@ class Head {
     this.root = find("header");
     this.parts = Object.fromEntries(["state", "trading", "clock", "paper-badge", "paper", "money", "notice"].map((name) => [name, find(name)]));
     this.zones = [...parent.querySelectorAll("[data-zone]")];
+    // what stays in view below the head has to know how high it is, also while a notice stands in it
+    this.size = new ResizeObserver(() => this.tellHeight());
+    this.size.observe(this.root);
     for (const button of this.zones) button.onclick = () => this.choose(button.dataset.zone === "local");
   }
 
@@ -49,6 +52,10 @@ class Head {
     // what Python draws follows what the browser remembers
     if (data.is_local !== isLocalTime()) this.tellZone();
     this.leave ??= liveFeed.join(this);
+  }
+
+  tellHeight() {
+    if (this.root.offsetHeight) document.documentElement.style.setProperty("--head", `${this.root.offsetHeight}px`);
   }
 
   choose(isLocal) {

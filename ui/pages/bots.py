@@ -17,7 +17,7 @@ def show_bots() -> None:
     dashboard = dashboard_or_reason()
     if dashboard is None:
         return
-    show_kill_switch(dashboard)
+    show_kill_switch()
     show_signing_in(dashboard)
     show_bot_actions(dashboard)
     show_settings(dashboard)

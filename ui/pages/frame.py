@@ -12,10 +12,14 @@ ICON = Path(__file__).parents[1] / "assets/icon.svg"
 
 PAGE_CSS = """
 <style>
-.stMain [data-testid="stMainBlockContainer"] { padding: 3.75rem 1.5rem 3rem; max-width: 1680px; }
-[data-testid="stHeader"] { background: transparent; pointer-events: none; }
-[data-testid="stHeader"] * { pointer-events: auto; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: 0; z-index: 50; }
+:root { --navigation: 3.75rem; }
+.stMain [data-testid="stMainBlockContainer"] { padding: var(--navigation) 1.5rem 3rem; max-width: 1680px; }
+/* what scrolls goes below the navigation and out of sight, and the head stays under it */
+[data-testid="stHeader"], [data-testid="stToolbar"] { height: var(--navigation); min-height: 0; }
+[data-testid="stHeader"] { background: light-dark(#f6f7f9, #0d1117); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: var(--navigation); z-index: 50; }
+/* Streamlit's own, with a button "Stop" that stops nothing but the drawing of a page */
+[data-testid="stStatusWidget"] { display: none !important; }
 .st-key-page_head { min-height: 51px; }
 /* what looks again by itself is never out of date while a script runs: Streamlit would dim it every few seconds */
 .st-key-page_head, .st-key-page_header, .st-key-live, [data-stale="true"] {
@@ -27,8 +31,11 @@ PAGE_CSS = """
   color: light-dark(#565c64, #a3a9b3); opacity: 1 !important; }
 [data-testid^="stBaseButton-primary"]:enabled, [data-testid^="stBaseButton-primary"]:enabled p {
   color: light-dark(#fff, #06101f); }
-@media (max-width: 640px) { .st-key-page_head { min-height: 84px; } }
-@media (max-width: 640px) { .stMain [data-testid="stMainBlockContainer"] { padding: 3.75rem 0.75rem 3rem; } }
+@media (max-width: 640px) {
+  :root { --navigation: 2.75rem; }
+  .st-key-page_head { min-height: 84px; }
+  .stMain [data-testid="stMainBlockContainer"] { padding: var(--navigation) 0.75rem 3rem; }
+}
 </style>
 """
 

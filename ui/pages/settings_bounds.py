@@ -28,11 +28,6 @@ class Bounds:
         low = f"above {plain_number(self.low)}, up to" if self.is_low_open else f"{plain_number(self.low)} to"
         return f"{low} {plain_number(self.high)}{suffix}"
 
-    def has(self, value: Decimal) -> bool:
-        if self.low is not None and (value < self.low or (self.is_low_open and value == self.low)):
-            return False
-        return self.high is None or not (value > self.high or (self.is_high_open and value == self.high))
-
 
 def bounds_of(name: str) -> Bounds:
     """Of a number among the settings; of the numbers in it for a table such as `taker_fees`."""
@@ -41,18 +36,6 @@ def bounds_of(name: str) -> Bounds:
     for inner in get_args(field.annotation):
         marks += getattr(inner, "__metadata__", ())
     return _bounds(_flat(marks))
-
-
-def value_problem(name: str, entered: object, unit: str) -> str | None:
-    """One sentence where `entered` is no number in the setting's range; None where it is."""
-    bounds = bounds_of(name)
-    try:
-        value = decimal_of(str(entered))
-    except ValueError:
-        return f"Type a number: {bounds.words(unit)}."
-    if not bounds.has(value):
-        return f"Out of range: it may be {bounds.words(unit)}."
-    return None
 
 
 def plain_number(value: Decimal) -> str:

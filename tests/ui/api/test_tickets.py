@@ -109,6 +109,24 @@ async def test_who_listens_is_cut_off_once_its_key_is_revoked(place: Place) -> N
             await asyncio.wait_for(to_the_end(client), 20)
 
 
+async def test_signing_out_ends_the_streams_of_that_sign_in_and_of_no_other(place: Place) -> None:
+    async with (
+        httpx.AsyncClient(base_url=f"http://{place.address}") as leaving,
+        httpx.AsyncClient(base_url=f"http://{place.address}") as staying,
+    ):
+        listened = []
+        for client in (leaving, staying):
+            await client.post("/api/sign-in", json={"key": place.key})
+            listened.append((await client.post("/api/tickets")).json()["protocols"])
+        async with place.connect(listened[0]) as ending, place.connect(listened[1]) as going_on:
+            await leaving.post("/api/sign-out")
+            with pytest.raises(websockets.ConnectionClosedError, match="1008"):
+                await asyncio.wait_for(to_the_end(ending), 20)
+            assert await going_on.recv()
+            unused = (await staying.post("/api/tickets?purpose=page")).json()["protocols"]
+            assert await place.status(unused) == 401, "a page's ticket opens no stream"
+
+
 async def test_a_ticket_of_a_key_that_was_revoked_meanwhile_opens_nothing(place: Place) -> None:
     protocols = await place.ticket()
     revoke_key(place.session.home, "desk")

@@ -119,6 +119,11 @@ async def test_what_is_out_of_range_is_named_and_changes_nothing(
     assert (await api.get("/api/settings")).json() == SETTINGS.model_dump(mode="json")
 
 
+async def test_who_changes_one_fee_says_nothing_of_the_others(api: httpx.AsyncClient, key: str) -> None:
+    answer = await patch(api, {"version": 1, "taker_fees": {"beta": "0.0015"}}, key)
+    assert (answer.status_code, answer.json()["taker_fees"]) == (200, {"alpha": "0.001", "beta": "0.0015"})
+
+
 async def test_of_many_changes_at_once_from_one_version_one_wins(api: httpx.AsyncClient, key: str) -> None:
     answers = await asyncio.gather(*(patch(api, {"min_net_bps": bps}, key, '"1"') for bps in range(5, 13)))
     assert sorted(answer.status_code for answer in answers) == [200] + [412] * 7

@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 from market.backtests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
 from market.equity import EquityPoint
 from store.trades import open_store
+from tests.ui.pages.tabs import sign_in
 from ui.dashboard import Dashboard
-from ui.keys import ensure_api_key
 from ui.pages.backtest_actions import changes_words, fee_tiers_of, state_words
 from ui.pages.backtest_comparison import AS_SET, comparison_table, overlay_chart
 from ui.pages.backtest_jobs import results_table
 from ui.pages.backtest_trades import trades_table
-from ui.pages.signing_in import NOT_SIGNED_IN, TYPED
+from ui.pages.signing_in import NOT_SIGNED_IN
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
 EQUITY = (EquityPoint(1_000_000, 1, Decimal("1.244")), EquityPoint(3_601_000_000, 2, Decimal("-1.256")))
@@ -44,11 +44,6 @@ def jobs_of(dashboard: Dashboard) -> list[BacktestJob]:
 
 def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
-
-
-def sign_in(app: AppTest, dashboard: Dashboard) -> None:
-    app.text_input(key=TYPED).input(ensure_api_key(dashboard.session.home).read_text().strip())
-    press(app, "Sign in")
 
 
 def html_of(app: AppTest) -> str:

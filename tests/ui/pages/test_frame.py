@@ -6,10 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from market.access import AccessTerms
+from tests.ui.pages.tabs import sign_in
 from ui.access import Access
 from ui.dashboard import Dashboard, announce
-from ui.keys import ensure_api_key
-from ui.pages.signing_in import TYPED
 
 PAGES = ("trades", "backtests", "opportunities", "bots", "health")
 
@@ -17,13 +16,13 @@ PAGES = ("trades", "backtests", "opportunities", "bots", "health")
 @pytest.mark.parametrize("name", PAGES)
 def test_where_reading_needs_a_key_a_page_shows_nothing_without_one(dashboard: Dashboard, name: str) -> None:
     session = replace(dashboard.session, access=AccessTerms(require_key=True))
-    announce(replace(dashboard, session=session, access=Access(session)))
+    keyed = replace(dashboard, session=session, access=Access(session))
+    announce(keyed)
     app = AppTest.from_string(f"from ui.pages.{name} import show_{name}; show_{name}()", default_timeout=30).run()
     assert not app.exception
     assert [info.value for info in app.info] == ["Reading needs a key here."]
-    assert [field.label for field in app.text_input] == ["API key"]
+    assert len(app.get("bidi_component")) == 1, "where to sign in, and nothing else"
     assert len(app.get("echarts_chart")) == 0
-    app.text_input(key=TYPED).input(ensure_api_key(session.home).read_text().strip())
-    next(button for button in app.button if button.label == "Sign in").click().run()
+    sign_in(app, keyed)
     assert not app.exception
     assert "Reading needs a key here." not in [info.value for info in app.info]

@@ -1,4 +1,4 @@
-"""A key typed once in a tab counts on all its pages, and stays nowhere in them."""
+"""A browser that signed in counts on all pages, and its key stays nowhere in them."""
 
 import asyncio
 from dataclasses import replace
@@ -6,16 +6,18 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from market.access import AccessTerms, RateTerms
+from market.access import AccessTerms
 from market.clock import wall_now
 from market.settings import Settings
+from tests.ui.pages.tabs import owners_key, sign_in
 from ui.access import Access
 from ui.auditing import newest_entries
 from ui.dashboard import Dashboard, announce
 from ui.kept_keys import KeptKey, add_key, revoke_key
-from ui.keys import digest_of, ensure_api_key, new_key
+from ui.keys import digest_of, known_key, new_key
 from ui.pages.acting import Outcome, acted
 from ui.pages.signing_in import NOT_SIGNED_IN
+from ui.tickets import Purpose
 from ui.tuning import switch_trading
 
 SECONDS = 30
@@ -38,11 +40,6 @@ def page() -> AppTest:
     return AppTest.from_string(SCRIPT, default_timeout=SECONDS).run()
 
 
-def sign_in(app: AppTest, key: str) -> AppTest:
-    app.text_input(key="typed_key").input(key)
-    return next(button for button in app.button if button.label == "Sign in").click().run()
-
-
 def given(dashboard: Dashboard) -> str:
     key = new_key()
     add_key(dashboard.session.home, KeptKey("desk", "viewer", wall_now(), digest_of(key)))
@@ -54,64 +51,69 @@ def said(app: AppTest) -> list[str]:
     return [text.value for text in app.text]
 
 
-def test_the_owners_key_makes_an_operator_and_lies_nowhere(dashboard: Dashboard) -> None:
-    key = ensure_api_key(dashboard.session.home).read_text().strip()
+def test_who_signed_in_may_act_until_the_sign_out_and_no_key_lies_in_the_script(dashboard: Dashboard) -> None:
     app = page()
     assert said(app) == ["anybody viewer open", "Not done: sign in with an operator's API key first."]
-    sign_in(app, key)
-    assert said(app) == ["owner operator key", "may"]
+    signed = sign_in(app, dashboard)
+    assert said(app) == ["owner operator sign-in", "may"]
     assert not app.text_input
-    kept = repr(app.session_state)
+    kept, key = repr(app.session_state), owners_key(dashboard)
     assert "owner" in kept
-    assert key not in kept
-    assert digest_of(key) not in kept
-    next(button for button in app.button if button.label == "Sign out").click().run()
-    assert said(app)[0] == "anybody viewer open"
+    assert not [secret for secret in (key, digest_of(key), signed.cookie) if secret in kept]
+    dashboard.access.sign_ins.end(signed.cookie)
+    assert said(app.run())[0] == "anybody viewer open"
 
 
-def test_a_viewers_key_reads_and_a_revoked_one_is_forgotten(dashboard: Dashboard) -> None:
-    app = sign_in(page(), given(dashboard))
-    assert said(app) == ["desk viewer key", "Not done: desk is a viewer and may change nothing."]
+def test_a_viewers_sign_in_reads_and_ends_with_its_key(dashboard: Dashboard) -> None:
+    app = page()
+    sign_in(app, dashboard, given(dashboard))
+    assert said(app) == ["desk viewer sign-in", "Not done: desk is a viewer and may change nothing."]
     assert [one.value for one in app.caption][-1] == "Who changed what is shown to signed-in operators."
     revoke_key(dashboard.session.home, "desk")
     assert said(app.run())[0] == "anybody viewer open"
 
 
-def test_a_wrong_key_is_said_and_changes_nothing(dashboard: Dashboard) -> None:
-    app = sign_in(page(), "wrong")
-    assert [error.value for error in app.error] == ["This key is not, or no longer, known here."]
-    assert said(app)[0] == "anybody viewer open"
-    assert dashboard.access.is_reading_open
+@pytest.mark.parametrize(
+    ("purpose", "who"),
+    [("page", "desk viewer sign-in"), ("live", "anybody viewer open"), (None, "anybody viewer open")],
+)
+def test_a_tab_becomes_whom_its_ticket_was_issued_to_once(
+    dashboard: Dashboard, purpose: Purpose | None, who: str
+) -> None:
+    async def issued() -> str:
+        known = known_key(dashboard.session.home, given(dashboard))
+        assert known is not None
+        caller = dashboard.access.sign_ins.caller(dashboard.access.sign_ins.begin(known))
+        assert caller is not None
+        return "none" if purpose is None else dashboard.access.tickets.issue(caller, purpose)
+
+    script = "from ui.dashboard import running\nfrom ui.pages.signing_in import keep_caller\n"
+    brought = f"{script}import streamlit\nkeep_caller(running(), {dashboard.answer(issued())!r})\n{SCRIPT}"
+    app = AppTest.from_string(brought, default_timeout=SECONDS).run()
+    assert said(app)[0] == who
+    # the script above brings the same ticket again
+    assert said(app.run())[0] == "anybody viewer open"
 
 
 def test_where_reading_needs_a_key_nobody_is_nobody(dashboard: Dashboard) -> None:
-    keyed = Access(replace(dashboard.session, access=AccessTerms(require_key=True)))
-    announce(replace(dashboard, access=keyed))
+    keyed = replace(dashboard, access=Access(replace(dashboard.session, access=AccessTerms(require_key=True))))
+    announce(keyed)
     app = page()
     assert said(app)[0] == "nobody"
-    assert said(sign_in(app, given(dashboard)))[0] == "desk viewer key"
+    sign_in(app, keyed, given(dashboard))
+    assert said(app)[0] == "desk viewer sign-in"
 
 
 def test_an_operator_sees_who_changed_what(dashboard: Dashboard) -> None:
-    caller = dashboard.access.by_key(ensure_api_key(dashboard.session.home).read_text().strip(), "127.0.0.1")
+    caller = dashboard.access.by_key(owners_key(dashboard), "127.0.0.1")
     assert caller is not None
     dashboard.answer(switch_trading(dashboard, "reducing", caller, "erika <b>"))
-    app = sign_in(page(), ensure_api_key(dashboard.session.home).read_text().strip())
+    app = page()
+    sign_in(app, dashboard)
     shown = " ".join(str(element.proto.body) for element in app.get("html"))
     assert "trading.switch" in shown
     assert "trading_state running → reducing" in shown
     assert "erika &lt;b&gt;" in shown
-
-
-def test_wrong_keys_typed_on_pages_are_counted_with_those_over_rest(dashboard: Dashboard) -> None:
-    terms = AccessTerms(guesses=RateTerms(0.001, 2))
-    announce(replace(dashboard, access=Access(replace(dashboard.session, access=terms))))
-    app = page()
-    for words in ("This key is not", "This key is not", "This key is not known here, and too many were wrong: wait"):
-        sign_in(app, "wrong")
-        assert [error.value[: len(words)] for error in app.error] == [words]
-    sign_in(app, ensure_api_key(dashboard.session.home).read_text().strip())
-    assert said(app) == ["owner operator key", "may"]
 
 
 def attempt(dashboard: Dashboard) -> Outcome[Settings]:

@@ -1,0 +1,337 @@
+"""The settings form in Chromium: whatever is redrawn, lost or changed by others in the middle of an edit, the touched
+fields are what is sent, and nothing else is."""
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Request, Route, expect
+
+from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, opened
+from tests.ui.serving import Served
+from ui.keys import ensure_api_key
+
+pytestmark = pytest.mark.browser
+
+PAGE = "Bots & thresholds"
+TYPED = {
+    "min_net_bps": "12.5",
+    "emit_net_bps": "1.25",
+    "min_share_above_10s": "0.25",
+    "max_quote_age_ms": "2500",
+    "opportunity_lifetime_ms": "1500",
+    "max_slippage_bps": "7.5",
+    "quarantine_deviations": "9.5",
+    "quarantine_floor_bps": "160",
+    "quarantine_ceiling_bps": "550",
+    "max_notional": "1234.56",
+    "max_total_notional": "12000",
+    "max_exchange_notional": "5500",
+    "max_asset_notional": "11000",
+    "max_daily_loss": "900",
+    "max_exposure": "4500",
+    "max_currency_drift": "90000",
+    "max_open_arbitrages": "12",
+    "cool_down_ms": "1250",
+    "breaker_failures": "17",
+    "breaker_window_ms": "61000",
+    "breaker_pause_ms": "31000",
+    "single_leg_limit_bps": "55",
+    "flatten_limit_bps": "210",
+    "reconcile_ms": "16000",
+    "ma_notional": "150",
+    "ma_interval_ms": "5500",
+    "taker_fees.alpha": "0.0011",
+    "taker_fees.beta": "0.0013",
+}
+"""Of every number in the form another one, of two characters at least: what is redrawn comes between them."""
+CHOSEN = {"single_leg_policy": "reverse", "ma_trading": "off"}
+MONEY = {"max_notional", "max_total_notional", "max_exchange_notional", "max_asset_notional", "max_daily_loss"}
+MONEY |= {"max_exposure", "max_currency_drift", "ma_notional"}
+
+
+class Steering:
+    """The page by somebody who signed in, and the service behind it as another program has it."""
+
+    def __init__(self, watched: Watched, dashboard: Served) -> None:
+        self.watched, self.page, self.dashboard = watched, watched.page, dashboard
+        self.address = f"http://{dashboard.address}"
+        self.key = ensure_api_key(dashboard.session.home).read_text().strip()
+        self.patches: list[Any] = []
+        self.page.on("request", self._note)
+
+    def _note(self, request: Request) -> None:
+        if request.method == "PATCH":
+            self.patches.append(request.post_data_json)
+
+    def sign_in(self) -> None:
+        self.page.get_by_role("textbox", name="API key").fill(self.key)
+        self.page.get_by_role("button", name="Sign in").click()
+        expect(self.page.get_by_text("Signed in as owner")).to_be_visible(timeout=PAINT_MS)
+
+    def field(self, name: str) -> Locator:
+        return self.page.locator(f'[data-setting="{name}"]').locator("input, select").first
+
+    def type(self, name: str, text: str) -> None:
+        self.field(name).fill(text)
+        self.page.keyboard.press("Tab")
+
+    def said(self) -> Locator:
+        said: Locator = self.watched.part("settings-said")
+        return said
+
+    def unsaved(self) -> Locator:
+        unsaved: Locator = self.watched.part("unsaved")
+        return unsaved
+
+    def save(self) -> None:
+        self.page.get_by_role("button", name="Save settings").click()
+
+    def saved(self, field: str, words: str) -> None:
+        """The server's own answer says so."""
+        expect(self.said()).to_contain_text("Saved as version", timeout=NEWS_MS)
+        expect(self.said().locator(f'[data-change="{field}"]')).to_contain_text(words)
+
+    def settings(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.page.request.get(f"{self.address}/api/settings").json()
+        return found
+
+    def elsewhere(self, who: str, **changes: object) -> None:
+        """Another program changes settings, by whom the history is to name."""
+        headers = {"X-API-Key": self.key, "X-Changed-By": who}
+        body = {"version": self.settings()["version"], **changes}
+        answer = self.page.request.patch(f"{self.address}/api/settings", data=body, headers=headers)
+        assert answer.status == 200, answer.text()
+
+    def shown_version(self) -> None:
+        """The form has heard of the newest."""
+        form = self.page.locator(f'[data-part="settings-form"][data-version="{self.settings()["version"]}"]')
+        expect(form).to_be_visible(timeout=NEWS_MS)
+
+
+@pytest.fixture(scope="module")
+def steering(chromium: Browser, served_dashboard: Served) -> Iterator[Steering]:
+    with opened(chromium, served_dashboard, path="bots", zone="Asia/Tokyo") as watched:
+        made = Steering(watched, served_dashboard)
+        made.sign_in()
+        yield made
+
+
+class Redraws:
+    """Each in turn, in the middle of an edit; True where the edited field was taken from view, so that it must be
+    gone to again."""
+
+    def __init__(self, steering: Steering) -> None:
+        self.steering, self.page = steering, steering.page
+        self.is_local = False
+
+    def the_script_runs_again(self) -> bool:
+        self.is_local = not self.is_local
+        zone, shown = ("local", "JST") if self.is_local else ("utc", "UTC")
+        # by no click of the mouse, which would leave the field
+        self.page.locator(f'[data-zone="{zone}"]').evaluate("button => button.click()")
+        expect(self.page.locator("td", has_text=shown).first).to_be_visible(timeout=PAINT_MS)
+        return False
+
+    def others_switch_trading(self) -> bool:
+        state = "reducing" if self.steering.settings()["trading_state"] == "running" else "running"
+        headers = {"X-API-Key": self.steering.key}
+        self.page.request.put(f"{self.steering.address}/api/trading-state", data={"state": state}, headers=headers)
+        self.steering.shown_version()
+        return False
+
+    def the_server_stands_still(self) -> bool:
+        process = self.steering.dashboard.process
+        process.send_signal(signal.SIGSTOP)
+        expect(self.steering.watched.part("state")).to_have_text("stale", timeout=NEWS_MS)
+        process.send_signal(signal.SIGCONT)
+        expect(self.steering.watched.part("state")).to_have_text("live", timeout=NEWS_MS)
+        return False
+
+    def another_page_and_another_asset(self) -> bool:
+        self.steering.watched.go("Live")
+        self.steering.watched.part("assets").get_by_role("button", name="ETH").click(timeout=PAINT_MS)
+        self.steering.watched.go(PAGE)
+        expect(self.page.locator("[data-setting]").first).to_be_visible(timeout=PAINT_MS)
+        return True
+
+    def the_tab_is_loaded_anew(self) -> bool:
+        self.page.reload()
+        expect(self.page.locator("[data-setting]").first).to_be_visible(timeout=PAINT_MS)
+        expect(self.page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
+        return True
+
+    def of(self, number: int) -> bool:
+        """The dear ones for a few fields, the others by turns for the rest."""
+        dear = {
+            3: self.the_server_stands_still,
+            7: self.another_page_and_another_asset,
+            12: self.the_tab_is_loaded_anew,
+        }
+        cheap = (self.the_script_runs_again, self.others_switch_trading)
+        return dear.get(number, cheap[number % 2])()
+
+
+def test_whatever_is_redrawn_in_the_middle_of_each_edit_what_was_touched_is_sent_and_nothing_else(
+    steering: Steering,
+) -> None:
+    redraws, before = Redraws(steering), steering.settings()
+    assert {one.get_attribute("data-setting") for one in steering.page.locator("[data-setting]").all()} == {
+        *TYPED,
+        *CHOSEN,
+        "enabled_exchanges",
+    }
+    for number, (name, text) in enumerate(TYPED.items()):
+        field, half = steering.field(name), len(text) // 2
+        field.focus()
+        steering.page.keyboard.press("Control+A")
+        steering.page.keyboard.type(text[:half])
+        if redraws.of(number):
+            expect(field).to_have_value(text[:half])
+            field.focus()
+            steering.page.keyboard.press("End")
+        steering.page.keyboard.type(text[half:])
+        expect(field).to_have_value(text)
+        expect(steering.unsaved()).to_contain_text(f"● {number + 1} unsaved change")
+    for name, choice in CHOSEN.items():
+        steering.field(name).select_option(choice)
+    steering.page.get_by_role("checkbox", name="beta").uncheck()
+    redraws.the_script_runs_again()
+    expect(steering.unsaved()).to_contain_text(f"● {len(TYPED) + len(CHOSEN) + 1} unsaved changes")
+    steering.save()
+    steering.saved("min_net_bps", "5 → 12.5")
+    expect(steering.said().locator("[data-change]")).to_have_count(len(TYPED) + len(CHOSEN) + 1)
+    expect(steering.unsaved()).to_contain_text("no unsaved changes")
+    numbers = {name: float(text) for name, text in TYPED.items() if name not in MONEY and "." not in name}
+    money = {name: text for name, text in TYPED.items() if name in MONEY}
+    fees = {"alpha": "0.0011", "beta": "0.0013"}
+    sent = {**numbers, **money, **CHOSEN, "taker_fees": fees, "enabled_exchanges": ["alpha"]}
+    assert steering.patches == [sent]
+    now = steering.settings()
+    assert now == before | sent | {"version": now["version"], "trading_state": now["trading_state"]}
+
+
+def test_one_edit_is_one_field_and_the_diff_is_the_servers(steering: Steering) -> None:
+    steering.patches.clear()
+    steering.type("taker_fees.beta", "0.0014")
+    steering.save()
+    steering.saved("taker_fees.beta", "0.0013 → 0.0014")
+    expect(steering.said().locator("[data-change]")).to_have_count(1)
+    assert steering.patches == [{"taker_fees": {"beta": "0.0014"}}]
+    # typed and taken back is no change
+    steering.type("max_notional", "7")
+    steering.type("max_notional", "1234.560")
+    expect(steering.unsaved()).to_contain_text("no unsaved changes")
+    steering.save()
+    expect(steering.said()).to_have_text("Nothing was changed: there is nothing unsaved.")
+    assert len(steering.patches) == 1
+
+
+def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steering) -> None:
+    version = steering.settings()["version"]
+    for text, words in (
+        ("20000", "Out of range: it may be −1,000 to 10,000 bps."),
+        ("a lot", "Type a number: −1,000 to 10,000 bps."),
+        ("", "Type a number: −1,000 to 10,000 bps."),
+    ):
+        steering.type("min_net_bps", text)
+        expect(steering.page.locator('[data-setting="min_net_bps"]')).to_contain_text(words)
+        steering.save()
+        expect(steering.said()).to_have_text("Not saved: see what is said at the fields.")
+    expect(steering.field("min_net_bps")).to_have_attribute("aria-invalid", "true")
+    steering.type("min_net_bps", "12.5")
+    # what the server alone refuses
+    steering.type("max_open_arbitrages", "12.5")
+    steering.save()
+    expect(steering.page.locator('[data-setting="max_open_arbitrages"]')).to_contain_text(
+        "valid integer", timeout=NEWS_MS
+    )
+    steering.type("max_open_arbitrages", "12")
+    steering.type("emit_net_bps", "99")
+    steering.save()
+    why = '"Trade at or above (bps net)" must not be below "Show at or above (bps net)".'
+    expect(steering.page.get_by_text(why, exact=False)).to_be_visible(timeout=NEWS_MS)
+    steering.page.get_by_role("button", name="Discard").click()
+    expect(steering.field("emit_net_bps")).to_have_value("1.25")
+    assert steering.settings()["version"] == version
+
+
+def test_who_saved_at_the_same_moment_is_named_and_mine_goes_on_top(steering: Steering) -> None:
+    def first_somebody_else(route: Route) -> None:
+        steering.elsewhere("erika", max_daily_loss="800")
+        route.continue_()
+
+    steering.type("max_notional", "1500")
+    steering.page.route("**/api/settings", first_somebody_else, times=1)
+    steering.save()
+    expect(steering.said()).to_contain_text("Not saved: erika changed the settings", timeout=NEWS_MS)
+    expect(steering.said().locator('[data-change="max_daily_loss"]')).to_contain_text("900 → 800")
+    expect(steering.field("max_notional")).to_have_value("1500")
+    steering.save()
+    steering.saved("max_notional", "1234.56 → 1500")
+    now = steering.settings()
+    assert (now["max_notional"], now["max_daily_loss"]) == ("1500", "800")
+
+
+@pytest.mark.parametrize(
+    ("decision", "mine", "theirs"),
+    [("Keep my changes, on top of those", "1600", "1550"), ("Drop my changes", "1700", "1650")],
+)
+def test_the_same_field_changed_by_others_waits_for_a_decision(
+    steering: Steering, decision: str, mine: str, theirs: str
+) -> None:
+    is_kept = decision.startswith("Keep")
+    steering.type("max_notional", mine)
+    steering.elsewhere("erika", max_notional=theirs)
+    clash = steering.watched.part("clash")
+    expect(clash.locator('[data-change="max_notional"]')).to_contain_text(f"→ {theirs}", timeout=NEWS_MS)
+    expect(steering.field("max_notional")).to_have_value(mine)
+    version = steering.settings()["version"]
+    steering.save()
+    expect(steering.said()).to_contain_text("Not saved: choose")
+    assert steering.settings()["version"] == version
+    # also where the tab was loaded anew meanwhile
+    steering.page.reload()
+    clash.get_by_role("button", name=decision).click(timeout=PAINT_MS)
+    expect(clash).to_be_hidden()
+    expect(steering.field("max_notional")).to_have_value(mine if is_kept else theirs)
+    if is_kept:
+        steering.save()
+        steering.saved("max_notional", f"{theirs} → {mine}")
+
+
+def test_a_lost_answer_loses_no_edit_and_what_is_in_force_is_no_change_any_more(steering: Steering) -> None:
+    steering.type("max_exposure", "4400")
+    steering.page.route("**/api/settings", lambda route: route.abort(), times=1)
+    steering.save()
+    expect(steering.said()).to_contain_text("No answer", timeout=NEWS_MS)
+    expect(steering.unsaved()).to_contain_text("● 1 unsaved change")
+
+    def heard_and_cut_off(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    steering.page.route("**/api/settings", heard_and_cut_off, times=1)
+    steering.save()
+    expect(steering.said()).to_contain_text("perhaps it was done", timeout=NEWS_MS)
+    expect(steering.unsaved()).to_contain_text("no unsaved changes", timeout=NEWS_MS)
+    assert steering.settings()["max_exposure"] == "4400"
+
+
+def test_signed_out_in_another_tab_the_edit_waits_for_who_signs_in(steering: Steering) -> None:
+    steering.type("max_exposure", "4300")
+    assert steering.page.request.post(f"{steering.address}/api/sign-out", headers={"Origin": steering.address}).ok
+    steering.save()
+    expect(steering.said()).to_contain_text("Not saved: sign in with an operator's API key first.", timeout=NEWS_MS)
+    steering.page.reload()
+    expect(steering.field("max_exposure")).to_have_value("4300", timeout=PAINT_MS)
+    steering.sign_in()
+    steering.save()
+    steering.saved("max_exposure", "4400 → 4300")
+
+
+def test_after_all_that_nothing_complained_but_of_what_was_refused(steering: Steering) -> None:
+    assert steering.watched.hosts == {"127.0.0.1"}
+    expected = ("Failed to load resource", "WebSocket connection")
+    assert [one for one in steering.watched.complaints if not one.startswith(expected)] == []

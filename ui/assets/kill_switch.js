@@ -1,0 +1,95 @@
+// The kill switch: from this browser straight to the server. Halting needs a second, deliberate act.
+
+import { ask, refusalWords } from "./asking.js";
+import { element, setClass, setText } from "./elements.js";
+import { lasting } from "./lasting.js";
+import { liveFeed } from "./live_feed.js";
+
+const STATES = {
+  running: ["Trading is on.", "", "good"],
+  reducing: ["Nothing new is begun.", " Single legs are still unwound.", "warn"],
+  halted: ["Trading is halted.", " Nothing is sent any more; orders in flight are watched to their end.", "bad"],
+};
+const DOING = { halted: "Halting trading …", reducing: "Switching to begin nothing new …", running: "Resuming trading …" };
+const DONE = { halted: "Trading is halted", reducing: "From now on nothing new is begun", running: "Trading is on again" };
+
+class KillSwitch {
+  constructor() {
+    this.strong = element("strong", {}, "The state of trading is not known yet.");
+    this.rest = element("span");
+    this.sure = element("input", { type: "checkbox", id: "sure" });
+    this.buttons = {
+      halted: element("button", { type: "button", class: "halt" }, "Halt trading"),
+      reducing: element("button", { type: "button" }, "Begin nothing new"),
+      running: element("button", { type: "button" }, "Resume trading"),
+    };
+    this.said = element("p", { class: "said", role: "status" });
+    this.root = element(
+      "section", { class: "box", "data-part": "kill-switch", "aria-label": "Kill switch" },
+      element("p", { class: "state" }, this.strong, this.rest),
+      // all of them always, so that none is where another was a moment ago
+      element("div", { class: "row" }, element("label", { class: "tick" }, this.sure, "I want to halt trading"), ...Object.values(this.buttons)),
+      this.said,
+    );
+    this.sure.onchange = () => this.draw();
+    for (const [state, button] of Object.entries(this.buttons)) button.onclick = () => this.switchTo(state);
+    this.version = 0;
+    this.attempts = 0;
+    this.draw();
+  }
+
+  enter() {
+    this.hangUp ??= liveFeed.join(this);
+  }
+
+  leave() {
+    this.hangUp?.();
+    this.hangUp = undefined;
+  }
+
+  show(model, _news, feed) {
+    this.isFresh = feed === "live";
+    if (model.settings) this.take(model.settings.trading_state, model.settings.version);
+    this.draw();
+  }
+
+  take(state, version) {
+    if (version < this.version) return;
+    this.state = state;
+    this.version = version;
+  }
+
+  // What is in force is a reason to offer nothing only while it is certain.
+  draw() {
+    const [strong, rest, tone] = STATES[this.state] ?? ["The state of trading is not known yet.", "", "warn"];
+    setText(this.strong, strong);
+    setText(this.rest, rest);
+    setClass(this.strong, tone);
+    const isSo = (state) => Boolean(this.isFresh && this.state === state);
+    this.sure.disabled = isSo("halted");
+    this.buttons.halted.disabled = isSo("halted") || !this.sure.checked;
+    this.buttons.reducing.disabled = isSo("reducing");
+    this.buttons.running.disabled = isSo("running");
+  }
+
+  async switchTo(state) {
+    // what the last press asked for is what counts in the end, and what is said
+    const attempt = ++this.attempts;
+    this.sure.checked = false;
+    this.say(DOING[state], "");
+    this.draw();
+    const answer = await ask("PUT", "/api/trading-state", { state });
+    if (answer.isDone) this.take(answer.body.state, answer.body.settings_version);
+    this.draw();
+    if (attempt !== this.attempts) return;
+    if (answer.isDone) this.say(`${DONE[state]} (version ${answer.body.settings_version}).`, "good");
+    else this.say(`${answer.status ? "Not done: " : "No answer: "}${refusalWords(answer)}`, "bad");
+  }
+
+  say(words, tone) {
+    setText(this.said, words);
+    setClass(this.said, `said ${tone}`);
+  }
+}
+
+export const { mount, unmount } = lasting(() => new KillSwitch());

@@ -1,0 +1,76 @@
+// The bar of the settings form that stays in view: what is not saved, what became of saving, and what others changed.
+
+import { element, setClass, setText } from "./elements.js";
+import { changeList } from "./settings_words.js";
+
+export class SettingsBar {
+  // `acts`: save, discard, and keep or drop what clashes.
+  constructor(acts) {
+    this.count = element("strong");
+    this.mine = element("div");
+    this.lost = element("span", { class: "warn", hidden: true }, " The connection is lost; what you type is kept in this tab.");
+    this.said = element("div", { class: "said", role: "status", "data-part": "settings-said" });
+    this.whole = element("p", { class: "said bad", role: "alert", hidden: true });
+    this.clash = this.clashBox(acts);
+    this.discard = element("button", { type: "button" }, "Discard");
+    this.save = element("button", { type: "button", class: "main" }, "Save settings");
+    this.discard.onclick = acts.discard;
+    this.save.onclick = acts.save;
+    this.root = element(
+      "div", { class: "bar box" },
+      element("div", { class: "row" }, element("div", { class: "unsaved", "data-part": "unsaved" }, element("p", {}, this.count, this.lost), this.mine), this.discard, this.save),
+      this.whole, this.clash, this.said,
+    );
+  }
+
+  clashBox(acts) {
+    const button = (words, act) => {
+      const made = element("button", { type: "button" }, words);
+      made.onclick = act;
+      return made;
+    };
+    this.clashWords = element("div");
+    return element(
+      "div", { class: "said bad", role: "alert", hidden: true, "data-part": "clash" },
+      this.clashWords,
+      element("div", { class: "row" }, button("Keep my changes, on top of those", acts.keep), button("Drop my changes", acts.drop)),
+    );
+  }
+
+  draw({ version, mine, count, isSaving, isLive }) {
+    setText(this.count, count ? `● ${count} unsaved change${count === 1 ? "" : "s"} to version ${version}` : `Version ${version}, no unsaved changes.`);
+    setClass(this.count, count ? "warn" : "");
+    if (this.mine.textContent !== mine.textContent || !count) this.mine.replaceChildren(...(count ? [mine] : []));
+    this.lost.hidden = isLive !== false;
+    this.discard.disabled = !count || Boolean(isSaving);
+    this.save.disabled = Boolean(isSaving);
+  }
+
+  drawClash(clashes, labels) {
+    const key = JSON.stringify(clashes);
+    this.clash.hidden = !clashes.length;
+    if (key === this.clashKey) return;
+    this.clashKey = key;
+    this.clashWords.replaceChildren(
+      "Somebody else changed what you changed, too. What you typed is kept; nothing of it is saved yet.",
+      changeList(clashes, labels),
+    );
+  }
+
+  // What is wrong of no single field.
+  drawWhole(words) {
+    this.whole.hidden = !words;
+    setText(this.whole, words ?? "");
+  }
+
+  // `list` stands below the words; `isRefusal`: it is about who may, so it goes when somebody signs in.
+  tell(tone, words, list = null, isRefusal = false) {
+    this.isRefusal = isRefusal;
+    setClass(this.said, `said ${tone}`);
+    this.said.replaceChildren(words, ...(list ? [list] : []));
+  }
+
+  forgetRefusal() {
+    if (this.isRefusal) this.tell("", "");
+  }
+}

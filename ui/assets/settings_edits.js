@@ -1,0 +1,137 @@
+// What was typed into the settings and is not saved yet: each field with what stood there when it was first touched.
+// No DOM and no server here: settings come in, what is to be sent goes out.
+
+const FEES = "taker_fees";
+const DECIMAL = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?$/;
+
+// A table's entries each under a name of their own: `taker_fees.EXCHANGE`.
+export function flat(settings) {
+  const values = {};
+  for (const [name, value] of Object.entries(settings)) {
+    if (name === FEES) for (const [key, fee] of Object.entries(value)) values[`${FEES}.${key}`] = fee;
+    else values[name] = value;
+  }
+  return values;
+}
+
+// One text for each number however it is written, digit by digit; null where it is none.
+export function decimal(text) {
+  const parts = DECIMAL.exec(String(text).trim());
+  if (!parts || !(parts[2] + parts[3])) return null;
+  const digits = (parts[2] + parts[3]).replace(/^0+/, "");
+  const cut = digits.replace(/0+$/, "");
+  if (!cut) return "0";
+  const exponent = Number(parts[4] ?? 0) - parts[3].length + digits.length - cut.length;
+  return `${parts[1] === "-" ? "-" : ""}${cut}e${exponent}`;
+}
+
+// Whether two values mean the same setting: numbers as numbers, exchanges in any order.
+export function same(one, other) {
+  if (Array.isArray(one) && Array.isArray(other)) return String([...one].sort()) === String([...other].sort());
+  const [left, right] = [decimal(one), decimal(other)];
+  return left !== null && right !== null ? left === right : String(one).trim() === String(other).trim();
+}
+
+// [{name, before, after}] of what differs, the version aside.
+export function differences(before, after) {
+  const [old, now] = [flat(before), flat(after)];
+  return [...new Set([...Object.keys(old), ...Object.keys(now)])]
+    .filter((name) => name !== "version" && !(name in old && name in now && same(old[name], now[name])))
+    .map((name) => ({ name, before: old[name], after: now[name] }));
+}
+
+export class Edits {
+  // `kept`: what another document of this tab left, by field {value, base}.
+  constructor(kept = {}) {
+    this.settings = null;
+    this.values = {};
+    this.typed = new Map(Object.entries(kept));
+  }
+
+  // Settings of the server; older ones than the known are passed over. What others made of the same as was typed here
+  // is no change any more; `held` is the field that somebody is typing in. False where nothing is new.
+  take(settings, held = "") {
+    if (this.settings && settings.version <= this.settings.version) return false;
+    this.settings = settings;
+    this.values = flat(settings);
+    for (const [name, edit] of [...this.typed]) {
+      if (!(name in this.values)) this.typed.delete(name);
+      else if (same(edit.value, this.values[name])) this.land(name, edit, held);
+    }
+    return true;
+  }
+
+  land(name, edit, held) {
+    if (name === held) edit.base = this.values[name];
+    else this.typed.delete(name);
+  }
+
+  touch(name, value) {
+    const base = this.typed.has(name) ? this.typed.get(name).base : this.values[name];
+    this.typed.set(name, { value, base });
+  }
+
+  // Somebody left the field: what reads as it was is no change.
+  leave(name) {
+    const edit = this.typed.get(name);
+    if (edit && same(edit.value, this.values[name])) this.typed.delete(name);
+  }
+
+  clear() {
+    this.typed.clear();
+  }
+
+  value(name) {
+    return this.typed.has(name) ? this.typed.get(name).value : this.values[name];
+  }
+
+  isTouched(name) {
+    return this.typed.has(name) && !same(this.typed.get(name).value, this.values[name]);
+  }
+
+  // Names of what differs from what is in force.
+  get touched() {
+    return [...this.typed.keys()].filter((name) => this.isTouched(name));
+  }
+
+  // Of these, what somebody else changed since it was touched here.
+  get clashes() {
+    return this.touched.filter((name) => !same(this.typed.get(name).base, this.values[name]));
+  }
+
+  keepOnTop() {
+    for (const name of this.clashes) this.typed.get(name).base = this.values[name];
+  }
+
+  // The body of a PATCH: the touched fields alone; `isNumber(name)` says which are JSON numbers.
+  changes(isNumber) {
+    const body = {};
+    for (const name of this.touched) {
+      const { value } = this.typed.get(name);
+      const sent = Array.isArray(value) ? value : isNumber(name) ? Number(value) : String(value).trim();
+      if (name.startsWith(`${FEES}.`)) (body[FEES] ??= {})[name.slice(FEES.length + 1)] = sent;
+      else body[name] = sent;
+    }
+    return body;
+  }
+
+  // By field what is sent now, to know later what was typed over while the answer was awaited.
+  sent() {
+    return new Map(this.touched.map((name) => [name, this.typed.get(name).value]));
+  }
+
+  // `settings` are in force with what was sent: it is no change any more, unless something else was typed meanwhile.
+  settle(sent, settings) {
+    for (const [name, value] of sent) {
+      const edit = this.typed.get(name);
+      if (!edit) continue;
+      if (edit.value === value) this.typed.delete(name);
+      else edit.base = flat(settings)[name];
+    }
+    this.take(settings);
+  }
+
+  kept() {
+    return Object.fromEntries(this.typed);
+  }
+}

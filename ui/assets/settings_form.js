@@ -1,0 +1,249 @@
+// The settings, each with its range: what was typed lives in this document and its tab, and what is saved is sent to
+// the server by this page itself. Nothing that Streamlit draws, or fails to draw, changes a field here.
+
+import { ask, refusalWords } from "./asking.js";
+import { recall, remember } from "./choices.js";
+import { element } from "./elements.js";
+import { exchangeName } from "./format.js";
+import { lasting } from "./lasting.js";
+import { liveFeed } from "./live_feed.js";
+import { SettingsBar } from "./settings_bar.js";
+import { Edits, differences } from "./settings_edits.js";
+import { ChoiceControl, ExchangesControl, NumberControl } from "./settings_inputs.js";
+import { changeList, sentence, whoSince, withLabels } from "./settings_words.js";
+import { who } from "./who.js";
+
+const KEPT = "settings.edits";
+const EXCHANGES = "enabled_exchanges";
+const FEES = "taker_fees";
+
+class SettingsForm {
+  constructor() {
+    this.edits = new Edits(keptEdits());
+    this.controls = new Map();
+    this.refused = new Map();
+    this.bar = new SettingsBar({
+      save: () => this.save(),
+      discard: () => this.discard(),
+      keep: () => this.keepMine(),
+      drop: () => this.discard(),
+    });
+    this.fields = element("div", { class: "columns" });
+    this.root = element("section", { class: "settings", "data-part": "settings-form", "aria-label": "Thresholds and limits" }, this.bar.root, this.fields);
+    who.listen(() => this.bar.forgetRefusal());
+  }
+
+  enter({ data }) {
+    this.spec = data;
+    this.hangUp ??= liveFeed.join(this);
+    this.take(liveFeed.model.settings);
+    this.build();
+  }
+
+  leave() {
+    this.hangUp?.();
+    this.hangUp = undefined;
+  }
+
+  show(model, news, feed) {
+    this.isLive = feed === "live";
+    if (news.has("all") || news.has("settings")) this.take(model.settings);
+    this.draw();
+  }
+
+  // What others changed meanwhile is said where something typed here waits on top of it.
+  take(settings) {
+    const before = this.edits.settings;
+    if (!settings || !this.edits.take(settings, this.held)) return;
+    this.keep();
+    this.build();
+    if (before && this.edits.touched.length && !this.isSaving) this.tellOthers(before);
+  }
+
+  async tellOthers(before) {
+    const people = await whoSince(before.version);
+    const { settings } = this.edits;
+    const changes = differences(before, settings);
+    if (!changes.length || this.isSaving) return;
+    this.bar.tell("", `${people} changed meanwhile (version ${settings.version}):`, changeList(changes, this.labels));
+    this.draw();
+  }
+
+  get held() {
+    return [...this.controls].find(([, control]) => control.isHeld)?.[0] ?? "";
+  }
+
+  // Again only where there are other exchanges: what somebody types in is not taken away.
+  build() {
+    const { settings } = this.edits;
+    if (!this.spec || !settings) return;
+    const offered = [...new Set([...this.spec.exchanges, ...settings.enabled_exchanges, ...(this.edits.value(EXCHANGES) ?? [])])];
+    const shape = JSON.stringify([this.spec, offered, Object.keys(settings[FEES])]);
+    if (shape !== this.shape) {
+      this.shape = shape;
+      this.controls.clear();
+      this.fields.replaceChildren(...this.spec.columns.map((groups) => this.column(groups)));
+      this.fields.lastElementChild.append(...this.exchangeFields(offered, Object.keys(settings[FEES])));
+    }
+    this.draw();
+  }
+
+  column(groups) {
+    const group = ({ title, fields }) => [element("h4", {}, title), ...fields.map((field) => this.field(field.name, controlOf(field)))];
+    return element("div", {}, ...groups.flatMap(group));
+  }
+
+  exchangeFields(offered, charging) {
+    const words = (name) => (this.spec.exchanges.includes(name) ? exchangeName(name) : `${exchangeName(name)} (not in this session)`);
+    const fee = (name) => new NumberControl({ ...this.spec.fee, label: `Taker fee on ${exchangeName(name)} (fraction)` });
+    return [
+      element("h4", {}, "Exchanges"),
+      this.field(EXCHANGES, new ExchangesControl(offered, words)),
+      ...charging.map((name) => this.field(`${FEES}.${name}`, fee(name))),
+    ];
+  }
+
+  field(name, control) {
+    control.root.dataset.setting = name;
+    control.onTouch = (value) => this.touch(name, value);
+    control.onLeave = () => this.leaveField(name);
+    this.controls.set(name, control);
+    return control.root;
+  }
+
+  get labels() {
+    const named = this.spec.columns.flat().flatMap((group) => group.fields).map((field) => [field.name, field.label]);
+    return { ...Object.fromEntries(named), [EXCHANGES]: "Exchanges traded", trading_state: "State of trading" };
+  }
+
+  touch(name, value) {
+    this.edits.touch(name, value);
+    this.refused.delete(name);
+    this.refused.delete("settings");
+    this.keep();
+    this.draw();
+  }
+
+  leaveField(name) {
+    if (this.isSaving) return;
+    this.edits.leave(name);
+    this.keep();
+    this.draw();
+  }
+
+  discard() {
+    this.edits.clear();
+    this.refused.clear();
+    this.keep();
+    this.bar.tell("", "");
+    this.draw();
+  }
+
+  keepMine() {
+    this.edits.keepOnTop();
+    this.keep();
+    this.bar.tell("", "");
+    this.draw();
+  }
+
+  keep() {
+    remember(KEPT, JSON.stringify(this.edits.kept()));
+  }
+
+  problemOf(name) {
+    if (!this.edits.isTouched(name)) return null;
+    return this.controls.get(name).problem(this.edits.value(name)) ?? this.refused.get(name) ?? null;
+  }
+
+  draw() {
+    const { settings, touched } = this.edits;
+    if (!settings || !this.spec) return;
+    for (const [name, control] of this.controls) {
+      control.show(this.edits.value(name));
+      control.mark(this.problemOf(name), this.edits.isTouched(name));
+    }
+    const mine = touched.map((name) => ({ name, before: this.edits.values[name], after: this.edits.value(name) }));
+    const clashes = this.isSaving ? [] : this.edits.clashes;
+    this.bar.draw({ version: settings.version, mine: changeList(mine, this.labels), count: mine.length, isSaving: this.isSaving, isLive: this.isLive });
+    this.bar.drawClash(clashes.map((name) => ({ name, before: this.edits.typed.get(name).base, after: this.edits.values[name] })), this.labels);
+    this.bar.drawWhole(touched.length ? this.refused.get("settings") : null);
+    this.root.dataset.version = settings.version;
+  }
+
+  async save() {
+    if (this.isSaving) return;
+    const { touched, clashes, settings: before } = this.edits;
+    if (!touched.length) return this.bar.tell("good", "Nothing was changed: there is nothing unsaved.");
+    const wrong = touched.find((name) => this.problemOf(name) && !this.refused.has(name));
+    if (wrong) {
+      this.controls.get(wrong).control.focus();
+      return this.bar.tell("bad", "Not saved: see what is said at the fields.");
+    }
+    if (clashes.length) return this.bar.tell("bad", "Not saved: choose what becomes of what somebody else changed, too.");
+    this.isSaving = true;
+    const sent = this.edits.sent();
+    this.bar.tell("", "Saving …");
+    this.draw();
+    const answer = await ask("PATCH", "/api/settings", this.edits.changes((name) => this.isNumber(name)), { "If-Match": `"${before.version}"` });
+    this.isSaving = false;
+    this.refused.clear();
+    if (answer.isDone) this.saved(before, sent, answer.body);
+    else await this.notSaved(before, answer);
+    this.keep();
+    this.build();
+  }
+
+  isNumber(name) {
+    return Boolean(this.controls.get(name)?.spec?.step);
+  }
+
+  // What the server says is in force, against what was before: not what the form believes to have sent.
+  saved(before, sent, settings) {
+    this.edits.settle(sent, settings);
+    const changes = differences(before, settings);
+    this.bar.tell("good", `Saved as version ${settings.version}:`, changeList(changes, this.labels));
+  }
+
+  async notSaved(before, answer) {
+    const wrong = answer.body?.errors ?? [];
+    if (answer.status === 412 || answer.status === 409) return this.passed(before);
+    if (answer.status === 422 && wrong.length) {
+      for (const { field, why } of wrong) this.refuse(field, sentence(withLabels(why, this.labels)));
+      return this.bar.tell("bad", "Not saved: see what is said at the fields.");
+    }
+    const kept = "What you typed is kept.";
+    if (!answer.status) return this.bar.tell("bad", `No answer: ${refusalWords(answer)} ${kept} What turns out to be in force goes from the list of unsaved changes.`);
+    return this.bar.tell("bad", `Not saved: ${refusalWords(answer)} ${kept}`, null, answer.status === 401 || answer.status === 403);
+  }
+
+  // At the field where there is one for it, else above all.
+  refuse(field, why) {
+    const place = [...this.controls.keys()].find((name) => field === name || field.startsWith(`${name}.`)) ?? "settings";
+    this.refused.set(place, [this.refused.get(place), why].filter(Boolean).join(" "));
+  }
+
+  // Somebody saved between what is shown here and our attempt.
+  async passed(before) {
+    const newest = await ask("GET", "/api/settings");
+    if (newest.isDone) this.edits.take(newest.body, this.held);
+    const people = await whoSince(before.version);
+    const changes = changeList(differences(before, this.edits.settings), this.labels);
+    const next = this.edits.clashes.length ? "choose below what becomes of it." : "save again to have it on top of these.";
+    this.bar.tell("bad", `Not saved: ${people} changed the settings at the same moment (version ${this.edits.settings.version}). What you typed is kept; ${next}`, changes);
+  }
+}
+
+function controlOf(spec) {
+  return spec.choices.length ? new ChoiceControl(spec) : new NumberControl(spec);
+}
+
+function keptEdits() {
+  try {
+    const kept = JSON.parse(recall(KEPT) ?? "{}");
+    return kept && typeof kept === "object" ? kept : {};
+  } catch {
+    return {};
+  }
+}
+
+export const { mount, unmount } = lasting(() => new SettingsForm());

@@ -1,0 +1,46 @@
+// What the settings form says: changes, and who made those that are not from here.
+
+import { ask } from "./asking.js";
+import { element } from "./elements.js";
+import { exchangeName } from "./format.js";
+
+const FEES = "taker_fees.";
+
+export function sentence(why) {
+  const text = why.trim();
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+export function valueText(value) {
+  if (value === undefined || value === null) return "none";
+  return Array.isArray(value) ? value.map(exchangeName).join(", ") || "none" : String(value);
+}
+
+// Of a field that stands in the form or not.
+export function labelOf(name, labels) {
+  if (name.startsWith(FEES)) return `Taker fee on ${exchangeName(name.slice(FEES.length))}`;
+  return labels[name] ?? name;
+}
+
+// A list of "field before → after", one for each that differs.
+export function changeList(changes, labels) {
+  const line = ({ name, before, after }) =>
+    element(
+      "li", { "data-change": name },
+      `${labelOf(name, labels)}: `, element("span", { class: "before" }, valueText(before)), " → ",
+      element("strong", {}, valueText(after)),
+    );
+  return element("ul", { class: "changes" }, ...changes.map(line));
+}
+
+// With the fields' labels for their names.
+export function withLabels(why, labels) {
+  return why.replace(/\b[a-z_0-9]+\b/g, (word) => (word in labels ? `"${labels[word]}"` : word));
+}
+
+// Who saved what came after `version`; "Somebody else" where nobody can say.
+export async function whoSince(version) {
+  const answer = await ask("GET", "/api/settings/versions?limit=20");
+  const people = (answer.body?.items ?? []).filter((one) => one.version > version).map((one) => one.who);
+  return [...new Set(people.reverse())].join(" and ") || "Somebody else";
+}

@@ -1,0 +1,89 @@
+// Who is signed in, or the field for a key: the key goes to the server once, for a cookie that no script can read.
+
+import { ask } from "./asking.js";
+import { element, setText } from "./elements.js";
+import { lasting } from "./lasting.js";
+import { who } from "./who.js";
+
+const MOST_TRIES = 3;
+
+class SigningIn {
+  constructor() {
+    this.field = element("input", {
+      id: "key", type: "password", autocomplete: "current-password", maxlength: 200, required: true,
+      placeholder: "needed to change anything", "aria-describedby": "key-help",
+    });
+    this.said = element("p", { class: "wrong", role: "alert" });
+    this.form = element(
+      "form", { class: "sign-in", "data-part": "sign-in" },
+      element("label", { for: "key" }, "API key"), this.field, element("button", { type: "submit" }, "Sign in"),
+      element("p", { class: "quiet", id: "key-help" },
+        "The owner's lies in the file api_key in the data folder. It is sent once and not kept; the browser stays signed in for twelve hours."),
+    );
+    this.words = element("p", { class: "signed-in" });
+    this.out = element("button", { type: "button" }, "Sign out");
+    this.line = element("div", { class: "sign-in", hidden: true }, this.words, this.out);
+    this.root = element("section", { "aria-label": "Signing in" }, this.line, this.form, this.said);
+    this.form.onsubmit = (event) => this.signIn(event);
+    this.out.onclick = async () => this.say(await who.signOut());
+    this.tries = 0;
+  }
+
+  enter({ data, setTriggerValue }) {
+    this.script = data.name;
+    this.tell = (ticket) => setTriggerValue("ticket", ticket);
+    this.leave ??= this.begin();
+    if (who.isKnown) this.show();
+  }
+
+  begin() {
+    const stop = who.listen(() => this.show());
+    who.look();
+    return () => {
+      stop();
+      this.leave = undefined;
+    };
+  }
+
+  async signIn(event) {
+    event.preventDefault();
+    const key = this.field.value.trim();
+    this.field.value = "";
+    this.say("");
+    const why = await who.signIn(key);
+    this.say(why);
+    if (why) this.field.focus();
+  }
+
+  say(why) {
+    setText(this.said, why ?? "");
+  }
+
+  show() {
+    const { caller } = who;
+    this.line.hidden = !caller;
+    this.form.hidden = caller?.role === "operator";
+    if (caller) {
+      const may = caller.role === "operator" ? "may change settings" : "may look, not change";
+      this.words.replaceChildren("Signed in as ", element("strong", {}, caller.name), ` (${caller.role}): ${may}.`);
+    }
+    this.bringTicket();
+  }
+
+  // The script knows the cookies that its connection began with, so it is told of what changed since.
+  async bringTicket() {
+    if (who.name === this.script) {
+      this.tries = 0;
+      return;
+    }
+    if (this.isBringing || this.tries >= MOST_TRIES) return;
+    this.isBringing = true;
+    this.tries += 1;
+    const answer = who.name ? await ask("POST", "/api/tickets?purpose=page") : null;
+    this.isBringing = false;
+    if (!answer) this.tell("none");
+    else if (answer.isDone) this.tell(answer.body.ticket);
+  }
+}
+
+export const { mount, unmount } = lasting(() => new SigningIn());
