@@ -11,7 +11,7 @@ from market.clock import MICROSECONDS
 from market.money import text_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money
+from market.figures import money
 from ui.pages.backtest_actions import changes_words, known_job, seconds_of
 from ui.pages.dom_tables import Cell, Head, Line, table, words
 from ui.pages.times import moment

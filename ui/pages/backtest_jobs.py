@@ -10,7 +10,7 @@ from market.backtests import ENDED_STATES, BacktestJob
 from market.money import text_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
+from market.figures import money, tone
 from ui.pages.backtest_actions import changes_words, known_jobs, seconds_of, state_words
 from ui.pages.backtest_comparison import show_comparison
 from ui.pages.dom_tables import Cell, Line, numbers, table, words

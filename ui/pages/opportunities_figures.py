@@ -10,10 +10,10 @@ from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.opportunities import opportunity_statistics
 from ui.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
-from ui.pages.amounts import money, tone
+from market.figures import money, tone
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.pages.opportunities_charts import life_chart, spread_chart
-from ui.pages.spoken import exchange_name, reason_words
+from market.labels import exchange_name, reason_name
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 3.0
@@ -100,7 +100,7 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
 def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
     return [
         [
-            reason_words(row["reason"]),
+            reason_name(row["reason"]),
             f"{row['count']:,}",
             Cell(money(Decimal(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
         ]

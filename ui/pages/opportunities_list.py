@@ -14,11 +14,11 @@ from store.opportunity_pages import WantedOpportunities
 from ui.dashboard import Dashboard
 from ui.opportunities import OpportunityPage, opportunity_page
 from ui.opportunity_rows import KeptOpportunityRow
-from ui.pages.amounts import money, tone
+from market.figures import money, tone
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.opportunities_figures import NO_STORE
 from ui.pages.paging import Paging, paging
-from ui.pages.spoken import exchange_name, reason_words
+from market.labels import exchange_name, reason_name
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 5.0
@@ -77,7 +77,7 @@ def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
             "Refused because",
             REASONS,
             None,
-            format_func=reason_words,
+            format_func=reason_name,
             key="opportunities.reason",
             placeholder="Any reason",
             width=210,
@@ -128,11 +128,11 @@ def fate(row: KeptOpportunityRow) -> Cell:
     """What became of it, in words."""
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":
-        why = f" ({reason_words(reason)})" if reason else ""
+        why = f" ({reason_name(reason)})" if reason else ""
         return Cell(f"taken: {state}{why}", "good" if state == "closed" else "")
     if row["outcome"] == "refused":
-        return Cell(f"refused: {reason_words(str(reason))}", "quiet")
-    told = f"{state}: {reason_words(reason)}" if state and reason else ""
+        return Cell(f"refused: {reason_name(str(reason))}", "quiet")
+    told = f"{state}: {reason_name(reason)}" if state and reason else ""
     return Cell(OUTCOME_NAMES[row["outcome"]].lower(), "quiet", told)
 
 

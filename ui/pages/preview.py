@@ -6,7 +6,7 @@ import streamlit
 
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
+from market.figures import money, tone
 from ui.pages.dom_tables import Cell, Figure, figures, table
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.opportunities_charts import preview_chart

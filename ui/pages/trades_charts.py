@@ -9,7 +9,7 @@ from typing import Any
 from market.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from market.equity import Equity
 from market.profit_groups import ProfitLine
-from ui.pages.amounts import money
+from market.figures import money
 
 Chart = dict[str, Any]
 """Options of ECharts: any JSON."""

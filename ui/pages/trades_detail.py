@@ -8,7 +8,7 @@ import streamlit
 from market.arbitrages import PROFIT_PARTS
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
+from market.figures import money, tone
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.pages.trades_charts import PART_NAMES
 from ui.pages.trades_figures import NO_STORE

@@ -14,9 +14,9 @@ from market.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, prof
 from store.average_sums import AverageSum
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, percent, tone
+from market.figures import money, percent, tone
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
-from ui.pages.spoken import exchange_name, pair_words
+from market.labels import exchange_name, pair_name
 from ui.pages.times import moment, shown_zone
 from ui.pages.trades_charts import PART_NAMES, equity_chart, lines_chart, split_chart
 from ui.trades import average_sum_rows
@@ -165,7 +165,7 @@ def _show_averages(sums: tuple[AverageSum, ...]) -> None:
 def _line_name(name: str, by: GroupedBy) -> str:
     if by == "strategy":
         return STRATEGY_NAMES.get(name, name)
-    return pair_words(name) if by in ("exchange", "pair") else name
+    return pair_name(name) if by in ("exchange", "pair") else name
 
 
 def _parts(profit: ProfitAndLoss) -> list[Cell]:

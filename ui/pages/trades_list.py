@@ -14,10 +14,10 @@ from store.errors import CursorError, StoreError
 from store.pages import Page
 from store.trade_history import BookedFill, TradeFilter
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
+from market.figures import money, tone
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.paging import Paging, paging
-from ui.pages.spoken import exchange_name, pair_words, reason_words
+from market.labels import exchange_name, pair_name, reason_name
 from ui.pages.times import moment, shown_zone, zone_word
 from ui.pages.trades_detail import show_detail
 from ui.pages.trades_figures import NO_STORE, STRATEGY_NAMES
@@ -207,7 +207,7 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo) -> Line:
         moment(began, zone),
         one.base,
         pair_of(one),
-        Cell(one.state, "" if one.reason is None else "quiet", reason_words(one.reason or "")),
+        Cell(one.state, "" if one.reason is None else "quiet", reason_name(one.reason or "")),
         text_of(one.amount),
         f"{one.opportunity.net_bps:+.1f}",
         "–" if profit is None else Cell(money(profit.fees, profit.currency), exact=text_of(profit.fees)),
@@ -222,7 +222,7 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo) -> Line:
 def pair_of(one: Arbitrage) -> str:
     """Where it was bought and where sold."""
     buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
-    return exchange_name(buy) if buy == sell else pair_words(f"{buy} → {sell}")
+    return exchange_name(buy) if buy == sell else pair_name(f"{buy} → {sell}")
 
 
 def _title(one: Arbitrage, zone: tzinfo) -> str:
