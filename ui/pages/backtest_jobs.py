@@ -7,19 +7,18 @@ from functools import partial
 import streamlit
 
 from market.backtests import ENDED_STATES, BacktestJob
-from market.money import text_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from market.figures import money, tone
 from ui.pages.backtest_actions import changes_words, known_jobs, seconds_of, state_words
 from ui.pages.backtest_comparison import show_comparison
+from ui.pages.cells import money_cell
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 2.0
 HEADS = (
     *words("Asked for", "Tick set", "Changed", "State"),
-    *numbers("Net", "Deepest fall", "Fees", "Trades", "Opportunities", "Ran for"),
+    *numbers("Net", "Max drawdown", "Fees", "Trades", "Opportunities", "Ran for"),
     *words("Report", "By"),
 )
 STATE_TONES = {"done": "good", "failed": "bad", "cancelled": "quiet"}
@@ -87,9 +86,9 @@ def _line(job: BacktestJob, zone: tzinfo) -> Line:
     told: Line = ["–"] * 5
     if figures is not None:
         told = [
-            Cell(money(figures.net, figures.currency), tone(figures.net), f"{text_of(figures.net)} {figures.currency}"),
-            Cell(money(-figures.drawdown, figures.currency), exact=text_of(figures.drawdown)),
-            Cell(money(figures.fees, figures.currency), exact=text_of(figures.fees)),
+            money_cell(figures.net, figures.currency),
+            money_cell(-figures.drawdown, figures.currency, is_toned=False),
+            money_cell(figures.fees, figures.currency, is_toned=False),
             f"{figures.trades:,}",
             f"{figures.opportunities:,}",
         ]

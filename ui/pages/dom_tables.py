@@ -72,6 +72,10 @@ def words(*titles: str) -> tuple[Head, ...]:
     return tuple(Head(title) for title in titles)
 
 
+def text_of_cell(cell: Cell | str) -> str:
+    return cell if isinstance(cell, str) else cell.text
+
+
 def table(
     caption: str, heads: Sequence[Head], rows: Iterable[Sequence[Cell | str]], empty: str, *, has_sum: bool = False
 ) -> str:

@@ -6,14 +6,14 @@ from decimal import Decimal
 
 import streamlit
 
+from market.figures import bps, duration, money, tone
+from market.labels import exchange_name, reason_name
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.opportunities import opportunity_statistics
 from ui.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
-from market.figures import money, tone
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.pages.opportunities_charts import life_chart, spread_chart
-from market.labels import exchange_name, reason_name
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 3.0
@@ -91,9 +91,7 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
         Figure("Brought", Cell(money(net, currency), tone(net), found["taken_net"]), "by those taken, so far"),
         Figure("Refused", Cell(f"{found['refused']:,}"), "counted by the bots"),
         Figure("Expired unanswered", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
-        Figure(
-            "Lived (median)", Cell(duration(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {duration(life['p90_ms'])}"
-        ),
+        Figure("Lived (median)", Cell(_lived(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {_lived(life['p90_ms'])}"),
     ]
 
 
@@ -116,16 +114,14 @@ def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
             f"{exchange_name(row['sell_exchange'])} {row['sell_symbol']}",
             f"{row['runs']:,}",
             f"{row['once']:,}",
-            duration(row["p50_ms"]),
-            duration(row["p90_ms"]),
-            duration(row["longest_ms"]),
-            f"{row['best_bps']:+.1f}",
+            _lived(row["p50_ms"]),
+            _lived(row["p90_ms"]),
+            _lived(row["longest_ms"]),
+            bps(row["best_bps"]),
         ]
         for row in pairs
     ]
 
 
-def duration(milliseconds: float | None) -> str:
-    if milliseconds is None:
-        return "–"
-    return f"{milliseconds:,.0f} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:,.1f} s"
+def _lived(milliseconds: float | None) -> str:
+    return duration(None if milliseconds is None else milliseconds / 1_000)

@@ -7,6 +7,8 @@ from typing import get_args
 
 import streamlit
 
+from market.figures import bps, money
+from market.labels import exchange_name, reason_name, state_name
 from market.risk import CHECKS
 from store.errors import CursorError, StoreError
 from store.opportunity_outcomes import OutcomeName
@@ -14,11 +16,10 @@ from store.opportunity_pages import WantedOpportunities
 from ui.dashboard import Dashboard
 from ui.opportunities import OpportunityPage, opportunity_page
 from ui.opportunity_rows import KeptOpportunityRow
-from market.figures import money, tone
+from ui.pages.cells import Steps, money_cell, steps_of
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.opportunities_figures import NO_STORE
 from ui.pages.paging import Paging, paging
-from market.labels import exchange_name, reason_name
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 5.0
@@ -26,15 +27,15 @@ ROWS = 25
 REASONS = tuple(check.reason for check in CHECKS)
 OUTCOME_NAMES: dict[OutcomeName, str] = {
     "taken": "Taken",
-    "refused": "Refused",
-    "waiting": "Waiting for the other bot",
+    "refused": "Rejected",
+    "waiting": "Awaiting second leg",
     "expired": "Expired",
 }
 HEADS = (
     *words("Seen", "Base", "Buy", "Sell"),
     *numbers("Net (bps)", "Expected", "Buy at", "Sell at"),
     *words("What became of it", "Id"),
-    *numbers("Brought"),
+    *numbers("Realised"),
 )
 
 
@@ -57,7 +58,7 @@ def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
         return
-    lines = opportunity_lines(page.rows, shown_zone())
+    lines = opportunity_lines(page.rows, shown_zone(), steps_of(dashboard.session.markets))
     place.html(table("Opportunities that bots kept, newest first", HEADS, lines, _empty(page)))
     _show_paging(place_in_list, page)
 
@@ -74,7 +75,7 @@ def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
             width=210,
         )
         reason = streamlit.selectbox(
-            "Refused because",
+            "Rejected because",
             REASONS,
             None,
             format_func=reason_name,
@@ -101,11 +102,11 @@ def _empty(page: OpportunityPage) -> str:
     return "No opportunity fits." if page.next_cursor is None else "None among the newest fits; look among older ones."
 
 
-def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo) -> list[Line]:
-    return [_line(row, zone) for row in rows]
+def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo, steps: Steps) -> list[Line]:
+    return [_line(row, zone, steps) for row in rows]
 
 
-def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
+def _line(row: KeptOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
     currency, net = row["currency"], row["net_profit"]
     identity = row["opportunity_id"]
     expected = Decimal(str(row["expected_profit"]))
@@ -114,13 +115,13 @@ def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
         row["base"],
         exchange_name(row["buy_exchange"]),
         exchange_name(row["sell_exchange"]),
-        f"{row['net_bps']:+.1f}",
+        bps(row["net_bps"]),
         Cell(money(expected, currency), exact=str(expected)),
-        _price(row["buy_price"], row["buy_symbol"]),
-        _price(row["sell_price"], row["sell_symbol"]),
+        steps.price(row["buy_exchange"], row["buy_symbol"], row["buy_price"]),
+        steps.price(row["sell_exchange"], row["sell_symbol"], row["sell_price"]),
         fate(row),
         Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
-        "–" if net is None else Cell(money(Decimal(net), currency), tone(Decimal(net)), f"{net} {currency}"),
+        "–" if net is None else money_cell(Decimal(net), currency),
     ]
 
 
@@ -129,12 +130,8 @@ def fate(row: KeptOpportunityRow) -> Cell:
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":
         why = f" ({reason_name(reason)})" if reason else ""
-        return Cell(f"taken: {state}{why}", "good" if state == "closed" else "")
+        return Cell(f"Taken: {state_name(state or '')}{why}", "good" if state == "closed" else "")
     if row["outcome"] == "refused":
-        return Cell(f"refused: {reason_name(str(reason))}", "quiet")
-    told = f"{state}: {reason_name(reason)}" if state and reason else ""
-    return Cell(OUTCOME_NAMES[row["outcome"]].lower(), "quiet", told)
-
-
-def _price(price: object, symbol: str) -> str:
-    return f"{Decimal(str(price)):,f} {symbol.rpartition('/')[2]}"
+        return Cell(f"Rejected: {reason_name(str(reason))}", "quiet")
+    told = f"{state_name(state)}: {reason_name(reason)}" if state and reason else ""
+    return Cell(OUTCOME_NAMES[row["outcome"]], "quiet", told)

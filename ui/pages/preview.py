@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import streamlit
 
+from market.figures import money, tone
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from market.figures import money, tone
 from ui.pages.dom_tables import Cell, Figure, figures, table
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.opportunities_charts import preview_chart

@@ -1,10 +1,10 @@
-"""Prices and amounts of this session's markets as cells: by the market's own tick and lot, all digits in the title."""
+"""Money, prices and amounts as cells: by the currency, or by the market's own tick and lot; all digits in the title."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from market.figures import UNKNOWN, amount, money_step, number, price
+from market.figures import UNKNOWN, amount, money, money_step, number, price, tone
 from market.markets import Market
 from market.money import text_of
 from ui.pages.dom_tables import Cell
@@ -40,6 +40,11 @@ class Steps:
         return Cell(f"{number(known, money_step(currency) if lot is None else lot)} {currency}", exact=exact)
 
 
+def money_cell(value: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
+    """What was won or lost."""
+    return Cell(money(value, currency), tone(value, currency) if is_toned else "", f"{text_of(value)} {currency}")
+
+
 def steps_of(markets: Iterable[Market]) -> Steps:
     ticks: dict[tuple[str, str], Decimal] = {}
     lots: dict[str, Decimal] = {}
@@ -48,6 +53,11 @@ def steps_of(markets: Iterable[Market]) -> Steps:
         if not market.is_fx:
             lots[market.base] = min(market.lot_step, lots.get(market.base, market.lot_step))
     return Steps(ticks, lots)
+
+
+def base_of(symbol: str) -> str:
+    """`BTC` of `BTC/JPY`."""
+    return symbol.partition("/")[0]
 
 
 def quote_of(symbol: str) -> str:
