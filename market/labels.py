@@ -1,6 +1,7 @@
 """What people read for the names that programs use: exchanges, states, reasons. One table for pages, commands and
 reports; programs (REST, JSON, files, the log) keep the names themselves."""
 
+import re
 from collections.abc import Mapping
 
 EXCHANGES: Mapping[str, str] = {
@@ -15,6 +16,8 @@ EXCHANGES: Mapping[str, str] = {
     "fxcm": "FXCM",
     "kraken": "Kraken",
 }
+
+_EXCHANGE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(EXCHANGES, key=len, reverse=True))})(?!\w)")
 
 STATES: Mapping[str, str] = {
     # of an arbitrage, and how far its legs have come
@@ -134,9 +137,9 @@ def pair_name(pair: str) -> str:
     return " → ".join(map(exchange_name, pair.split(" → ")))
 
 
-def process_name(name: str) -> str:
-    """Of a part of the session: `feed coinbaseexchange` is the feed of Coinbase."""
-    return " ".join(map(exchange_name, name.split(" ")))
+def part_name(name: str) -> str:
+    """Of a part of the session, with the exchange in it called as people call it: `bot-Coinbase`."""
+    return _EXCHANGE.sub(lambda found: EXCHANGES[found[0]], name)
 
 
 def state_name(state: str) -> str:

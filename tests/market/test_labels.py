@@ -17,7 +17,7 @@ from market.labels import (
     STRATEGIES,
     exchange_name,
     pair_name,
-    process_name,
+    part_name,
     reason_name,
     state_name,
 )
@@ -56,7 +56,9 @@ def test_what_has_no_name_keeps_its_own() -> None:
     assert exchange_name("alpha") == "alpha"
     assert pair_name("bitflyer → alpha") == "bitFlyer → alpha"
     assert pair_name("kraken") == "Kraken"
-    assert process_name("feed coinbaseexchange") == "feed Coinbase"
+    assert part_name("bot-coinbaseexchange-2") == "bot-Coinbase-2"
+    assert part_name("feed coinbase-eur BTC/EUR") == "feed Coinbase EUR BTC/EUR"
+    assert part_name("feed-krakenish") == "feed-krakenish"
     assert reason_name("too_many_open") == "Too many arbitrages are open"
     assert reason_name("some_new_reason") == "Some new reason"
     assert (state_name("half_reserved"), state_name("a_new_state")) == ("awaiting second leg", "a new state")
