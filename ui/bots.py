@@ -89,8 +89,8 @@ async def bots_now(dashboard: Dashboard) -> list[BotRow]:
 
 
 def with_those_to_come(bots: Sequence[BotRow], processes: Sequence[ProcessRow], session: Session) -> list[BotRow]:
-    """`bots`, and one that starts of each exchange that is traded and has none yet: where there is a supervisor, it will
-    tell of it."""
+    """`bots`, and one that starts of each exchange that is traded and has none yet: where there is a supervisor, it
+    will tell of it."""
     if not processes:
         return list(bots)
     told = {bot["exchange"] for bot in bots}

@@ -7,7 +7,7 @@ from typing import get_args
 
 import streamlit
 
-from market.figures import bps, money
+from market.figures import UNKNOWN, bps
 from market.labels import exchange_name, reason_name, state_name
 from market.risk import CHECKS
 from store.errors import CursorError, StoreError
@@ -20,7 +20,7 @@ from ui.pages.cells import Steps, money_cell, steps_of
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.opportunities_figures import NO_STORE
 from ui.pages.paging import Paging, paging
-from ui.pages.times import moment, shown_zone
+from ui.pages.times import moment_cell, shown_zone
 
 LOOK_AGAIN_SECONDS = 5.0
 ROWS = 25
@@ -32,10 +32,13 @@ OUTCOME_NAMES: dict[OutcomeName, str] = {
     "expired": "Expired",
 }
 HEADS = (
-    *words("Seen", "Base", "Buy", "Sell"),
-    *numbers("Net (bps)", "Expected", "Buy at", "Sell at"),
-    *words("What became of it", "Id"),
-    *numbers("Realised"),
+    *words("Seen", "What became of it"),
+    *numbers("Realised", "Expected", "Net (bps)"),
+    *words("Base", "Buy"),
+    *numbers("Buy at"),
+    *words("Sell"),
+    *numbers("Sell at"),
+    *words("Id"),
 )
 
 
@@ -109,19 +112,19 @@ def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo, steps: S
 def _line(row: KeptOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
     currency, net = row["currency"], row["net_profit"]
     identity = row["opportunity_id"]
-    expected = Decimal(str(row["expected_profit"]))
+    expected = Decimal(row["tradable_profit"])
     return [
-        moment(row["event_time"], zone),
+        moment_cell(row["event_time"], zone),
+        fate(row),
+        UNKNOWN if net is None else money_cell(Decimal(net), currency),
+        money_cell(expected, currency, is_toned=False),
+        bps(row["net_bps"]),
         row["base"],
         exchange_name(row["buy_exchange"]),
-        exchange_name(row["sell_exchange"]),
-        bps(row["net_bps"]),
-        Cell(money(expected, currency), exact=str(expected)),
         steps.price(row["buy_exchange"], row["buy_symbol"], row["buy_price"]),
+        exchange_name(row["sell_exchange"]),
         steps.price(row["sell_exchange"], row["sell_symbol"], row["sell_price"]),
-        fate(row),
         Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
-        "–" if net is None else money_cell(Decimal(net), currency),
     ]
 
 

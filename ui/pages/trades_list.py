@@ -9,7 +9,7 @@ import streamlit
 
 from market.arbitrages import Arbitrage, ArbitrageState, Strategy
 from market.clock import MICROSECONDS
-from market.figures import bps
+from market.figures import UNKNOWN, bps
 from market.labels import ROLES, STRATEGIES, exchange_name, pair_name, reason_name, state_name
 from store.errors import CursorError, StoreError
 from store.pages import Page
@@ -18,7 +18,7 @@ from ui.dashboard import Dashboard
 from ui.pages.cells import Steps, base_of, money_cell, quote_of, steps_of
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.paging import Paging, paging
-from ui.pages.times import moment, shown_zone, zone_word
+from ui.pages.times import moment, moment_cell, shown_zone, zone_word
 from ui.pages.trades_detail import show_detail
 from ui.pages.trades_figures import NO_STORE
 
@@ -29,8 +29,10 @@ LOOK_AGAIN_SECONDS = 5.0
 CHOSEN = "trades.chosen"
 FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
 ARBITRAGE_HEADS = (
-    *words("Reserved", "Base", "Pair", "State"),
-    *numbers("Amount", "Seen (bps)", "Fees", "Net"),
+    *words("Reserved", "State"),
+    *numbers("Net"),
+    *words("Base", "Pair"),
+    *numbers("Amount", "Seen (bps)", "Fees"),
     *words("Strategy", "Id"),
 )
 FILL_HEADS = (
@@ -190,7 +192,7 @@ def arbitrage_lines(arbitrages: Sequence[Arbitrage], zone: tzinfo, steps: Steps)
 def fill_lines(fills: Sequence[BookedFill], zone: tzinfo, steps: Steps) -> list[Line]:
     return [
         [
-            moment(one.fill.filled_at, zone),
+            moment_cell(one.fill.filled_at, zone),
             exchange_name(one.fill.exchange),
             one.fill.symbol,
             Cell(one.fill.side, "good" if one.fill.side == "buy" else "bad"),
@@ -210,14 +212,14 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo, steps: Steps) -> Line:
     profit = one.profit
     began = one.times.get("reserved", one.opportunity.event_time)
     return [
-        moment(began, zone),
+        moment_cell(began, zone),
+        Cell(state_name(one.state), "" if one.reason is None else "quiet", reason_name(one.reason or "")),
+        UNKNOWN if profit is None else money_cell(profit.net, profit.currency),
         one.base,
         pair_of(one),
-        Cell(state_name(one.state), "" if one.reason is None else "quiet", reason_name(one.reason or "")),
         steps.amount(one.base, one.amount),
         bps(one.opportunity.net_bps),
-        "–" if profit is None else money_cell(profit.fees, profit.currency, is_toned=False),
-        "–" if profit is None else money_cell(profit.net, profit.currency),
+        UNKNOWN if profit is None else money_cell(profit.fees, profit.currency, is_toned=False),
         STRATEGIES[one.strategy],
         _short(one.arbitrage_id),
     ]
