@@ -152,17 +152,19 @@ def test_a_line_has_the_money_and_the_time_in_words() -> None:
     (line,) = opportunity_lines([KEPT], UTC, STEPS)
     assert [cell.text if isinstance(cell, Cell) else cell for cell in line] == [
         "2023-11-14 22:13:20 UTC",
+        "Taken: closed",
+        "+$1.10",
+        "+$1.33",
+        "+13.3",
         "BTC",
         "Kraken",
-        "bitFlyer",
-        "+13.3",
-        "+$27.93",
         "$70,001.5",
+        "bitFlyer",
         "¥10,560,000",
-        "Taken: closed",
         "5f0c2b7e9a…",
-        "+$24.10",
     ]
+    # on a phone the time of the day, then what became of it and what it brought
+    assert [cell.narrow for cell in line if isinstance(cell, Cell) and cell.narrow] == ["22:13:20"]
 
 
 def test_figures_say_what_each_number_counts() -> None:
@@ -171,7 +173,7 @@ def test_figures_say_what_each_number_counts() -> None:
     assert shown["Expired unanswered"] == "6,301"
     assert shown["Lived (median)"] == "48 ms"
     preview = {one.name: one.value.text for one in preview_figures(PREVIEW)}
-    assert (preview["Taken then"], preview["Gained at most"], preview["Sightings gained"]) == ("52", "130", "840")
+    assert (preview["Taken then"], preview["Gained at most"], preview["Sightings gained"]) == ("52", "22", "840")
 
 
 def test_a_threshold_outside_of_a_chart_is_not_drawn_at_its_edge() -> None:
