@@ -72,7 +72,7 @@ class Desk:
         self.exchange = account.exchange
         self.store = store
         self.knowledge = knowledge
-        self.notes = Notes(self.exchange)
+        self.notes = Notes(self.exchange, knowledge.bounds_of)
         self._markets = markets_by_symbol(markets)
         self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
         self._lockout = Lockout(account, self.health, knowledge)

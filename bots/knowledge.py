@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage
+from market.episodes import TradeBounds
 from market.inventory import exposures_of
+from market.missed_profit import bounds_now
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.quarantine import HISTORY_SECONDS, belongs_to_history
@@ -136,6 +138,10 @@ class Knowledge:
     def is_used_up(self, opportunity: Opportunity) -> bool:
         """Whether the store said so of one of its quotes."""
         return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
+
+    def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
+        """What one trade on it may use now."""
+        return bounds_now(opportunity, self.settings, self.free)
 
     def standing(self, opportunity: Opportunity, now: int) -> Standing | None:
         """What the store would most likely hold against it at wall time `now`; None where it joins a half reservation,

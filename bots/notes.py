@@ -4,9 +4,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from decimal import Decimal
 
 from market.arbitrages import Refusal
 from market.clock import MICROSECONDS
+from market.episodes import TradeBounds, tradable_profit
 from market.money import decimal_of_double
 from market.opportunities import Opportunity
 from store.errors import StoreError
@@ -38,8 +40,10 @@ class Notes:
     A crash loses at most those that were not written yet: they inform, nothing is decided by them.
     """
 
-    def __init__(self, exchange: str) -> None:
+    def __init__(self, exchange: str, bounds: Callable[[Opportunity], TradeBounds]) -> None:
+        """`bounds`: what one trade on an opportunity may use now."""
         self._exchange = exchange
+        self._bounds = bounds
         self._refusals: dict[_Key, Refusal] = {}
         self._opportunities: dict[str, Opportunity] = {}
         self.dropped = 0
@@ -59,8 +63,9 @@ class Notes:
         key = (*pair, reason, refused_at // MICROSECONDS)
         known = self._refusals.get(key)
         if known is not None:
-            profit = decimal_of_double(opportunity.expected_profit)
-            self._refusals[key] = replace(known, count=known.count + 1, forgone=known.forgone + profit)
+            most = max(known.tradable, self._tradable(opportunity))
+            until = max(known.until, _until(opportunity, refused_at))
+            self._refusals[key] = replace(known, count=known.count + 1, tradable=most, until=until)
             return
         if len(self._refusals) >= MOST_NOTES:
             self.dropped += 1
@@ -92,12 +97,12 @@ class Notes:
         except StoreError:
             later = self._refusals.get(key)
             if later is not None:
-                refusal = replace(refusal, count=refusal.count + later.count, forgone=refusal.forgone + later.forgone)
+                most, until = max(refusal.tradable, later.tradable), max(refusal.until, later.until)
+                refusal = replace(refusal, count=refusal.count + later.count, tradable=most, until=until)
             self._refusals[key] = refusal
             raise
 
     def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Refusal:
-        expected_profit = decimal_of_double(opportunity.expected_profit)
         return Refusal(
             refusal_id=f"{opportunity.opportunity_id}:{self._exchange}:{reason}",
             opportunity_id=opportunity.opportunity_id,
@@ -107,7 +112,16 @@ class Notes:
             exchange=self._exchange,
             reason=reason,
             net_bps=opportunity.net_bps,
-            expected_profit=expected_profit,
+            expected_profit=decimal_of_double(opportunity.expected_profit),
             refused_at=refused_at,
-            forgone=expected_profit,
+            tradable=self._tradable(opportunity),
+            until=_until(opportunity, refused_at),
         )
+
+    def _tradable(self, opportunity: Opportunity) -> Decimal:
+        return tradable_profit(opportunity, self._bounds(opportunity))
+
+
+def _until(opportunity: Opportunity, refused_at: int) -> int:
+    """When it expires by the clock of `refused_at`, at the latest."""
+    return refused_at + opportunity.expires_at - opportunity.event_time

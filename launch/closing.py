@@ -9,6 +9,7 @@ from launch.errors import LaunchError
 from launch.home import write_atomically
 from launch.meter import Meter, seconds_since
 from launch.summary import Activity, latencies_of, summary_of
+from launch.summary_lines import summary_lines
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.session import Session
@@ -89,34 +90,6 @@ def report(activity: Activity, json_file: Path | None, say: Callable[[str], None
     for line in summary_lines(summary):
         say(line)
     return 0 if summary["balanced"] else 1
-
-
-def summary_lines(summary: dict[str, object]) -> list[str]:
-    """The summary for people."""
-    balanced = (
-        "the books balance" if summary["balanced"] else f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}"
-    )
-    lines = [f"{title:<26} {_short(summary[name])}" for name, title in SHOWN.items()]
-    latencies = summary["latency_ms"]
-    if isinstance(latencies, dict):
-        lines += [f"ms from tick to {stage:<11} {_short(row)}" for stage, row in latencies.items()]
-    return [*lines, balanced]
-
-
-SHOWN = {
-    "quotes": "quotes since all was ready",
-    "opportunities": "opportunities since then",
-    "arbitrages": "arbitrages by how they end",
-    "refusals": "refusals by reason",
-    "refused_profit": "... and what they forwent",
-    "pnl": "profit and loss",
-}
-
-
-def _short(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_short(part)}" for name, part in value.items()) or "none"
-    return str(value)
 
 
 async def until(done: Callable[[], Awaitable[bool]], seconds: float) -> bool:

@@ -174,7 +174,10 @@ class Refusal:
     """Of this opportunity, in the settlement currency."""
     refused_at: int
     count: int = 1
-    forgone: BoundedDecimal = Decimal(0)
-    """What all `count` of them together were expected to bring; 0 in what earlier versions stored."""
+    tradable: BoundedDecimal = Decimal(0)
+    """The most that one of all `count` would have brought within what one trade may use (`market.episodes`); 0 in what
+    earlier versions stored."""
     grounds: str | None = None
     """What this one was decided on (`market.decisions`); None in what earlier versions stored."""
+    until: int = 0
+    """When the last of all `count` expired, by the same clock as `refused_at`."""

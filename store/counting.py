@@ -34,7 +34,7 @@ class SessionTotals:
     refusals: dict[str, int]
     """Reason → how many."""
     forgone: dict[str, Decimal] = field(default_factory=dict)
-    """Reason → what those refused were expected to bring, in the settlement currency."""
+    """Reason → missed profit (`market.episodes`), in the settlement currency."""
     groups: tuple[ProfitGroup, ...] = ()
     """The profit by exchange, asset and day."""
 
@@ -111,7 +111,7 @@ class RunningTotals:
     def __init__(self, database: Database, wanted: Document) -> None:
         parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
         self._arbitrages = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
-        self._refusals = RunningSums(database, REFUSALS, wanted, ("$reason",), ["$count", "$forgone"])
+        self._refusals = RunningSums(database, REFUSALS, wanted, ("$reason",), ["$count"])
 
     async def read(self, currency: str) -> SessionTotals:
         """Raises StoreUnavailableError."""
@@ -122,9 +122,8 @@ class RunningTotals:
             states[state] += int(count)
             if its_currency == currency:
                 profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
-        reasons = {reason: int(count) for (reason,), (count, _) in refusals.items()}
-        forgone = {reason: missed for (reason,), (_, missed) in refusals.items()}
-        return SessionTotals(profit_from(currency, profit), dict(states), reasons, forgone)
+        reasons = {reason: int(count) for (reason,), (count,) in refusals.items()}
+        return SessionTotals(profit_from(currency, profit), dict(states), reasons)
 
 
 async def counts_by(
@@ -142,14 +141,6 @@ async def counts_by(
 async def refusal_counts(database: Database, wanted: Document) -> dict[str, int]:
     """Reason → how many, those not stored whole included."""
     return await counts_by(database, REFUSALS, wanted, "reason", "$count")
-
-
-async def refused_profit(database: Database, wanted: Document) -> dict[str, Decimal]:
-    """Reason → what those refused were expected to bring, those not stored whole included."""
-    group: Document = {"_id": "$reason", "forgone": {"$sum": "$forgone"}}
-    with translated_errors():
-        found = database[REFUSALS].aggregate([{"$match": wanted}, {"$group": group}])
-        return {str(document["_id"]): decimal_of(document["forgone"]) async for document in found}
 
 
 def decimal_of(number: object) -> Decimal:

@@ -170,10 +170,10 @@ def refusal_document(refusal: Refusal) -> Document:
 
 
 def refusal_of(document: Mapping[str, object]) -> Refusal:
-    """The profit forgone is a number of the server's, which adds to it."""
-    forgone = document.get("forgone")
-    number = forgone.to_decimal() if isinstance(forgone, Decimal128) else Decimal(0)
-    return _value(_REFUSAL, {**document, "forgone": number})
+    """The tradable profit is a number of the server's, which compares it."""
+    tradable = document.get("tradable")
+    number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)
+    return _value(_REFUSAL, {**document, "tradable": number})
 
 
 def settings_document(settings: Settings) -> Document:

@@ -5,8 +5,9 @@ from decimal import Decimal
 from market.arbitrages import Refusal
 from market.opportunities import Opportunity
 from store.client import Database, translated_errors
-from store.counting import refusal_counts, refused_profit
+from store.counting import refusal_counts
 from store.documents import OPPORTUNITIES, opportunity_document
+from store.missed_profit import missed_sums, profit_by_reason
 from store.reach import ReachBook
 from store.refusals import count_refusal
 from store.watching import ChangeStanding
@@ -35,8 +36,8 @@ class MongoNotes:
             await count_refusal(self._database, refusal, self._session_id)
 
     async def refused_profit(self) -> dict[str, Decimal]:
-        """Reason → what those refused in this session were expected to bring."""
-        return await refused_profit(self._database, {"session_id": self._session_id})
+        """Reason → missed profit of this session, each episode once (`market.episodes`)."""
+        return profit_by_reason(await missed_sums(self._database, {"session_id": self._session_id}))
 
     async def refusal_counts(self) -> dict[str, int]:
         """Reason → how many in this session, those not stored whole included."""

@@ -7,13 +7,12 @@ from typing import Literal
 
 from pymongo import ASCENDING
 
+from market.missed_profit import TAKEN_STATES
 from market.money import ZERO
 from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, REFUSALS, amount_of, text_or_none
 
 OutcomeName = Literal["taken", "refused", "waiting", "expired"]
-TAKEN_STATES = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled")
-"""Of arbitrages of which both legs were reserved."""
 
 
 @dataclass(frozen=True, slots=True)

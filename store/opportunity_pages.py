@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from pymongo import DESCENDING
 
+from market.missed_profit import TAKEN_STATES
 from market.opportunities import Opportunity
 from store.client import Database, Document, translated_errors
 from store.documents import ARBITRAGES, OPPORTUNITIES, integer_of, opportunity_of
-from store.opportunity_outcomes import TAKEN_STATES, Outcome, OutcomeName, read_outcomes
+from store.opportunity_outcomes import Outcome, OutcomeName, read_outcomes
 from store.pages import MOST_ROWS, Page, cursor_after, older_than
 
 SCANNED_KEYS = 10_000

@@ -7,14 +7,12 @@ from decimal import Decimal
 from typing import Literal
 
 from market.clock import MICROSECONDS, wall_now
+from market.missed_profit import TAKEN_STATES
 from market.money import ZERO
 from store.client import Database, Document, translated_errors
 from store.counting import RunningSums, decimal_of
 from store.documents import ARBITRAGES, REFUSALS
-from store.opportunity_outcomes import TAKEN_STATES
-
-BINS_PER_BPS = 2
-"""Half a basis point is the step of the thresholds; what is summed finer would tell no threshold more."""
+from store.missed_profit import BINS_PER_BPS, MissedProfits
 
 KEPT_SPANS = 4
 
@@ -26,7 +24,15 @@ _TAKEN_BY = (
     "$state",
     {"$floor": {"$multiply": ["$opportunity.net_bps", BINS_PER_BPS]}},
 )
-_TAKEN_SUMS = (1, {"$toDecimal": "$opportunity.expected_profit"}, {"$toDecimal": {"$ifNull": ["$profit.net", "0"]}})
+_SHOWN: Document = {"$min": [{"$toDecimal": "$opportunity.buy.amount"}, {"$toDecimal": "$opportunity.sell.amount"}]}
+_TRADED: Document = {"$divide": [{"$min": [{"$toDecimal": "$amount"}, _SHOWN]}, _SHOWN]}
+_EXPECTED: Document = {"$round": [{"$multiply": [{"$toDecimal": "$opportunity.expected_profit"}, _TRADED]}, 8]}
+"""Of what the best levels promised the share that was reserved: the rest of them was never to be traded."""
+_TAKEN_SUMS = (
+    1,
+    {"$cond": [{"$gt": [_SHOWN, 0]}, _EXPECTED, {"$toDecimal": 0}]},
+    {"$toDecimal": {"$ifNull": ["$profit.net", "0"]}},
+)
 _REFUSED_BY = (
     "$base",
     "$buy_exchange",
@@ -34,7 +40,7 @@ _REFUSED_BY = (
     "$reason",
     {"$floor": {"$multiply": ["$net_bps", BINS_PER_BPS]}},
 )
-_REFUSED_SUMS = ("$count", "$forgone", 1)
+_REFUSED_SUMS = ("$count", {"$literal": 0}, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,8 @@ class OutcomeSum:
     """In half basis points: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
     count: int
     expected: Decimal
-    """At the best levels alone, in the settlement currency."""
+    """Of what was reserved, at the best levels, in the settlement currency; 0 for those refused, whose missed profit is
+    counted by episode."""
     net: Decimal
     """What those taken brought, as far as they have ended; 0 for those refused."""
     pair_seconds: int
@@ -67,6 +74,7 @@ class OpportunitySums:
         self._of_session = dict(of_session)
         self._taken = RunningSums(database, ARBITRAGES, self._of_session | _TAKEN, _TAKEN_BY, _TAKEN_SUMS)
         self._refused = RunningSums(database, REFUSALS, self._of_session, _REFUSED_BY, _REFUSED_SUMS)
+        self.missed = MissedProfits(database, self._of_session)
         self._reading = asyncio.Lock()
         self._recent: dict[int, tuple[int, list[OutcomeSum]]] = {}
         """Seconds → when they were read, and what."""

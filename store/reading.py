@@ -23,7 +23,7 @@ from store.averages import read_average_trades
 from store.backtests import MongoBacktests
 from store.balances import BalanceBook
 from store.client import Client, Document, connected, database_of, translated_errors
-from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts, refused_profit
+from store.counting import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
 from store.differences import difference_of
 from store.documents import (
     ARBITRAGES,
@@ -46,6 +46,7 @@ from store.documents import (
 from store.errors import HistoryLostError
 from store.health import HealthBook
 from store.leases import LeaseBook
+from store.missed_profit import MissedProfits
 from store.notices import MongoNotices
 from store.opportunity_pages import MongoOpportunities
 from store.opportunity_sums import OpportunitySums
@@ -112,6 +113,7 @@ class TradeReader:
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
         self.opportunity_sums = OpportunitySums(self._database, self._of_session)
         self.history = TradeHistory(self._database, self._of_session)
+        self._missed = MissedProfits(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)
 
@@ -163,8 +165,8 @@ class TradeReader:
         return await refusal_counts(self._database, self._of_session)
 
     async def refused_profit(self) -> dict[str, Decimal]:
-        """Reason → what those refused were expected to bring, of the same refusals as `refusal_counts`."""
-        return await refused_profit(self._database, self._of_session)
+        """Reason → missed profit of the same refusals as `refusal_counts`, each episode once (`market.episodes`)."""
+        return await self._missed.by_reason()
 
     async def opportunity_count(self) -> int:
         with translated_errors():
@@ -234,7 +236,8 @@ class TradeReader:
 
         Reads what is new since the last call. What changes late in old rows is seen after five minutes.
         """
-        return replace(await self._totals.read(currency), groups=await self.profit_groups(currency))
+        totals, missed = await self._totals.read(currency), await self._missed.by_reason()
+        return replace(totals, forgone=missed, groups=await self.profit_groups(currency))
 
     async def profit_groups(self, currency: str) -> tuple[ProfitGroup, ...]:
         """The profit in the settlement currency by exchange, asset, pair, day and strategy; read like `totals`."""

@@ -1,4 +1,4 @@
-"""Refusals: the first of its kind in a second whole, the others counted on it."""
+"""Refusals: the first of its kind in a second whole, the others counted on it; of all the most that one could bring."""
 
 from bson.decimal128 import Decimal128
 from pymongo.errors import DuplicateKeyError
@@ -11,10 +11,11 @@ from store.documents import REFUSALS, refusal_document
 async def count_refusal(database: Database, refusal: Refusal, session_id: str) -> None:
     """Once per `refusal_id`, however often it is told. Raises the driver's errors."""
     first = refusal_document(refusal) | {"session_id": session_id}
-    counts: Document = {"count": first.pop("count"), "forgone": Decimal128(refusal.forgone)}
-    del first["forgone"]
+    counts: Document = {"count": first.pop("count")}
+    most: Document = {"tradable": Decimal128(refusal.tradable), "until": first.pop("until")}
+    del first["tradable"]
     uncounted = {"_id": first["_id"], "refusal_ids": {"$ne": refusal.refusal_id}}
-    counted: Document = {"$inc": counts, "$push": {"refusal_ids": refusal.refusal_id}}
+    counted: Document = {"$inc": counts, "$max": most, "$push": {"refusal_ids": refusal.refusal_id}}
     try:
         await database[REFUSALS].update_one(uncounted, counted | {"$setOnInsert": first}, upsert=True)
     except DuplicateKeyError:

@@ -29,6 +29,7 @@ from ui.api import (
     metrics,
     notices,
     opportunities,
+    page_labels,
     problem_types,
     risk,
     signing_in,
@@ -85,6 +86,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     answer_problems(app)
     _include_routers(app)
     app.include_router(_nothing_else)
+    app.include_router(page_labels.router)
     app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
     app.mount("/vendor", OwnFiles(directory=FOLDER / "vendor"))
     if pages is not None:

@@ -12,9 +12,10 @@ from market.breaker import Health, recent_failures
 from market.clock import MICROSECONDS
 from market.leases import LEASE_SECONDS, Lease
 from market.processes import Process
+from market.session import Session
 from market.settings import Settings
 from ui.dashboard import Dashboard
-from ui.processes import NoSuchProcessError
+from ui.processes import NoSuchProcessError, ProcessRow
 
 MOST_OPEN = 500
 """Open arbitrages that are read; the settings allow as many at once, and few sessions have ten."""
@@ -85,6 +86,40 @@ async def bots_now(dashboard: Dashboard) -> list[BotRow]:
     """By name. Raises StoreError."""
     processes, scene = await asyncio.gather(dashboard.reader.processes.all(), _scene(dashboard))
     return [_bot_row(process, scene) for process in processes if process.kind == "bot"]
+
+
+def with_those_to_come(bots: Sequence[BotRow], processes: Sequence[ProcessRow], session: Session) -> list[BotRow]:
+    """`bots`, and one that starts of each exchange that is traded and has none yet: where there is a supervisor, it
+    will tell of it."""
+    if not processes:
+        return list(bots)
+    told = {bot["exchange"] for bot in bots}
+    regions = {market.exchange: market.region for market in session.traded if market.exchange not in told}
+    coming = [
+        BotRow(
+            name=f"bot-{exchange}",
+            exchange=exchange,
+            region=region,
+            state="starting",
+            activity="starting",
+            wanted="running",
+            wanted_by=None,
+            wanted_at=None,
+            pid=None,
+            since=0,
+            restarts=0,
+            last_end=None,
+            last_seen=0,
+            lease=None,
+            open_arbitrages=0,
+            open_legs=0,
+            is_unwatched=False,
+            is_enabled=True,
+            breaker=BreakerRow(is_paused=False, paused_until=None, failures={}, pauses=0),
+        )
+        for exchange, region in regions.items()
+    ]
+    return sorted([*bots, *coming], key=lambda bot: bot["name"])
 
 
 async def bot_now(dashboard: Dashboard, name: str) -> BotRow:

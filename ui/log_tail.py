@@ -51,6 +51,14 @@ class LogQuestion:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """Values that must appear nowhere, however they are named; and the data folder, whose paths are no codes."""
+
+    secrets: tuple[str, ...]
+    folder: str
+
+
 class NoLogError(Exception):
     """There is no such log here; says why in one sentence."""
 
@@ -74,18 +82,18 @@ def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion
     before = b""
     if not is_cut:
         before, is_cut = _end_of(path.with_suffix(".log.1"), MOST_BYTES - len(current))
-    fitting, is_all = _fitting((before + current).splitlines(), question, _known_secrets(home))
+    fitting, is_all = _fitting((before + current).splitlines(), question, _hidden_here(home))
     is_whole = is_all and not is_cut and len(fitting) <= question.lines
     return LogTailRow(part=part, lines=fitting[-question.lines :], is_whole=is_whole)
 
 
-def _fitting(lines: Sequence[bytes], question: LogQuestion, secrets: tuple[str, ...]) -> tuple[list[LogLineRow], bool]:
+def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> tuple[list[LogLineRow], bool]:
     """More than are wanted, oldest first, or all that fit, and whether these are all: taken apart from the end, since
     most questions are answered by the newest lines."""
     looked_at = 4 * question.lines
     while True:
         newest = lines[-looked_at:]
-        fitting = [row for row in _rows(newest, secrets) if _fits(row, question.level, question.text)]
+        fitting = [row for row in _rows(newest, hidden) if _fits(row, question.level, question.text)]
         is_all = len(newest) == len(lines)
         # one more than wanted: the first of them may not know the level of the line before it
         if is_all or len(fitting) > question.lines:
@@ -117,11 +125,11 @@ def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _rows(lines: Sequence[bytes], secrets: tuple[str, ...]) -> Iterator[LogLineRow]:
+def _rows(lines: Sequence[bytes], hidden: _Hidden) -> Iterator[LogLineRow]:
     level: str | None = None
     before = ""
     for line in lines:
-        row = _row_of(line, secrets)
+        row = _row_of(line, hidden)
         if follows_secret(row["event"], before):
             row["event"] = HIDDEN
         before = row["event"]
@@ -130,58 +138,58 @@ def _rows(lines: Sequence[bytes], secrets: tuple[str, ...]) -> Iterator[LogLineR
             yield row
 
 
-def _row_of(line: bytes, secrets: tuple[str, ...]) -> LogLineRow:
+def _row_of(line: bytes, hidden: _Hidden) -> LogLineRow:
     if line.startswith(b"{"):
         try:
             event = json.loads(line)
         except ValueError:
             event = None
         if isinstance(event, dict):
-            row = _our_row(event, secrets) or _mongod_row(event, secrets)
+            row = _our_row(event, hidden) or _mongod_row(event, hidden)
             if row is not None:
                 return row
-    text = _shown(line.decode(errors="replace"), secrets)
+    text = _shown(line.decode(errors="replace"), hidden)
     return LogLineRow(time=None, level=_level_in(text), room=None, event=text, fields={})
 
 
-def _our_row(event: dict[str, object], secrets: tuple[str, ...]) -> LogLineRow | None:
+def _our_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
     if not {"time", "level", "event"} <= event.keys():
         return None
     known = ("time", "level", "room", "event")
     return LogLineRow(
-        time=_shown(str(event["time"]), secrets),
-        level=_shown(str(event["level"]), secrets),
-        room=_shown(str(event.get("room", "")), secrets),
-        event=_shown(str(event["event"]), secrets),
+        time=_shown(str(event["time"]), hidden),
+        level=_shown(str(event["level"]), hidden),
+        room=_shown(str(event.get("room", "")), hidden),
+        event=_shown(str(event["event"]), hidden),
         fields={
-            _shown(name, secrets): _shown_field(name, value, secrets)
+            _shown(name, hidden): _shown_field(name, value, hidden)
             for name, value in event.items()
             if name not in known
         },
     )
 
 
-def _mongod_row(event: dict[str, object], secrets: tuple[str, ...]) -> LogLineRow | None:
+def _mongod_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
     """As mongod writes since 4.4: `t`, `s` (severity), `c` (component), `msg`, `attr`."""
     time = event.get("t")
     if not isinstance(time, dict) or "msg" not in event:
         return None
     attributes = event.get("attr")
     return LogLineRow(
-        time=_shown(str(time.get("$date")), secrets),
+        time=_shown(str(time.get("$date")), hidden),
         level=MONGOD_LEVELS.get(str(event.get("s"))[:1], "DEBUG"),
-        room=_shown(str(event.get("c", "")), secrets),
-        event=_shown(str(event["msg"]), secrets),
-        fields={} if not attributes else {"attr": _shown(json.dumps(attributes), secrets)},
+        room=_shown(str(event.get("c", "")), hidden),
+        event=_shown(str(event["msg"]), hidden),
+        fields={} if not attributes else {"attr": _shown(json.dumps(attributes), hidden)},
     )
 
 
-def _shown_field(name: str, value: object, secrets: tuple[str, ...]) -> str:
+def _shown_field(name: str, value: object, hidden: _Hidden) -> str:
     """Together with its name, which may say alone that it is a secret."""
     text = value if isinstance(value, str) else json.dumps(value)
     if value is not None and not isinstance(value, (bool, int, float)) and is_secret_name(name):
         return HIDDEN
-    return _shown(text, secrets)
+    return _shown(text, hidden)
 
 
 def _level_in(text: str) -> str | None:
@@ -203,13 +211,15 @@ def _fits(row: LogLineRow, level: Level, text: str) -> bool:
     return any(wanted in shown.casefold() for shown in (row["event"], row["room"] or "", *row["fields"].values()))
 
 
-def _shown(text: str, secrets: tuple[str, ...]) -> str:
+def _shown(text: str, hidden: _Hidden) -> str:
     """One line that moves no terminal's cursor, without secrets; shortened last, so that no half of one is left."""
-    for secret in secrets:
+    for secret in hidden.secrets:
         text = text.replace(secret, HIDDEN)
     text = text[:MOST_READ].strip()
     if may_hold_secret(text):
-        text = "\n".join(without_secrets(one) for one in without_secrets(text).splitlines())
+        text = "\n".join(
+            without_secrets(one, hidden.folder) for one in without_secrets(text, hidden.folder).splitlines()
+        )
     if not text.isprintable():
         text = " ⏎ ".join(line.strip() for line in text.splitlines() if line.strip())
         text = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
@@ -219,10 +229,9 @@ def _shown(text: str, secrets: tuple[str, ...]) -> str:
     return f"{text[:half]} … {text[-half:]}"
 
 
-def _known_secrets(home: Path) -> tuple[str, ...]:
-    """Values that must appear nowhere, however they are named."""
+def _hidden_here(home: Path) -> _Hidden:
     try:
         key = (home / "api_key").read_text().strip()
     except OSError:
-        return ()
-    return (key,) if key else ()
+        key = ""
+    return _Hidden((key,) if key else (), str(home))

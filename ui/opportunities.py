@@ -1,14 +1,16 @@
 """Opportunities for REST and pages alike: pages of them, one of them, and the statistics of a span."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from market.clock import MICROSECONDS
 from market.money import ZERO, text_of, total
+from store.missed_profit import BINS_PER_BPS, MissedSum
 from store.opportunity_outcomes import Outcome
 from store.opportunity_pages import KeptOpportunity, WantedOpportunities
-from store.opportunity_sums import BINS_PER_BPS, OutcomeSum
+from store.opportunity_sums import OutcomeSum
 from ui.dashboard import Dashboard
 from ui.lifetimes import lifetimes_row
 from ui.live.opportunity_census import PairKey
@@ -33,15 +35,15 @@ async def opportunity_page(
 ) -> OpportunityPage:
     """Those that bots kept. Raises CursorError, StoreUnavailableError."""
     page = await dashboard.reader.kept_opportunities.page(wanted, cursor, limit)
-    return OpportunityPage([kept_opportunity_row(one) for one in page.items], page.next_cursor)
+    return OpportunityPage([kept_opportunity_row(one, dashboard.hub.settings) for one in page.items], page.next_cursor)
 
 
 async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> KeptOpportunityRow | None:
     """One that was kept, else one of the newest of the stream. Raises StoreUnavailableError."""
     kept = await dashboard.reader.kept_opportunities.one(opportunity_id)
-    if kept is not None:
-        return kept_opportunity_row(kept)
     board = dashboard.hub.board
+    if kept is not None:
+        return kept_opportunity_row(kept, board.settings)
     found = next((one for one in board.opportunities() if one.opportunity_id == opportunity_id), None)
     if found is None:
         return None
@@ -49,7 +51,7 @@ async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> KeptOp
     if outcome.name == "expired" and board.settings is not None and found.net_bps < board.settings.min_net_bps:
         # bots refuse these by the thousand and keep the first of a second
         outcome = Outcome("refused", reason="below_threshold")
-    return kept_opportunity_row(KeptOpportunity(found, outcome))
+    return kept_opportunity_row(KeptOpportunity(found, outcome), board.settings)
 
 
 async def opportunity_statistics(
@@ -59,6 +61,11 @@ async def opportunity_statistics(
     seconds, board = SPAN_SECONDS[span], dashboard.hub.board
     sums = dashboard.reader.opportunity_sums
     outcomes = await (sums.of_session() if seconds is None else sums.recent(seconds))
+    missed = [
+        one
+        for one in await sums.missed.sums(seconds)
+        if _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)
+    ]
     outcomes = [one for one in outcomes if _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)]
     now = dashboard.session.clock().now()
     census = board.census.counted(now, None if seconds is None else now - seconds * MICROSECONDS)
@@ -83,9 +90,10 @@ async def opportunity_statistics(
         unanswered=max(0, seen.total() - sum(answered)),
         taken_expected=text_of(total(one.expected for one in taken)),
         taken_net=text_of(total(one.net for one in taken)),
-        refused_expected=text_of(total(one.expected for one in refused)),
+        refused_expected=text_of(total(one.profit for one in missed)),
+        missed_episodes=sum(one.episodes for one in missed),
         histogram=histogram(seen, taken, refused),
-        ledger=ledger(refused),
+        ledger=ledger(refused, missed),
         lifetimes=lifetimes_row(census, runs),
     )
 
@@ -116,14 +124,26 @@ def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], refused: Iterable
     ]
 
 
-def ledger(refused: Sequence[OutcomeSum]) -> list[LedgerRow]:
+def ledger(refused: Iterable[OutcomeSum], missed: Iterable[MissedSum]) -> list[LedgerRow]:
     """Why not: the dearest reason first."""
-    counts, forgone = Counter[str](), dict.fromkeys((one.why for one in refused), ZERO)
+    counts, episodes = Counter[str](), Counter[str]()
+    forgone: dict[str, Decimal] = {}
     for one in refused:
         counts[one.why] += one.count
-        forgone[one.why] += one.expected
-    ordered = sorted(counts, key=lambda reason: (-forgone[reason], -counts[reason], reason))
-    return [LedgerRow(reason=reason, count=counts[reason], forgone=text_of(forgone[reason])) for reason in ordered]
+    for each in missed:
+        episodes[each.reason] += each.episodes
+        forgone[each.reason] = forgone.get(each.reason, ZERO) + each.profit
+    reasons = counts.keys() | episodes.keys()
+    ordered = sorted(reasons, key=lambda reason: (-forgone.get(reason, ZERO), -counts[reason], reason))
+    return [
+        LedgerRow(
+            reason=reason,
+            count=counts[reason],
+            episodes=episodes[reason],
+            forgone=text_of(forgone.get(reason, ZERO)),
+        )
+        for reason in ordered
+    ]
 
 
 def _by_bin(sums: Iterable[OutcomeSum]) -> Counter[int]:

@@ -5,6 +5,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from market.money import text_of
+from market.settings import Settings
 from store.opportunity_outcomes import OutcomeName
 from store.opportunity_pages import KeptOpportunity
 from ui.rows import OpportunityRow
@@ -35,10 +36,12 @@ class BinRow(TypedDict):
 
 
 class LedgerRow(TypedDict):
-    """`forgone`: what the refused were expected to bring when they were seen, at the best levels alone."""
+    """`count` sightings were refused for it; `forgone`: the missed profit of the `episodes` whose best sighting was,
+    within what one trade may use. An episode counts once, and not at all where any of it was traded."""
 
     reason: str
     count: int
+    episodes: int
     forgone: str
 
 
@@ -84,8 +87,9 @@ class LifetimesRow(TypedDict):
 
 class StatisticsRow(TypedDict):
     """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `refused` from
-    the store. `unanswered`: seen, but neither; they expired before a bot came to them. Refusals that the store counted
-    without their spread stand in the bin of the first of their pair, reason and second."""
+    the store. `taken_expected`: of what was reserved, at the best levels; `refused_expected`: the missed profit of
+    `missed_episodes`. `unanswered`: seen, but neither; they expired before a bot came to them. Refusals that the store
+    counted without their spread stand in the bin of the first of their pair, reason and second."""
 
     span: Span
     seen_since: int
@@ -100,15 +104,16 @@ class StatisticsRow(TypedDict):
     taken_expected: str
     taken_net: str
     refused_expected: str
+    missed_episodes: int
     histogram: list[BinRow]
     ledger: list[LedgerRow]
     lifetimes: LifetimesRow
 
 
-def kept_opportunity_row(kept: KeptOpportunity) -> KeptOpportunityRow:
+def kept_opportunity_row(kept: KeptOpportunity, settings: Settings | None) -> KeptOpportunityRow:
     outcome = kept.outcome
     return KeptOpportunityRow(
-        **opportunity_row(kept.opportunity),
+        **opportunity_row(kept.opportunity, settings),
         outcome=outcome.name,
         reason=outcome.reason,
         arbitrage_state=outcome.state,

@@ -1,31 +1,32 @@
 """What another threshold would have done to the last hours, by what bots kept of them."""
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 
 from typing_extensions import TypedDict
 
-from market.money import ZERO, text_of, total
-from store.opportunity_sums import BINS_PER_BPS, OutcomeSum
+from market.money import text_of, total
+from store.missed_profit import BELOW_THRESHOLD, BINS_PER_BPS, MissedSum
+from store.opportunity_sums import OutcomeSum
 from ui.dashboard import Dashboard
 from ui.opportunities import ledger
 from ui.opportunity_rows import LedgerRow
 
-BELOW = "below_threshold"
 STEPS = 60
 """Thresholds on the curve at the most."""
 LIMITS = (
     "Refusals are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
     "spread.",
     "Those a lower threshold lets through would meet the checks behind it (age, limits, balances) and their sizing; "
-    "none of them is asked here. Gained at most: one trade per pair and second, as a cool-down would allow.",
-    "Profit is that expected at the best levels alone, before slippage and latency, whatever notional is allowed.",
+    "none of them is asked here. Gained at most: one trade per episode.",
+    "Profit is that of the best levels, before slippage and latency: of those taken for what was reserved, of the "
+    "others for as much as one trade may use, once per episode.",
     "Below the threshold of what is shown nothing is emitted, so nothing is known.",
 )
 
 
 class PreviewSumRow(TypedDict):
-    """So many, and what they were expected to bring at the best levels, settled."""
+    """So many, and what they were expected to bring, settled: of those taken what was reserved, of the others the
+    missed profit of their episodes, each once."""
 
     count: int
     expected: str
@@ -61,6 +62,7 @@ class PreviewRow(TypedDict):
     lost: TakenSumRow
     gained: PreviewSumRow
     gained_once_a_second: PreviewSumRow
+    gained_episodes: PreviewSumRow
     still_refused: list[LedgerRow]
     curve: list[CurvePointRow]
     limits: list[str]
@@ -68,12 +70,16 @@ class PreviewRow(TypedDict):
 
 async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: float) -> PreviewRow:
     """To half a basis point, rounded down: sums are kept no finer. Raises StoreUnavailableError."""
-    sums = await dashboard.reader.opportunity_sums.recent(int(hours * 3_600))
+    source, seconds = dashboard.reader.opportunity_sums, int(hours * 3_600)
+    sums = await source.recent(seconds)
+    below, others = await source.missed.sums(seconds, "below"), await source.missed.sums(seconds, "others")
     settings = dashboard.hub.settings
     taken = [one for one in sums if one.outcome == "taken"]
     refused = [one for one in sums if one.outcome == "refused"]
     least = int(min_net_bps * BINS_PER_BPS // 1)
-    gained = [one for one in refused if one.why == BELOW and one.bin >= least]
+    gained = [one for one in refused if one.why == BELOW_THRESHOLD and one.bin >= least]
+    missed = [one for one in below if one.bin >= least]
+    expected = text_of(total(one.profit for one in missed))
     return PreviewRow(
         min_net_bps=least / BINS_PER_BPS,
         hours=hours,
@@ -83,19 +89,19 @@ async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: flo
         taken=_taken_row(taken),
         kept=_taken_row(one for one in taken if one.bin >= least),
         lost=_taken_row(one for one in taken if one.bin < least),
-        gained=PreviewSumRow(
-            count=sum(one.count for one in gained), expected=text_of(total(one.expected for one in gained))
+        gained=PreviewSumRow(count=sum(one.count for one in gained), expected=expected),
+        gained_once_a_second=PreviewSumRow(count=sum(one.pair_seconds for one in gained), expected=expected),
+        gained_episodes=PreviewSumRow(count=sum(one.episodes for one in missed), expected=expected),
+        still_refused=ledger(
+            [one for one in refused if one.why != BELOW_THRESHOLD and one.bin >= least],
+            [one for one in others if one.bin >= least],
         ),
-        gained_once_a_second=PreviewSumRow(
-            count=sum(one.pair_seconds for one in gained), expected=text_of(total(map(_once_a_second, gained)))
-        ),
-        still_refused=ledger([one for one in refused if one.why != BELOW and one.bin >= least]),
-        curve=curve(taken, [one for one in refused if one.why == BELOW]),
+        curve=curve(taken, [one for one in refused if one.why == BELOW_THRESHOLD], below),
         limits=list(LIMITS),
     )
 
 
-def curve(taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum]) -> list[CurvePointRow]:
+def curve(taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum], missed: Sequence[MissedSum]) -> list[CurvePointRow]:
     """From the lowest spread known to just above the highest."""
     known = [one.bin for one in (*taken, *below)]
     if not known:
@@ -108,15 +114,10 @@ def curve(taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum]) -> list[Curv
             kept=sum(one.count for one in taken if one.bin >= least),
             kept_expected=round(float(total(one.expected for one in taken if one.bin >= least)), 2),
             gained=sum(one.pair_seconds for one in below if one.bin >= least),
-            gained_expected=round(float(total(_once_a_second(one) for one in below if one.bin >= least)), 2),
+            gained_expected=round(float(total(one.profit for one in missed if one.bin >= least)), 2),
         )
         for least in range(lowest, highest + step, step)
     ]
-
-
-def _once_a_second(gained: OutcomeSum) -> Decimal:
-    """What one a pair and second would have been expected to bring."""
-    return gained.expected / gained.count * gained.pair_seconds if gained.count else ZERO
 
 
 def _taken_row(sums: Iterable[OutcomeSum]) -> TakenSumRow:

@@ -21,6 +21,8 @@ _BOT_ADDRESS = re.compile(r"/bot\d+:[\w-]+")
 _PEM = re.compile(r"-----BEGIN[^-]*PRIVATE KEY-----.*?(?:-----END[^-]*PRIVATE KEY-----|$)", re.DOTALL)
 _ENCODED_LINE = re.compile(r"^\s*[A-Za-z0-9+/=_-]{40,}\s*$")
 """Nothing but a long code: a line of a key that goes over several."""
+_PATH = re.compile(r"\s*(?:file:)?/{1,3}(?:(?:[A-Z]?[a-z0-9_-]{0,40}|[A-Z0-9_-]{1,12})(?:/|\s*$)){3,}")
+_LONG_CODE = re.compile(r"[0-9a-f]{24}|[0-9-]{24}")
 _HARMLESS = re.compile(r"""^["']?(?:\d{1,9}|true|false|null|none)["']?$""", re.IGNORECASE)
 
 
@@ -42,15 +44,24 @@ def may_hold_secret(text: str) -> bool:
     return _SUSPECT.search(text) is not None
 
 
-def without_secrets(text: str) -> str:
-    """One line with every value in it hidden that is named like a secret, or looks like one."""
-    if _ENCODED_LINE.match(text):
+def without_secrets(text: str, folder: str = "") -> str:
+    """One line with every value in it hidden that is named like a secret, or looks like one. What begins with `folder`,
+    an absolute path of ours, is the name of a file, however long the numbers in it."""
+    if _ENCODED_LINE.match(text) and not _is_path(text, folder):
         return HIDDEN
     text = _PEM.sub(HIDDEN, text)
     text = _IN_ADDRESS.sub(rf"\g<scheme>{HIDDEN}@", text)
     text = _BOT_ADDRESS.sub(f"/bot{HIDDEN}", text)
     text = _ASSIGNED.sub(_hidden, text)
     return _SCHEME.sub(rf"\g<scheme> {HIDDEN}", text)
+
+
+def _is_path(text: str, folder: str) -> bool:
+    """A folder's name has the letters of a code, too: `/` is one of them. But its words are not cased at random, and
+    none is a long number."""
+    if folder and text.startswith(f"{folder}/"):
+        return True
+    return _PATH.fullmatch(text) is not None and _LONG_CODE.search(text) is None
 
 
 def _hidden(match: "re.Match[str]") -> str:

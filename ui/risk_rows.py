@@ -67,7 +67,7 @@ class RiskRow(TypedDict):
 
 
 class ForgoneReasonRow(TypedDict):
-    """`forgone`: what the refused were expected to bring when they were seen, at the best levels alone."""
+    """`forgone`: missed profit, of the episodes whose best sighting was refused for this reason."""
 
     reason: str
     count: int
@@ -75,7 +75,8 @@ class ForgoneReasonRow(TypedDict):
 
 
 class ForgoneRow(TypedDict):
-    """All refusals of the session, in `currency`. Opportunities overlap, so that `forgone` is no sum to be had."""
+    """All refusals of the session, in `currency`. `forgone`: the missed profit of all episodes, each counted
+    once, within what one trade may use."""
 
     currency: str
     count: int

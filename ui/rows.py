@@ -52,7 +52,8 @@ class SpreadRow(TypedDict):
 
 
 class OpportunityRow(TypedDict):
-    """`expected_profit` in `currency`, for the best levels alone."""
+    """`expected_profit` in `currency`, of all that the best levels show; `tradable_profit` of as much of it as one
+    trade may use within the limits in force."""
 
     opportunity_id: str
     base: str
@@ -68,6 +69,7 @@ class OpportunityRow(TypedDict):
     fee_bps: float
     net_bps: float
     expected_profit: float
+    tradable_profit: str
     currency: str
     settings_version: int
     event_time: int
@@ -179,7 +181,8 @@ class RefusalRow(TypedDict):
 
 
 class ReasonRow(TypedDict):
-    """How many opportunities were refused for this reason; `forgone`: what they were expected to bring, settled."""
+    """How many opportunities were refused for this reason; `forgone`: their missed profit, settled: what could
+    have been traded within the limits, once per episode."""
 
     reason: str
     count: int
@@ -266,6 +269,7 @@ class SeriesRow(TypedDict):
     base: str
     quote_currency: str
     tick_size: str
+    lot_step: str
     points: tuple[list[float], list[float], list[float]]
 
 

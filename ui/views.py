@@ -5,13 +5,16 @@ from decimal import Decimal
 
 from market.arbitrages import FINAL_STATES, Arbitrage, Leg, Refusal
 from market.clock import MICROSECONDS
+from market.episodes import tradable_profit
 from market.feeds import FeedState
 from market.lifecycle import stage_of
 from market.markets import Market
+from market.missed_profit import settings_bounds
 from market.money import ZERO, text_of
 from market.opportunities import FxRate, Opportunity
 from market.orders import Fill
 from market.rows import BalanceRow
+from market.settings import Settings
 from market.spreads import SpreadWindow
 from store.documents import SettingsVersion
 from ui.live.price_series import PricePoint
@@ -64,7 +67,8 @@ def spread_rows(snapshot: Snapshot) -> list[SpreadRow]:
     ]
 
 
-def opportunity_row(opportunity: Opportunity) -> OpportunityRow:
+def opportunity_row(opportunity: Opportunity, settings: Settings | None) -> OpportunityRow:
+    """`settings` in force: their limits bound what is tradable."""
     buy, sell = opportunity.buy, opportunity.sell
     return OpportunityRow(
         opportunity_id=opportunity.opportunity_id,
@@ -81,6 +85,7 @@ def opportunity_row(opportunity: Opportunity) -> OpportunityRow:
         fee_bps=opportunity.fee_bps,
         net_bps=opportunity.net_bps,
         expected_profit=opportunity.expected_profit,
+        tradable_profit=text_of(tradable_profit(opportunity, settings_bounds(settings))),
         currency=opportunity.currency,
         settings_version=opportunity.settings_version,
         event_time=opportunity.event_time,
@@ -169,7 +174,7 @@ def refusal_row(refusal: Refusal) -> RefusalRow:
 
 
 def reason_rows(refusals: Mapping[str, int], forgone: Mapping[str, Decimal]) -> list[ReasonRow]:
-    """Most frequent first."""
+    """Most frequent first. `forgone`: reason → missed profit."""
     ordered = sorted(refusals.items(), key=lambda entry: (-entry[1], entry[0]))
     return [
         ReasonRow(reason=reason, count=count, forgone=text_of(forgone.get(reason, ZERO))) for reason, count in ordered
@@ -233,6 +238,7 @@ def series_row(market: Market, points: Iterable[PricePoint]) -> SeriesRow:
         base=market.base,
         quote_currency=market.quote_currency,
         tick_size=text_of(market.tick_size),
+        lot_step=text_of(market.lot_step),
         points=(
             [point.time / MICROSECONDS for point in kept],
             [point.mid for point in kept],

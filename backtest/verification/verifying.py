@@ -13,7 +13,7 @@ from backtest.verification.recorded import RecordedSession
 from backtest.verification.versions import settings_difference
 from market.arbitrages import Refusal
 from market.decisions import NoRecordError, grounds_of
-from market.money import decimal_of
+from market.money import ZERO, decimal_of
 from market.orders import Fill
 from market.rows import fill_key
 from pricefeeds.ticksets.reading import TickSet
@@ -168,8 +168,8 @@ def _sum_difference(refusal: Refusal) -> Difference | None:
     where = f"refusal {refusal.refusal_id}"
     if refusal.count < 1:
         return Difference(where, "count", refusal.count, "1 or more")
-    if refusal.count == 1 and refusal.forgone != decimal_of(refusal.expected_profit):
-        return Difference(where, "forgone", refusal.forgone, refusal.expected_profit)
+    if refusal.count == 1 and not ZERO <= refusal.tradable <= max(ZERO, decimal_of(refusal.expected_profit)):
+        return Difference(where, "tradable", refusal.tradable, f"0 to {refusal.expected_profit}")
     return None
 
 

@@ -1,11 +1,13 @@
 """Refusals counted by second, written once; opportunities kept once."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from bots.notes import MOST_NOTES, Notes
 from market.arbitrages import Refusal
+from market.episodes import TradeBounds
 from market.opportunities import Opportunity
 from store.errors import StoreUnavailableError
 from store.memory import MemoryTradeStore
@@ -14,6 +16,10 @@ from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
 def opportunity(identity: str) -> Opportunity:
     return opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))), identity=identity)
+
+
+def at_most(_: Opportunity) -> TradeBounds:
+    return TradeBounds(base=Decimal(1))
 
 
 class UnreachableStore(MemoryTradeStore):
@@ -28,7 +34,7 @@ class UnreachableStore(MemoryTradeStore):
 
 
 async def test_first_of_each_reason_and_second_whole_the_rest_counted() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha")
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
     for number, (reason, second) in enumerate(
         [("stale", 1), ("stale", 1), ("too_small", 1), ("stale", 2), ("stale", 1)]
     ):
@@ -40,7 +46,7 @@ async def test_first_of_each_reason_and_second_whole_the_rest_counted() -> None:
 
 
 async def test_later_refusals_of_the_same_second_are_added() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha")
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
     notes.refuse(opportunity("1"), "stale", 1_000_000)
     await notes.write(store)
     notes.refuse(opportunity("2"), "stale", 1_500_000)
@@ -51,7 +57,7 @@ async def test_later_refusals_of_the_same_second_are_added() -> None:
 
 
 async def test_below_the_threshold_only_the_refusal_is_stored() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha")
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
     notes.refuse(opportunity("1"), "below_threshold", 1)
     notes.keep(opportunity("2"))
     await notes.write(store)
@@ -60,7 +66,7 @@ async def test_below_the_threshold_only_the_refusal_is_stored() -> None:
 
 
 async def test_an_outage_loses_no_count() -> None:
-    store, notes = UnreachableStore(), Notes("alpha")
+    store, notes = UnreachableStore(), Notes("alpha", at_most)
     notes.refuse(opportunity("1"), "stale", 1)
     with pytest.raises(StoreUnavailableError):
         await notes.write(store)
@@ -71,11 +77,25 @@ async def test_an_outage_loses_no_count() -> None:
     store.is_unreachable = False
     await notes.write(store)
     (refusal,) = store.refusals.values()
-    assert (refusal.opportunity_id, refusal.count, refusal.forgone) == ("1", 3, Decimal(3))
+    assert (refusal.opportunity_id, refusal.count, refusal.tradable) == ("1", 3, Decimal(1))
+
+
+async def test_of_a_second_the_most_that_is_tradable_is_kept_and_no_more_than_one_trade_may_use() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    one = opportunity("1")
+    lives = one.expires_at - one.event_time
+    for number, profit in enumerate((200.0, 500.0, 300.0)):
+        deep = replace(one.buy, amount=Decimal(5)), replace(one.sell, amount=Decimal(5))
+        notes.refuse(replace(one, buy=deep[0], sell=deep[1], expected_profit=profit), "stale", number)
+    await notes.write(store)
+    (refusal,) = store.refusals.values()
+    # 100 of 500 dollars are in the one of five coins that a trade may sell
+    assert (refusal.expected_profit, refusal.tradable, refusal.until) == (Decimal(200), Decimal(100), 2 + lives)
+    assert await store.refused_profit() == {"stale": Decimal(100)}
 
 
 async def test_a_long_outage_does_not_fill_the_memory() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha")
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
     one = opportunity("1")
     for second in range(MOST_NOTES + 5):
         notes.refuse(one, "below_threshold", second * 1_000_000)

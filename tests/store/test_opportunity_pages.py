@@ -39,7 +39,7 @@ def refusal(of: Opportunity, reason: str = "too_small", count: int = 1) -> Refus
         expected_profit=profit,
         refused_at=of.event_time,
         count=count,
-        forgone=profit * count,
+        tradable=profit,
     )
 
 

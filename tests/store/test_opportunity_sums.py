@@ -20,8 +20,8 @@ def refusal(number: int, at: int, reason: str, net_bps: float) -> Refusal:
     return Refusal(identity, identity, "BTC", "alpha", "beta", "alpha", reason, net_bps, profit, at, 1, profit)
 
 
-def refused(why: str, number: int, count: int, expected: str, pair_seconds: int) -> OutcomeSum:
-    sums = (Decimal(expected), Decimal(0), pair_seconds)
+def refused(why: str, number: int, count: int, pair_seconds: int) -> OutcomeSum:
+    sums = (Decimal(0), Decimal(0), pair_seconds)
     return OutcomeSum("BTC", "alpha", "beta", "refused", why, number, count, *sums)
 
 
@@ -56,15 +56,15 @@ async def test_what_is_counted_together_stands_at_the_spread_of_the_first(
     await mongo_store.reserve(wish("buy", "0.01", opportunity("half-2", 2)))
     taken = OutcomeSum("BTC", "alpha", "beta", "taken", "closed", 40, 1, Decimal("2.25"), Decimal(1), 0)
     expected = [
-        refused("pair_busy", -1, 1, "1.5", 1),
-        refused("pair_busy", 15, 1, "1.5", 1),
-        refused("stale", 14, 4, "6.0", 2),
+        refused("pair_busy", -1, 1, 1),
+        refused("pair_busy", 15, 1, 1),
+        refused("stale", 14, 4, 2),
         taken,
     ]
     assert by_bin(await reader.opportunity_sums.of_session()) == expected
     assert by_bin(await reader.opportunity_sums.recent(3_600)) == expected
     part = await reader.opportunity_sums.between(second + SECOND, second + 3 * SECOND)
-    assert by_bin(part) == [refused("pair_busy", -1, 1, "1.5", 1), refused("stale", 14, 2, "3.0", 1)]
+    assert by_bin(part) == [refused("pair_busy", -1, 1, 1), refused("stale", 14, 2, 1)]
 
 
 async def test_many_who_ask_together_are_answered_by_one_read(

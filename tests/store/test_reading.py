@@ -27,7 +27,7 @@ DEADLINE_SECONDS = 20
 
 def refusal(index: int, reason: str = "too_small", second: int = 0) -> Refusal:
     at, profit = NOW + second * SECOND, Decimal("1E-7")
-    return Refusal(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, at, forgone=profit)
+    return Refusal(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, at, tradable=profit)
 
 
 async def close_one(store: MongoTradeStore, identity: str) -> None:
@@ -69,7 +69,7 @@ async def test_refusals_of_one_second_are_counted_on_the_first(
     repeated = [refusal(index % 5) for index in range(10)]
     await asyncio.gather(*(mongo_store.refuse(one) for one in [*repeated, refusal(9, "stale")]))
     assert await reader.refusal_counts() == {"too_small": 5, "stale": 1}
-    assert await reader.refused_profit() == {"too_small": Decimal("0.0000005"), "stale": Decimal("1E-7")}
+    assert await reader.refused_profit() == {"too_small": Decimal("1E-7")}
     assert await mongo_store.refusal_counts() == {"too_small": 5, "stale": 1}
     assert sorted(one.count for one in (await reader.refusals(None, None, 9)).items) == [1, 5]
 

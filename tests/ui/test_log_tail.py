@@ -166,3 +166,10 @@ def test_no_secret_is_ever_shown(home: Path, line: bytes) -> None:
 def test_a_filter_finds_no_secret_either(home: Path) -> None:
     write(home, event("refused", secret=SECRET))
     assert shown(home, LogQuestion(text="s3cr")) == []
+
+
+def test_a_path_of_the_data_folder_is_no_secret(home: Path) -> None:
+    checkpoint = f"{home}/checkpoints/0123456789abcdef0123456789abcdef/0123456789abcdef"
+    write(home, event("continuing", checkpoint=checkpoint, elsewhere="/0123456789abcdef0123456789abcdef0123456789"))
+    (line,) = log_tail(home, "cep", PARTS, LogQuestion())["lines"]
+    assert line["fields"] == {"checkpoint": checkpoint, "elsewhere": "[hidden]"}

@@ -78,7 +78,8 @@ async def newest(
         and exchange in (None, one.buy.exchange, one.sell.exchange)
         and (min_net_bps is None or one.net_bps >= min_net_bps)
     )
-    return [opportunity_row(one) for one, _ in zip(found, range(limit), strict=False)]
+    settings = dashboard_of(request).hub.settings
+    return [opportunity_row(one, settings) for one, _ in zip(found, range(limit), strict=False)]
 
 
 @router.get("/opportunities/statistics", tags=TAGS, responses=shown(example=STATISTICS))

@@ -1,7 +1,9 @@
 // One card per market: price and the moving average of its last ten mids, drawn by uPlot.
 
 import { element, setClass, setText } from "./elements.js";
-import { exchangeName, price, priceDigits } from "./format.js";
+import { exchangeName, number, price } from "./format.js";
+import { withGaps } from "./gaps.js";
+import { digitsOf } from "./steps.js";
 import { isLocalTime, isoText } from "./zone.js";
 
 const HEIGHT = 132;
@@ -30,7 +32,7 @@ export class Charts {
   show(model, markets) {
     if (markets.map(([key]) => key).join() !== [...this.cards.keys()].join()) this.rebuild(markets);
     const quotes = new Map(model.quotes.map((quote) => [`${quote.exchange} ${quote.symbol}`, quote]));
-    for (const [key, card] of this.cards) card.show(model.series.get(key), quotes.get(key));
+    for (const [key, card] of this.cards) card.show(model.series.get(key), quotes.get(key), model.now / 1_000_000);
   }
 
   rebuild(markets) {
@@ -55,7 +57,7 @@ export class Charts {
 
 class Card {
   constructor(series) {
-    this.digits = priceDigits(series.tick_size);
+    this.digits = digitsOf(series.tick_size);
     this.currency = series.quote_currency;
     this.dot = element("span", { class: "dot" });
     this.status = element("span", { class: "note" });
@@ -85,20 +87,23 @@ class Card {
     );
   }
 
-  show(series, quote) {
+  // now: the market's, in seconds
+  show(series, quote, now) {
     if (quote) this.showQuote(quote);
     const [times, mids, means] = series.points;
     if (times.length === 0) return;
     setText(this.mean, price(means.at(-1), this.currency, this.digits));
-    const newest = times.at(-1);
-    this.range = [Math.max(times[0], newest - SPAN_SECONDS), Math.max(newest, times[0] + 10)];
-    if (this.plot) this.plot.setData([times, mids, means]);
-    else this.draw([times, mids, means]);
+    // what is not heard of any more ends where it was heard last, and the time goes on
+    const newest = Math.max(times.at(-1), now);
+    this.range = [Math.max(Math.min(times[0], newest - 10), newest - SPAN_SECONDS), newest];
+    const drawn = withGaps([times, mids, means]);
+    if (this.plot) this.plot.setData(drawn);
+    else this.draw(drawn);
   }
 
   showQuote(quote) {
     setText(this.price, price(quote.mid, this.currency, this.digits));
-    setText(this.spread, `${(((quote.ask - quote.bid) * 10000) / quote.mid).toFixed(1)} bps`);
+    setText(this.spread, `${number(((quote.ask - quote.bid) * 10000) / quote.mid, 1)} bps`);
     setText(this.status, STATUS_WORDS[quote.status]);
     setClass(this.dot, `dot ${quote.status}`);
     this.node.classList.toggle("is-old", quote.status !== "fresh");

@@ -1,59 +1,82 @@
 // Numbers, money and times as a trader reads them.
 
+import { DIGITS, EXCHANGES, REASONS, SIGNS, STATES } from "./labels.js";
+import { digitsOf, lotDigits, tickDigits } from "./steps.js";
 import { isoText, zoneWord } from "./zone.js";
 
-const NAMES = {
-  coinbaseexchange: "Coinbase",
-  coinbase: "Coinbase",
-  bitstamp: "Bitstamp",
-  bitflyer: "bitFlyer",
-  kraken: "Kraken",
-  binance: "Binance",
-};
-const SIGNS = { USD: "$", EUR: "€", JPY: "¥", GBP: "£" };
 export const MINUS = "−";
+const COIN_DIGITS = 8;
 
 export function exchangeName(exchange) {
-  return NAMES[exchange] ?? exchange;
+  return EXCHANGES[exchange] ?? exchange;
+}
+
+export function stateName(state) {
+  return STATES[state] ?? plain(state);
+}
+
+// A short sentence without its stop.
+export function reasonName(reason) {
+  return REASONS[reason] ?? capitalised(plain(reason));
 }
 
 export function number(value, digits) {
   const text = Math.abs(value).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return Number(value) < 0 && Number(text.replaceAll(",", "")) !== 0 ? MINUS + text : text;
+  return Number(value) < 0 && !isNothing(text) ? MINUS + text : text;
 }
 
 export function signed(value, digits) {
   const text = number(value, digits);
-  return Number(value) > 0 && Number(text.replaceAll(",", "")) !== 0 ? `+${text}` : text;
+  return Number(value) > 0 && !isNothing(text) ? `+${text}` : text;
 }
 
 export function bps(value) {
   return signed(value, 1);
 }
 
-// Cents, unless the exchange quotes in whole units (yen) or far finer ones.
-export function priceDigits(tickSize) {
-  const text = String(tickSize);
-  const digits = text.includes(".") ? text.split(".")[1].length : 0;
-  return digits === 0 ? 0 : Math.min(Math.max(digits, 2), 8);
+export function moneyDigits(currency) {
+  return DIGITS[currency] ?? 2;
 }
 
-export function price(value, currency, digits = currency === "JPY" ? 0 : 2) {
-  return `${SIGNS[currency] ?? ""}${number(value, digits)}${SIGNS[currency] ? "" : ` ${currency}`}`;
+export function price(value, currency, digits = moneyDigits(currency)) {
+  return inCurrency("", number(value, digits), currency);
 }
 
-export function money(value, currency, digits = 2) {
+// By the market's own tick.
+export function marketPrice(value, exchange, symbol) {
+  const currency = symbol.split(":")[0].split("/")[1];
+  return price(value, currency, tickDigits(exchange, symbol) ?? digitsOf(value));
+}
+
+export function money(value, currency, digits = moneyDigits(currency)) {
   const text = number(Math.abs(value), digits);
-  const sign = Number(text.replaceAll(",", "")) === 0 ? "" : Number(value) < 0 ? MINUS : "+";
+  const sign = isNothing(text) ? "" : Number(value) < 0 ? MINUS : "+";
+  return inCurrency(sign, text, currency);
+}
+
+function inCurrency(sign, text, currency) {
   return SIGNS[currency] ? `${sign}${SIGNS[currency]}${text}` : `${sign}${text} ${currency}`;
 }
 
-// Plain digits of a decimal string, cut to what fits, never rounded up; at least `least` of them.
-export function amount(text, digits = 8, least = 0) {
+function isNothing(text) {
+  return !/[1-9]/.test(text);
+}
+
+// Of base: all digits of the asset's lot, cut and never rounded up.
+export function amount(text, digits) {
   const [whole, fraction = ""] = String(text).split(".");
-  const kept = fraction.slice(0, digits).replace(/0+$/, "").padEnd(least, "0");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",").replace("-", MINUS);
-  return kept ? `${grouped}.${kept}` : grouped;
+  const grouped = whole.replace("-", "").replace(/\B(?=(\d{3})+$)/g, ",");
+  const shown = digits ? `${grouped}.${fraction.slice(0, digits).padEnd(digits, "0")}` : grouped;
+  return whole.startsWith("-") && !isNothing(shown) ? MINUS + shown : shown;
+}
+
+// Of a currency or an asset.
+export function sum(text, currency) {
+  return amount(text, lotDigits(currency) ?? moneyDigits(currency));
+}
+
+export function baseAmount(text, base) {
+  return amount(text, lotDigits(base) ?? COIN_DIGITS);
 }
 
 export function clockTime(microseconds) {
@@ -72,11 +95,20 @@ export function fullTime(microseconds) {
   return `${isoText(microseconds).replace("T", " ")} ${zoneWord()}`;
 }
 
+// As short as it can be read, as Python's `duration` says it.
 export function duration(microseconds) {
-  if (microseconds < 0) return "0 ms";
-  if (microseconds < 10_000_000) return `${Math.round(microseconds / 1000)} ms`;
-  if (microseconds < 120_000_000) return `${Math.round(microseconds / 1_000_000)} s`;
-  return `${Math.round(microseconds / 60_000_000)} min`;
+  const seconds = Math.max(0, microseconds) / 1_000_000;
+  if (seconds < 0.9995) {
+    const milliseconds = seconds * 1000;
+    return `${number(milliseconds, milliseconds >= 0.05 && milliseconds < 9.95 ? 1 : 0)} ms`;
+  }
+  if (seconds < 119.95) return `${number(seconds, 1)} s`;
+  return seconds < 7170 ? `${number(seconds / 60, 0)} min` : `${number(seconds / 3600, 1)} h`;
+}
+
+// How far a clock is ahead (+) or behind.
+export function offset(microseconds) {
+  return `${signed(microseconds / 1000, 0)} ms`;
 }
 
 // From the tick's arrival until both legs were filled. In a replay these are of two clocks: null.
@@ -89,8 +121,11 @@ export function count(value) {
   return Number(value).toLocaleString("en-US");
 }
 
-export function words(name) {
-  const text = name.replaceAll("_", " ");
+function plain(name) {
+  return name.replaceAll("_", " ");
+}
+
+export function capitalised(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

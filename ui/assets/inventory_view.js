@@ -1,15 +1,15 @@
 // Where the money lies, how far it drifted, the plan to bring it back, and profit by exchange, asset and day.
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
-import { amount, count, duration, exchangeName, MINUS, money, tone, words } from "./format.js";
+import { count, duration, exchangeName, MINUS, money, reasonName, sum, tone } from "./format.js";
 
 const WAYS = [
   ["exchange", "Exchange"],
   ["asset", "Asset"],
   ["day", "Day"],
 ];
+const WHOLE = "All";
 const LINE_PARTS = ["gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net"];
-const FIAT_DIGITS = { USD: 2, EUR: 2, GBP: 2, USDT: 2, JPY: 0 };
 
 export class ProfitLinesView {
   constructor(tabs, body) {
@@ -69,7 +69,7 @@ export class InventoryView {
     if (!inventory) return;
     const { currency, plan } = inventory;
     this.exposures.show(
-      inventory.exposures.map((row) => ({ ...row, settled: currency })),
+      withWhole(inventory.exposures).map((row) => ({ ...row, settled: currency })),
       (row) => row.currency,
       this.noExposure,
     );
@@ -87,7 +87,16 @@ export class InventoryView {
   }
 }
 
+// What all changes together are worth; unknown where one of them is.
+function withWhole(exposures) {
+  if (exposures.length < 2) return exposures;
+  const values = exposures.map((row) => row.value);
+  const value = values.includes(null) ? null : values.reduce((whole, one) => whole + Number(one), 0);
+  return [...exposures, { currency: WHOLE, value }];
+}
+
 function exposureRow(row) {
+  if (row.currency === WHOLE) return wholeRow(row);
   return element(
     "tr",
     {},
@@ -97,6 +106,12 @@ function exposureRow(row) {
     element("td", { class: "number", title: `${row.change} ${row.currency}` }, signedDigits(row.change, row.currency)),
     element("td", { class: `number ${tone(row.value ?? 0)}` }, valueText(row.value, row.settled)),
   );
+}
+
+function wholeRow(row) {
+  const empty = () => element("td", {});
+  const worth = element("td", { class: `number ${tone(row.value ?? 0)}` }, valueText(row.value, row.settled));
+  return element("tr", { class: "sum" }, element("th", { scope: "row" }, WHOLE), empty(), empty(), empty(), worth);
 }
 
 function driftRow(row) {
@@ -118,15 +133,14 @@ function planRow(row) {
     { class: isLeftOut ? "quiet" : "", title: isLeftOut ? "" : `Terms: ${row.terms}` },
     element("th", { scope: "row" }, `${exchangeName(row.source)} → ${exchangeName(row.destination)}`),
     element("td", { class: "number" }, `${digits(row.amount, row.currency)} ${row.currency}`),
-    element("td", { class: "number muted" }, isLeftOut ? "" : `${amount(row.fee, 8)} ${row.currency}`),
+    element("td", { class: "number muted" }, isLeftOut ? "" : `${digits(row.fee, row.currency)} ${row.currency}`),
     element("td", { class: "number muted" }, isLeftOut ? "" : valueText(row.cost, row.settled)),
-    element("td", { class: "after-number" }, isLeftOut ? words(row.reason) : duration(row.seconds * 1_000_000)),
+    element("td", { class: "after-number" }, isLeftOut ? reasonName(row.reason) : duration(row.seconds * 1_000_000)),
   );
 }
 
 function digits(text, currency) {
-  const least = FIAT_DIGITS[currency] ?? 6;
-  return amount(text, least, least);
+  return sum(text, currency);
 }
 
 // What is cut away by showing fewer digits has no sign either.

@@ -1,7 +1,7 @@
 // What the store counts: P&L with its parts, balances, feeds, refusals, and the figures on top.
 
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
-import { amount, count, duration, exchangeName, fullTime, money, tone, tookMicroseconds, words } from "./format.js";
+import { count, duration, exchangeName, fullTime, money, offset, reasonName, stateName, sum, tone, tookMicroseconds } from "./format.js";
 
 const PARTS = [
   ["gross", "Gross at prices seen"],
@@ -13,7 +13,6 @@ const PARTS = [
 ];
 const OPEN_STATES = ["half_reserved", "reserved", "single_leg"];
 const LATENCIES = 50;
-const FIAT_DIGITS = { USD: 2, EUR: 2, GBP: 2, JPY: 0 };
 
 export class FiguresView {
   constructor(nodes) {
@@ -28,7 +27,7 @@ export class FiguresView {
     setClass(this.nodes.net, `value ${tone(pnl.net)}`);
     setText(this.nodes.closed, count(states.closed ?? 0));
     const others = ["unwound", "held", "unfilled"].filter((state) => states[state]);
-    setText(this.nodes.closedNote, others.map((state) => `${states[state]} ${state}`).join(" · ") || "both legs filled");
+    setText(this.nodes.closedNote, others.map((state) => `${count(states[state])} ${stateName(state)}`).join(" · ") || "both legs filled");
     setText(this.nodes.open, count(OPEN_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0)));
     setText(this.nodes.seen, count(model.opportunityCount));
     setText(this.nodes.refused, count(model.ledger.refusals.reduce((sum, row) => sum + row.count, 0)));
@@ -106,8 +105,7 @@ export class BalancesView {
 
 function balanceCell(row) {
   if (!row) return element("td", { class: "number muted" }, "");
-  const least = FIAT_DIGITS[row.currency] ?? 6;
-  const text = (value) => amount(value, least, least);
+  const text = (value) => sum(value, row.currency);
   const held = Number(row.held) > 0 ? element("small", {}, `${text(row.held)} held`) : null;
   return element("td", { class: "number", title: `${row.total} ${row.currency}` }, text(row.total), held);
 }
@@ -134,18 +132,18 @@ export class FeedsView {
 
 function feedRow(feed) {
   const rejected = Object.values(feed.rejected).reduce((sum, number) => sum + number, 0);
-  const reasons = Object.entries(feed.rejected).map(([reason, number]) => `${words(reason)}: ${number}`);
+  const reasons = Object.entries(feed.rejected).map(([reason, number]) => `${reasonName(reason)}: ${number}`);
   return element(
     "tr",
-    { title: [`${feed.status} since ${fullTime(feed.changed_at)}`, ...feedCounts(feed), ...reasons].join("\n") },
+    { title: [`${stateName(feed.status)} since ${fullTime(feed.changed_at)}`, ...feedCounts(feed), ...reasons].join("\n") },
     element("td", {}, element("span", { class: `dot ${feed.status}` }), exchangeName(feed.exchange), " ",
       element("small", {}, feed.symbol)),
     element("td", {}, element("span", { class: "tag" }, feed.region)),
-    element("td", { class: `status ${feed.status}` }, feed.status),
+    element("td", { class: `status ${feed.status}` }, stateName(feed.status)),
     element("td", { class: "number" }, feed.age),
     element("td", { class: "number muted" }, `${count(feed.quotes)}${rejected ? ` · ${count(rejected)} rejected` : ""}`),
     element("td", { class: "number muted" }, `${count(faultsOf(feed))} / ${count(feed.reconnects)}`),
-    element("td", { class: "number muted" }, feed.offset_us === null ? "–" : `${Math.round(feed.offset_us / 1000)} ms`),
+    element("td", { class: "number muted" }, feed.offset_us === null ? "–" : offset(feed.offset_us)),
   );
 }
 
@@ -179,10 +177,10 @@ function refusalRow({ reason, count: times, share, forgone, currency }) {
   return element(
     "tr",
     {},
-    element("td", {}, words(reason)),
+    element("td", {}, reasonName(reason)),
     element("td", { class: "track" }, element("i", { class: "bar plain", style: { "--share": share.toFixed(3) } })),
     element("td", { class: "number" }, count(times)),
-    element("td", { class: "number muted", title: "Profit forgone: what they were expected to bring when they were seen" },
+    element("td", { class: "number muted", title: "Missed profit: what could have been traded within the limits, once per episode" },
       money(forgone, currency)),
   );
 }

@@ -1,5 +1,7 @@
 // What the page knows: one state, changed by messages alone, all lists of fixed length.
 
+import { knowSteps } from "./steps.js";
+
 const KEPT_POINTS = 720;
 const KEPT_OPPORTUNITIES = 20;
 const KEPT_ARBITRAGES = 200;
@@ -41,6 +43,7 @@ export class Model {
     this.isKnown = true;
     this.currency = message.settlement_currency;
     this.mode = message.mode;
+    knowSteps(message.series);
     this.series = new Map(message.series.map((one) => [`${one.exchange} ${one.symbol}`, one]));
     this.arbitrages = new Map();
     for (const arbitrage of [...message.arbitrages].reverse()) this.keepArbitrage(arbitrage);

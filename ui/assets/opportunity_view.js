@@ -1,7 +1,7 @@
 // The newest opportunities, and what became of them.
 
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
-import { bps, exchangeName, fullTime, money, price, timeParts } from "./format.js";
+import { bps, capitalised, exchangeName, fullTime, marketPrice, money, stateName, timeParts } from "./format.js";
 
 const SHOWN_OPPORTUNITIES = 8;
 
@@ -17,6 +17,7 @@ export class OpportunityView {
       ...opportunity,
       arbitrage: model.arbitrages.get(opportunity.opportunity_id)?.state ?? null,
       isTradable: opportunity.net_bps >= (model.settings?.min_net_bps ?? Infinity),
+      isOver: model.now > opportunity.expires_at,
     }));
     setText(this.counter, model.opportunityCount ? `${model.opportunityCount.toLocaleString("en-US")} seen` : "");
     this.rows.show(shown, (opportunity) => opportunity.opportunity_id, this.empty);
@@ -24,21 +25,27 @@ export class OpportunityView {
 }
 
 function opportunityRow(opportunity) {
-  const result = opportunity.arbitrage ? "traded" : opportunity.isTradable ? "" : "below threshold";
   return element(
     "tr",
     { class: opportunity.isTradable ? "" : "quiet", "data-opportunity": opportunity.opportunity_id },
     element("td", { class: "time", title: fullTime(opportunity.event_time) }, ...timeParts(opportunity.event_time)),
     element("td", {}, side(opportunity, "buy"), element("span", { class: "arrow" }, " → "), side(opportunity, "sell")),
     element("td", { class: `number strong ${opportunity.net_bps >= 0 ? "good" : "bad"}` }, bps(opportunity.net_bps)),
-    element("td", { class: "number" }, money(opportunity.expected_profit, opportunity.currency)),
-    element("td", { class: "muted result" }, result),
+    element("td", { class: "number" }, money(opportunity.tradable_profit, opportunity.currency)),
+    element("td", { class: "muted result" }, result(opportunity)),
   );
+}
+
+// Who decided against it, and why, is on the page Opportunities.
+function result({ arbitrage, isTradable, isOver }) {
+  if (arbitrage) return capitalised(stateName(arbitrage));
+  if (!isTradable) return "Below threshold";
+  return isOver ? "Not taken" : "Open";
 }
 
 function side(opportunity, which) {
   const symbol = opportunity[`${which}_symbol`];
-  const text = price(opportunity[`${which}_price`], symbol.split("/")[1]);
+  const text = marketPrice(opportunity[`${which}_price`], opportunity[`${which}_exchange`], symbol);
   const title = `${which} ${opportunity[`${which}_amount`]} ${opportunity.base} at ${text}`;
   return element("span", { title }, exchangeName(opportunity[`${which}_exchange`]), " ", element("small", {}, text));
 }

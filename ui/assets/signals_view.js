@@ -1,7 +1,7 @@
 // The newest signals of the moving average strategy: asked for now and then, since they come every few seconds at most.
 
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
-import { amount, exchangeName, fullTime, price, timeParts, words } from "./format.js";
+import { baseAmount, exchangeName, fullTime, marketPrice, reasonName, stateName, timeParts } from "./format.js";
 
 const ADDRESS = "/api/strategies/ma/trades?limit=8";
 const ASK_MILLISECONDS = 5000;
@@ -42,7 +42,7 @@ export class SignalsView {
 }
 
 function signalRow(signal) {
-  const currency = signal.symbol.split("/")[1];
+  const at = (value) => marketPrice(value, signal.exchange, signal.symbol);
   const order = signal.order;
   const tone = signal.trade_type === "BUY" ? "good" : "bad";
   return element(
@@ -51,15 +51,15 @@ function signalRow(signal) {
     element("td", { class: "time", title: fullTime(signal.timestamp) }, ...timeParts(signal.timestamp)),
     element("td", { class: `strong ${tone}` }, signal.trade_type),
     element("td", {}, exchangeName(signal.exchange), " ", element("small", {}, signal.symbol)),
-    element("td", { class: "number" }, price(signal.trade_price, currency)),
-    element("td", { class: "number muted" }, price(signal.average, currency)),
+    element("td", { class: "number" }, at(signal.trade_price)),
+    element("td", { class: "number muted" }, at(signal.average)),
     element("td", { class: "after-number" }, `${signal.trade_location} / ${signal.quote_region}`),
     element("td", {}, signal.trade_strategy),
-    element("td", { title: order?.reason ? words(order.reason) : "" }, order ? orderText(order) : "signal only"),
+    element("td", { title: order?.reason ? reasonName(order.reason) : "" }, order ? orderText(order, signal.symbol.split("/")[0]) : "signal only"),
   );
 }
 
-function orderText(order) {
-  const filled = Number(order.filled) > 0 ? ` ${amount(order.filled, 6)}` : "";
-  return `${words(order.state).toLowerCase()}${filled}`;
+function orderText(order, base) {
+  const filled = Number(order.filled) > 0 ? ` ${baseAmount(order.filled, base)}` : "";
+  return `${stateName(order.state)}${filled}`;
 }

@@ -1,7 +1,7 @@
 // The spread matrix: rows buy, columns sell, cells in bps net of fees and FX.
 
 import { element, setClass, setText } from "./elements.js";
-import { bps, exchangeName } from "./format.js";
+import { bps, exchangeName, number } from "./format.js";
 
 const FULL_HEAT_BPS = 15;
 const FIRST_COLUMN = 104;
@@ -77,7 +77,7 @@ function marketName(market) {
 function spreadTitle(spread) {
   const parts = [
     `Buy on ${exchangeName(spread.buy_exchange)}, sell on ${exchangeName(spread.sell_exchange)}`,
-    `gross ${bps(spread.gross_bps)} − fees ${spread.fee_bps.toFixed(1)} = net ${bps(spread.net_bps)} bps`,
+    `gross ${bps(spread.gross_bps)} − fees ${number(spread.fee_bps, 1)} = net ${bps(spread.net_bps)} bps`,
   ];
   for (const window of spread.windows) {
     parts.push(`last ${window.seconds} s: mean ${bps(window.mean_bps)}, highest ${bps(window.max_bps)} bps`);

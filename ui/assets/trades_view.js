@@ -2,21 +2,11 @@
 
 import { recall, remember } from "./choices.js";
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
-import { amount, bps, duration, exchangeName, fullTime, money, price, timeParts, tone, tookMicroseconds, words } from "./format.js";
+import { baseAmount, bps, duration, exchangeName, fullTime, marketPrice, money, reasonName, stateName, timeParts, tone, tookMicroseconds } from "./format.js";
 
 const SHOWN = 20;
 const FILTER = "live.filter";
 const COLUMNS = 8;
-const STATE_WORDS = {
-  half_reserved: "reserving",
-  reserved: "trading",
-  single_leg: "one leg",
-  closed: "closed",
-  unwound: "unwound",
-  held: "held",
-  expired: "expired",
-  unfilled: "unfilled",
-};
 const HIDDEN_STATES = new Set(["half_reserved", "expired"]);
 
 export class TradesView {
@@ -50,8 +40,8 @@ function fits(arbitrage, terms) {
   const text = [
     arbitrage.arbitrage_id,
     arbitrage.base,
-    STATE_WORDS[arbitrage.state],
-    arbitrage.reason,
+    stateName(arbitrage.state),
+    arbitrage.reason ? reasonName(arbitrage.reason) : "",
     ...arbitrage.legs.flatMap((leg) => [leg.exchange, exchangeName(leg.exchange), leg.symbol, leg.side, leg.role]),
     fullTime(arbitrage.event_time),
   ].join(" ");
@@ -69,23 +59,23 @@ function tradeRow(arbitrage) {
   // a trade on one exchange alone has one leg, and a position instead of a profit
   const isSolo = arbitrage.buy_exchange === arbitrage.sell_exchange;
   const sideCell = (side, exchange, symbol) =>
-    element("td", {}, isSolo && !first(side) ? "–" : legText(legOf(side), exchange, symbol));
+    element("td", { class: side === "buy" ? "after-number" : "" }, isSolo && !first(side) ? "–" : legText(legOf(side), exchange, symbol));
   const took = tookMicroseconds(arbitrage);
   return element(
     "tr",
     { "data-trade": arbitrage.arbitrage_id, title: `id ${arbitrage.arbitrage_id}` },
     element("td", { class: "time", title: fullTime(arbitrage.event_time) }, ...timeParts(arbitrage.event_time)),
     element("td", {}, stateBadge(arbitrage)),
-    sideCell("buy", arbitrage.buy_exchange, arbitrage.buy_symbol),
-    sideCell("sell", arbitrage.sell_exchange, arbitrage.sell_symbol),
-    element("td", { class: "number" }, `${amount(matchedAmount(arbitrage), 6)} ${arbitrage.base}`),
-    element("td", { class: "number" }, bps(arbitrage.net_bps)),
-    element("td", { class: "number muted" }, took === null ? "…" : duration(took)),
     element(
       "td",
       { class: `number strong ${profit ? tone(profit.net) : "flat"}`, title: profit ? profitTitle(profit) : "" },
       profit ? money(profit.net, profit.currency) : isSolo ? "–" : "…",
     ),
+    sideCell("buy", arbitrage.buy_exchange, arbitrage.buy_symbol),
+    sideCell("sell", arbitrage.sell_exchange, arbitrage.sell_symbol),
+    element("td", { class: "number" }, `${baseAmount(matchedAmount(arbitrage), arbitrage.base)} ${arbitrage.base}`),
+    element("td", { class: "number" }, bps(arbitrage.net_bps)),
+    element("td", { class: "number muted" }, took === null ? "…" : duration(took)),
   );
 }
 
@@ -96,22 +86,21 @@ function matchedAmount(arbitrage) {
 }
 
 function stateBadge(arbitrage) {
-  const title = arbitrage.reason ? words(arbitrage.reason) : "";
-  return element("span", { class: `badge ${arbitrage.state}`, title }, STATE_WORDS[arbitrage.state] ?? arbitrage.state);
+  const title = arbitrage.reason ? reasonName(arbitrage.reason) : "";
+  return element("span", { class: `badge ${arbitrage.state}`, title }, stateName(arbitrage.state));
 }
 
 function legText(leg, exchange, symbol) {
-  const currency = symbol.split("/")[1];
-  const text = !leg ? "…" : leg.mean_price ? price(leg.mean_price, currency) : unfilledWord(leg);
+  const text = !leg ? "…" : leg.mean_price ? marketPrice(leg.mean_price, exchange, symbol) : unfilledWord(leg);
   return element("span", {}, exchangeName(exchange), " ", element("small", {}, text));
 }
 
 function unfilledWord(leg) {
-  return leg.state === "done" ? "not filled" : words(leg.state).toLowerCase();
+  return leg.state === "done" ? "not filled" : stateName(leg.state);
 }
 
 function profitTitle(profit) {
   return ["gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net"]
-    .map((part) => `${part} ${money(profit[part], profit.currency, 4)}`)
+    .map((part) => `${part} ${profit[part]} ${profit.currency}`)
     .join("\n");
 }

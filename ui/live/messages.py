@@ -102,7 +102,7 @@ def _market(snapshot: Snapshot, opportunities: Iterable[Opportunity]) -> dict[st
         "detection": snapshot.detection,
         "quotes": quote_rows(snapshot),
         "spreads": spread_rows(snapshot),
-        "opportunities": [opportunity_row(opportunity) for opportunity in newest],
+        "opportunities": [opportunity_row(opportunity, snapshot.settings) for opportunity in newest],
         "opportunity_count": snapshot.opportunity_count,
     }
 

@@ -10,7 +10,7 @@ from math import floor
 
 from market.clock import MICROSECONDS
 from market.opportunities import Opportunity
-from store.opportunity_sums import BINS_PER_BPS
+from store.missed_profit import BINS_PER_BPS
 
 SLOT_MICROSECONDS = 30 * MICROSECONDS
 KEPT_SLOTS = 121

@@ -8,10 +8,11 @@ import streamlit
 
 from market.backtests import BacktestFigures, BacktestJob
 from market.clock import MICROSECONDS
+from market.figures import money
+from market.labels import exchange_name
 from market.money import text_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money
 from ui.pages.backtest_actions import changes_words, known_job, seconds_of
 from ui.pages.backtest_figures import ratio_words, share_words
 from ui.pages.dom_tables import Cell, Head, Line, table, words
@@ -33,7 +34,7 @@ FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
     ("Made of", lambda one: "bars" if one.is_of_bars else "quotes"),
     ("Trades", lambda one: f"{one.trades:,}"),
     ("Opportunities", lambda one: f"{one.opportunities:,}"),
-    ("Refusals", lambda one: f"{one.refusals:,}"),
+    ("Rejections", lambda one: f"{one.refusals:,}"),
     ("Quotes", lambda one: f"{one.quotes:,}"),
     ("Books", lambda one: "balance" if one.is_balanced else "DO NOT BALANCE"),
 )
@@ -128,7 +129,9 @@ def _parameters(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
         rows.append((name, [one.settings.get(name, AS_SET) for one in requests]))
     rows.append(("Fee a side", [AS_SET if one.fee_bps is None else f"{text_of(one.fee_bps)} bps" for one in requests]))
     for exchange in sorted({name for one in requests for name in one.fee_tiers}):
-        rows.append((f"Fees of {exchange} by volume", [one.fee_tiers.get(exchange, "none") for one in requests]))
+        rows.append(
+            (f"Fees of {exchange_name(exchange)} by volume", [one.fee_tiers.get(exchange, "none") for one in requests])
+        )
     rows.append(("Latency", ["50 ms" if one.latency_ms is None else f"{one.latency_ms:g} ms" for one in requests]))
     rows.append(("Orders that fail", [f"{one.failed_percent:g} %" for one in requests]))
     rows.append(("Seed", [str(one.seed) for one in requests]))

@@ -7,14 +7,13 @@ from functools import partial
 import streamlit
 
 from market.backtests import ENDED_STATES, BacktestJob
-from market.money import text_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
 from ui.pages.backtest_actions import changes_words, known_jobs, seconds_of, state_words
 from ui.pages.backtest_comparison import show_comparison
 from ui.pages.backtest_figures import BARS_WORDS, missed_cell, ratio_words, share_words, trades_cell
 from ui.pages.backtest_trades import show_trades
+from ui.pages.cells import money_cell
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.times import moment, shown_zone
 
@@ -93,12 +92,12 @@ def _line(job: BacktestJob, zone: tzinfo) -> Line:
     told: Line = ["–"] * 8
     if figures is not None:
         told = [
-            Cell(money(figures.net, figures.currency), tone(figures.net), f"{text_of(figures.net)} {figures.currency}"),
+            money_cell(figures.net, figures.currency),
             share_words(figures.return_on_capital),
-            Cell(money(-figures.drawdown, figures.currency), exact=text_of(figures.drawdown)),
+            money_cell(-figures.drawdown, figures.currency, is_toned=False),
             Cell(ratio_words(figures.sharpe), exact=figures.ratios),
             missed_cell(figures),
-            Cell(money(figures.fees, figures.currency), exact=text_of(figures.fees)),
+            money_cell(figures.fees, figures.currency, is_toned=False),
             trades_cell(figures),
             f"{figures.opportunities:,}",
         ]

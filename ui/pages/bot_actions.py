@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import streamlit
 
+from market.labels import part_name
 from market.processes import Process, Wanted
 from store.errors import StoreError
-from ui.bots import BotRow, bots_now
+from ui.bots import BotRow, bots_now, with_those_to_come
 from ui.dashboard import Dashboard
 from ui.pages.acting import Outcome, acted, keep_outcome, show_outcome
 from ui.pages.bot_cards import CSS, bot_card, feed_card
@@ -14,6 +15,8 @@ from ui.pages.times import shown_zone
 from ui.processes import NoSuchProcessError, OrderRefusedError, ProcessRow, order_process, processes_now
 
 PLACE = "bots"
+KNOWN = "bots.known"
+"""In the session's state: the bots and processes read last."""
 LOOK_AGAIN_SECONDS = 2.0
 CARD_WIDTH = 292
 WHAT_STOPS = {
@@ -32,11 +35,17 @@ def show_bot_actions(dashboard: Dashboard) -> None:
 def _show(dashboard: Dashboard) -> None:
     streamlit.subheader("Bots", anchor=False)
     try:
-        bots = dashboard.answer(bots_now(dashboard))
-        feeds = [one for one in dashboard.answer(processes_now(dashboard)) if one["kind"] == "feed"]
+        known = dashboard.answer(bots_now(dashboard)), dashboard.answer(processes_now(dashboard))
+        streamlit.session_state[KNOWN] = known
     except (StoreError, TimeoutError):
-        streamlit.warning("MongoDB does not answer. Try again in a moment.")
-        return
+        # a busy store, as when a bot starts, must not take the cards away
+        known = streamlit.session_state.get(KNOWN, ([], []))
+        streamlit.warning("MongoDB does not answer: what stands below may be old. Try again in a moment.")
+        if not known[0]:
+            return
+    processes = known[1]
+    feeds = [one for one in processes if one["kind"] == "feed"]
+    bots = with_those_to_come(known[0], processes, dashboard.session)
     show_outcome(PLACE)
     if not bots:
         streamlit.info("No supervisor has told of any bot yet.")
@@ -56,7 +65,13 @@ def _show_bots(dashboard: Dashboard, bots: Sequence[BotRow]) -> None:
         for bot in bots:
             with streamlit.container(border=True, width=CARD_WIDTH, key=f"card.{bot['name']}"):
                 streamlit.html(bot_card(bot, zone, trading))
-                _show_action(dashboard, bot["name"], "bot", bot["wanted"], is_known=bot["state"] != "unknown")
+                _show_action(
+                    dashboard,
+                    bot["name"],
+                    "bot",
+                    bot["wanted"],
+                    is_known=bot["state"] != "unknown" and bot["since"] > 0,
+                )
 
 
 def _show_feeds(dashboard: Dashboard, feeds: Sequence[ProcessRow]) -> None:
@@ -72,7 +87,7 @@ def _show_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_
     """Nobody would obey where the state is unknown."""
     if wanted == "stopped":
         streamlit.button(
-            f"Start {name}",
+            f"Start {part_name(name)}",
             key=f"start.{name}",
             type="primary",
             disabled=not is_known,
@@ -81,10 +96,10 @@ def _show_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_
             width="stretch",
         )
         return
-    with streamlit.popover(f"Stop {name} …", width="stretch", disabled=not is_known):
+    with streamlit.popover(f"Stop {part_name(name)} …", width="stretch", disabled=not is_known):
         streamlit.markdown(WHAT_STOPS[kind])
         streamlit.button(
-            f"Yes, stop {name}",
+            f"Yes, stop {part_name(name)}",
             key=f"stop.{name}",
             type="primary",
             on_click=_order,
@@ -101,7 +116,7 @@ def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
             dashboard,
             ("process.stop" if wanted == "stopped" else "process.start", name),
             lambda caller: order_process(dashboard, name, wanted, caller),
-            lambda _: f"{name} {verb}.",
+            lambda _: f"{part_name(name)} {verb}.",
         )
     except NoSuchProcessError:
         outcome = Outcome(False, f"Not done: this session has no {name} any more.")

@@ -3,6 +3,8 @@
 from datetime import tzinfo
 from html import escape
 
+from market.figures import counted
+from market.labels import exchange_name, part_name, state_name
 from market.settings import TradingState
 from ui.bots import BotRow
 from ui.pages.times import moment
@@ -23,18 +25,12 @@ TONES = {
 }
 """How each activity is coloured; the word stands there, too."""
 NAMES = {
-    "trading": "Trading",
-    "reducing": "Begins nothing new",
+    "reducing": "Reduce-only: nothing new",
     "halted": "Halted: sends nothing",
-    "ready": "Running",
-    "standby": "Standing by",
-    "starting": "Starting",
-    "stopping": "Stopping: sees its orders through",
-    "stopped": "Stopped",
-    "restarting": "Restarting",
-    "failed": "Fails to start",
+    "stopping": "Draining: sees its orders through",
     "unknown": "Unknown: its supervisor is silent",
 }
+"""What a card says beyond the label of a state."""
 CSS = """
 <style>
 .card { font-size: 13px; min-height: 252px; }
@@ -64,7 +60,13 @@ def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
         ("Breaker", _breaker(bot, zone)),
         ("Last seen", moment(bot["last_seen"], zone) if bot["last_seen"] else "–"),
     ]
-    return _card(bot["name"], f"{bot['exchange']} · {bot['region']}", _activity(bot, trading), facts, _notes(bot, zone))
+    return _card(
+        bot["name"],
+        f"{exchange_name(bot['exchange'])} · {bot['region']}",
+        _activity(bot, trading),
+        facts,
+        _notes(bot, zone),
+    )
 
 
 def feed_card(feed: ProcessRow, zone: tzinfo) -> str:
@@ -74,18 +76,19 @@ def feed_card(feed: ProcessRow, zone: tzinfo) -> str:
         ("Restarts", str(feed["restarts"])),
         ("Last end", feed["last_end"] or "–"),
     ]
-    return _card(feed["name"], feed["exchange"] or "", feed["state"], facts, [], kind="card small")
+    return _card(feed["name"], exchange_name(feed["exchange"] or ""), feed["state"], facts, [], kind="card small")
 
 
 def _card(
     name: str, beside: str, activity: str, facts: list[tuple[str, str]], notes: list[str], kind: str = "card"
 ) -> str:
     rows = "".join(f"<dt>{escape(title)}</dt><dd>{escape(value)}</dd>" for title, value in facts)
+    state = NAMES.get(activity) or state_name(activity).capitalize()
     said = "".join(f'<p class="note bad">{escape(note)}</p>' for note in notes)
     return (
         f'<div class="{kind}" role="group" aria-label="{escape(name, quote=True)}">'
-        f"<h4>{escape(name)}<small>{escape(beside)}</small></h4>"
-        f'<p class="state {TONES.get(activity, "bad")}">{escape(NAMES.get(activity, activity))}</p>'
+        f"<h4>{escape(part_name(name))}<small>{escape(beside)}</small></h4>"
+        f'<p class="state {TONES.get(activity, "bad")}">{escape(state)}</p>'
         f"<dl>{rows}</dl>{said}</div>"
     )
 
@@ -107,7 +110,7 @@ def _breaker(bot: BotRow, zone: tzinfo) -> str:
     if breaker["is_paused"] and breaker["paused_until"] is not None:
         return f"open until {moment(breaker['paused_until'], zone)}"
     failures = sum(breaker["failures"].values())
-    return f"closed, {failures} failures" if failures else "closed"
+    return f"closed, {counted(failures, 'failure')}" if failures else "closed"
 
 
 def _notes(bot: BotRow, zone: tzinfo) -> list[str]:

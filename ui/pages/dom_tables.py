@@ -31,6 +31,11 @@ dl.figures.figures { display: grid; grid-template-columns: repeat(auto-fit, minm
 .figures dt { color: var(--quiet); font-weight: 400; }
 .figures dd { margin: 0; font-size: 18px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .figures dd small { display: block; font-size: 12px; font-weight: 400; color: light-dark(#4d5563, #a9b1bd); }
+.rows .narrow { display: none; }
+@media (max-width: 520px) {
+  .rows .wide { display: none; } .rows .narrow { display: inline; }
+  .rows th, .rows td { padding: 5px 7px; }
+}
 </style>
 """
 
@@ -44,6 +49,8 @@ class Cell:
     tone: str = ""
     exact: str = ""
     link: str = ""
+    narrow: str = ""
+    """What stands there instead where the page is narrow."""
 
 
 Line = list[Cell | str]
@@ -70,6 +77,10 @@ def numbers(*titles: str) -> tuple[Head, ...]:
 
 def words(*titles: str) -> tuple[Head, ...]:
     return tuple(Head(title) for title in titles)
+
+
+def text_of_cell(cell: Cell | str) -> str:
+    return cell if isinstance(cell, str) else cell.text
 
 
 def table(
@@ -108,6 +119,8 @@ def _cell(head: Head, cell: Cell | str, tag: str) -> str:
     known = Cell(cell) if isinstance(cell, str) else cell
     scope = ' scope="row"' if tag == "th" else ""
     text = escape(known.text)
+    if known.narrow:
+        text = f'<span class="wide">{text}</span><span class="narrow">{escape(known.narrow)}</span>'
     if known.link:
         text = f'<a href="{escape(known.link, quote=True)}" target="_blank" rel="noopener">{text}</a>'
     return f"<{tag}{scope}{_class(head, known.tone)}{_title(known)}>{text}</{tag}>"

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from html import escape
 
+from market.figures import counted, duration, offset_ms
+from market.labels import exchange_name, state_name
 from ui.health_rows import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.pages.times import moment
@@ -54,6 +56,7 @@ def headline(report: HealthReportRow) -> str:
     delays = [row["delay"] for row in report["detection"] if row["delay"] is not None]
     lags = [row["lag"] for row in report["change_streams"] if row["lag"] is not None]
     clients = report["clients"]
+    behind = counted(clients["resynchronisations"], "time")
     return figures(
         [
             Figure("Feeds live", Cell(f"{live} of {len(feeds)}", "good" if live == len(feeds) else "bad")),
@@ -61,7 +64,7 @@ def headline(report: HealthReportRow) -> str:
             Figure("A row through Spark", Cell(duration(max(delays, default=None))), "the newest probe"),
             Figure("Behind in Kafka", Cell(_rows(_most_behind(report["topics"]))), "the slowest reader"),
             Figure("Behind MongoDB", Cell(duration(max(lags, default=None))), "up to 0.5 s is none"),
-            Figure("Live pages", Cell(str(clients["clients"])), f"fell behind {clients['resynchronisations']} times"),
+            Figure("Live pages", Cell(f"{clients['clients']:,}"), f"fell behind {behind}"),
         ]
     )
 
@@ -70,7 +73,7 @@ def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
     rows: list[Line] = [
         [
             one["name"],
-            Cell(one["state"], STATE_TONES.get(one["state"], "bad")),
+            Cell(state_name(one["state"]), STATE_TONES.get(one["state"], "bad")),
             "" if one["pid"] is None else str(one["pid"]),
             moment(one["since"], zone),
             str(one["restarts"]),
@@ -87,14 +90,14 @@ def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
 def feeds_table(report: HealthReportRow) -> str:
     rows: list[Line] = [
         [
-            f"{one['exchange']} {one['symbol']}",
-            Cell(one["status"], STATE_TONES.get(one["status"], "bad")),
+            f"{exchange_name(one['exchange'])} {one['symbol']}",
+            Cell(state_name(one["status"]), STATE_TONES.get(one["status"], "bad")),
             one["region"],
             duration(one["age"]),
             f"{one['quotes']:,}",
             *(_count(number) for number in (one["gaps"], one["checksums"], one["malformed"], one["resyncs"])),
             *(_count(number) for number in (one["reconnects"], one["rest_mismatches"])),
-            UNKNOWN if one["offset_us"] is None else f"{one['offset_us'] / 1_000:+,.0f} ms",
+            UNKNOWN if one["offset_us"] is None else offset_ms(one["offset_us"]),
         ]
         for one in report["feeds"]
     ]
@@ -165,7 +168,7 @@ def latencies_table(report: HealthReportRow) -> str:
 
 def stage_name(row: LatencyRow) -> str:
     name = STAGE_NAMES.get(row["stage"], row["stage"])
-    return name if row["exchange"] is None else f"{name}, {row['exchange']}"
+    return name if row["exchange"] is None else f"{name}, {exchange_name(row['exchange'])}"
 
 
 def latency_chart(row: LatencyRow) -> dict[str, object]:
@@ -182,17 +185,6 @@ def latency_chart(row: LatencyRow) -> dict[str, object]:
             {"type": "bar", "data": [bucket["count"] for bucket in row["buckets"]], "itemStyle": {"color": "#4b9bff"}}
         ],
     }
-
-
-def duration(seconds: float | None) -> str:
-    """As short as it can be read: 12 ms, 3.4 s, 5 min, 2.1 h."""
-    if seconds is None:
-        return "–"
-    if seconds < 0.9995:
-        return f"{seconds * 1_000:.3g} ms"
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
 
 
 def _query_row(one: QueryRow, zone: tzinfo) -> Line:

@@ -2,11 +2,11 @@
 
 import streamlit
 
+from market.labels import exchange_name
 from ui.opportunity_rows import Span
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.opportunities_figures import show_statistics
 from ui.pages.opportunities_list import show_list
-from ui.pages.spoken import exchange_name
 
 SPANS: dict[Span, str] = {"10m": "Last 10 min", "hour": "Last hour", "session": "Session"}
 

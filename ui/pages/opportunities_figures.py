@@ -5,22 +5,23 @@ from datetime import tzinfo
 
 import streamlit
 
+from market.figures import bps, counted, duration, worth
+from market.labels import exchange_name, reason_name
 from market.money import decimal_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.opportunities import opportunity_statistics
 from ui.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
-from ui.pages.amounts import money, tone
+from ui.pages.cells import money_cell
 from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.pages.opportunities_charts import life_chart, spread_chart
-from ui.pages.spoken import exchange_name, reason_words
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 3.0
 NO_STORE = "MongoDB does not answer. Try again in a moment."
 SHOWN_PAIRS = 12
 CHART_HEIGHT = 300
-LEDGER_HEADS = (*words("First check that said no"), *numbers("How many", "Expected of them"))
+LEDGER_HEADS = (*words("First check that said no"), *numbers("Sightings", "Episodes", "Missed profit"))
 LIFE_HEADS = (
     *words("Base", "Buy", "Sell"),
     *numbers("Runs", "Seen once", "Median", "90 %", "Longest", "Widest (bps)"),
@@ -55,8 +56,8 @@ def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | No
         rows = ledger_lines(found["ledger"], found["currency"])
         streamlit.html(table("Why not: reasons of refusals", LEDGER_HEADS, rows, "Nothing was refused."))
         streamlit.caption(
-            "Expected at the best levels when they were seen. The same chance is seen and refused many times while it "
-            "lasts: compare reasons by it, and add it to nothing."
+            "Missed profit: what one trade within the limits would have brought at the best levels, once per episode. "
+            "A gap is refused at every sighting and missed once; one that was traded was not missed."
         )
     _show_lifetimes(found["lifetimes"])
 
@@ -84,25 +85,26 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
     currency = found["currency"]
     net = decimal_of(found["taken_net"])
     life = found["lifetimes"]["all"]
-    expected = money(decimal_of(found["taken_expected"]), currency)
+    expected = worth(decimal_of(found["taken_expected"]), currency)
+    profit = worth(decimal_of(found["refused_expected"]), currency)
+    missed = f"{profit} in {counted(found['missed_episodes'], 'episode')}"
     return [
         Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
         Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
-        Figure("Brought", Cell(money(net, currency), tone(net), found["taken_net"]), "by those taken, so far"),
-        Figure("Refused", Cell(f"{found['refused']:,}"), "counted by the bots"),
+        Figure("Realised", money_cell(net, currency), "by those taken, so far"),
+        Figure("Rejected", Cell(f"{found['refused']:,}"), f"missed {missed}"),
         Figure("Expired unanswered", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
-        Figure(
-            "Lived (median)", Cell(duration(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {duration(life['p90_ms'])}"
-        ),
+        Figure("Lived (median)", Cell(_lived(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {_lived(life['p90_ms'])}"),
     ]
 
 
 def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
     return [
         [
-            reason_words(row["reason"]),
+            reason_name(row["reason"]),
             f"{row['count']:,}",
-            Cell(money(decimal_of(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
+            f"{row['episodes']:,}",
+            Cell(worth(decimal_of(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
         ]
         for row in ledger
     ]
@@ -116,16 +118,14 @@ def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
             f"{exchange_name(row['sell_exchange'])} {row['sell_symbol']}",
             f"{row['runs']:,}",
             f"{row['once']:,}",
-            duration(row["p50_ms"]),
-            duration(row["p90_ms"]),
-            duration(row["longest_ms"]),
-            f"{row['best_bps']:+.1f}",
+            _lived(row["p50_ms"]),
+            _lived(row["p90_ms"]),
+            _lived(row["longest_ms"]),
+            bps(row["best_bps"]),
         ]
         for row in pairs
     ]
 
 
-def duration(milliseconds: float | None) -> str:
-    if milliseconds is None:
-        return "–"
-    return f"{milliseconds:,.0f} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:,.1f} s"
+def _lived(milliseconds: float | None) -> str:
+    return duration(None if milliseconds is None else milliseconds / 1_000)

@@ -6,7 +6,9 @@ from typing import get_args
 
 import streamlit
 
-from market.money import decimal_of, decimal_of_double
+from market.figures import UNKNOWN, bps
+from market.labels import exchange_name, reason_name, state_name
+from market.money import decimal_of
 from market.risk import CHECKS
 from store.errors import CursorError, StoreError
 from store.opportunity_outcomes import OutcomeName
@@ -14,27 +16,29 @@ from store.opportunity_pages import WantedOpportunities
 from ui.dashboard import Dashboard
 from ui.opportunities import OpportunityPage, opportunity_page
 from ui.opportunity_rows import KeptOpportunityRow
-from ui.pages.amounts import money, tone
+from ui.pages.cells import Steps, money_cell, steps_of
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.opportunities_figures import NO_STORE
 from ui.pages.paging import Paging, paging
-from ui.pages.spoken import exchange_name, reason_words
-from ui.pages.times import moment, shown_zone
+from ui.pages.times import moment_cell, shown_zone
 
 LOOK_AGAIN_SECONDS = 5.0
 ROWS = 25
 REASONS = tuple(check.reason for check in CHECKS)
 OUTCOME_NAMES: dict[OutcomeName, str] = {
     "taken": "Taken",
-    "refused": "Refused",
-    "waiting": "Waiting for the other bot",
+    "refused": "Rejected",
+    "waiting": "Awaiting second leg",
     "expired": "Expired",
 }
 HEADS = (
-    *words("Seen", "Base", "Buy", "Sell"),
-    *numbers("Net (bps)", "Expected", "Buy at", "Sell at"),
-    *words("What became of it", "Id"),
-    *numbers("Brought"),
+    *words("Seen", "What became of it"),
+    *numbers("Realised", "Expected", "Net (bps)"),
+    *words("Base", "Buy"),
+    *numbers("Buy at"),
+    *words("Sell"),
+    *numbers("Sell at"),
+    *words("Id"),
 )
 
 
@@ -57,7 +61,7 @@ def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
         return
-    lines = opportunity_lines(page.rows, shown_zone())
+    lines = opportunity_lines(page.rows, shown_zone(), steps_of(dashboard.session.markets))
     place.html(table("Opportunities that bots kept, newest first", HEADS, lines, _empty(page)))
     _show_paging(place_in_list, page)
 
@@ -74,10 +78,10 @@ def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
             width=210,
         )
         reason = streamlit.selectbox(
-            "Refused because",
+            "Rejected because",
             REASONS,
             None,
-            format_func=reason_words,
+            format_func=reason_name,
             key="opportunities.reason",
             placeholder="Any reason",
             width=210,
@@ -101,26 +105,26 @@ def _empty(page: OpportunityPage) -> str:
     return "No opportunity fits." if page.next_cursor is None else "None among the newest fits; look among older ones."
 
 
-def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo) -> list[Line]:
-    return [_line(row, zone) for row in rows]
+def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo, steps: Steps) -> list[Line]:
+    return [_line(row, zone, steps) for row in rows]
 
 
-def _line(row: KeptOpportunityRow, zone: tzinfo) -> Line:
+def _line(row: KeptOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
     currency, net = row["currency"], row["net_profit"]
     identity = row["opportunity_id"]
-    expected = decimal_of_double(row["expected_profit"])
+    expected = decimal_of(row["tradable_profit"])
     return [
-        moment(row["event_time"], zone),
+        moment_cell(row["event_time"], zone),
+        fate(row),
+        UNKNOWN if net is None else money_cell(decimal_of(net), currency),
+        money_cell(expected, currency, is_toned=False),
+        bps(row["net_bps"]),
         row["base"],
         exchange_name(row["buy_exchange"]),
+        steps.price(row["buy_exchange"], row["buy_symbol"], row["buy_price"]),
         exchange_name(row["sell_exchange"]),
-        f"{row['net_bps']:+.1f}",
-        Cell(money(expected, currency), exact=str(expected)),
-        _price(row["buy_price"], row["buy_symbol"]),
-        _price(row["sell_price"], row["sell_symbol"]),
-        fate(row),
+        steps.price(row["sell_exchange"], row["sell_symbol"], row["sell_price"]),
         Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
-        "–" if net is None else Cell(money(decimal_of(net), currency), tone(decimal_of(net)), f"{net} {currency}"),
     ]
 
 
@@ -128,13 +132,9 @@ def fate(row: KeptOpportunityRow) -> Cell:
     """What became of it, in words."""
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":
-        why = f" ({reason_words(reason)})" if reason else ""
-        return Cell(f"taken: {state}{why}", "good" if state == "closed" else "")
+        why = f" ({reason_name(reason)})" if reason else ""
+        return Cell(f"Taken: {state_name(state or '')}{why}", "good" if state == "closed" else "")
     if row["outcome"] == "refused":
-        return Cell(f"refused: {reason_words(str(reason))}", "quiet")
-    told = f"{state}: {reason_words(reason)}" if state and reason else ""
-    return Cell(OUTCOME_NAMES[row["outcome"]].lower(), "quiet", told)
-
-
-def _price(price: object, symbol: str) -> str:
-    return f"{decimal_of(str(price)):,f} {symbol.rpartition('/')[2]}"
+        return Cell(f"Rejected: {reason_name(str(reason))}", "quiet")
+    told = f"{state_name(state)}: {reason_name(reason)}" if state and reason else ""
+    return Cell(OUTCOME_NAMES[row["outcome"]], "quiet", told)

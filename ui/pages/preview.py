@@ -2,10 +2,10 @@
 
 import streamlit
 
+from market.figures import money, tone, worth
 from market.money import decimal_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
 from ui.pages.dom_tables import Cell, Figure, figures, table
 from ui.pages.frame import dashboard_or_reason
 from ui.pages.opportunities_charts import preview_chart
@@ -63,15 +63,15 @@ def _show(dashboard: Dashboard) -> None:
 
 def preview_figures(found: PreviewRow) -> list[Figure]:
     currency = found["currency"]
-    once, gained = found["gained_once_a_second"], found["gained"]
+    episodes, gained = found["gained_episodes"], found["gained"]
     return [
         _taken_figure("Taken then", found["taken"], currency),
         _taken_figure("Of these, would pass", found["kept"], currency),
         _taken_figure("Of these, would not", found["lost"], currency),
         Figure(
             "Gained at most",
-            Cell(f"{once['count']:,}"),
-            f"one a pair and second; expected {money(decimal_of(once['expected']), currency)}",
+            Cell(f"{episodes['count']:,}"),
+            f"once per episode; expected {worth(decimal_of(episodes['expected']), currency)}",
         ),
         Figure("Sightings gained", Cell(f"{gained['count']:,}"), "the same chance is seen many times"),
     ]
@@ -79,5 +79,7 @@ def preview_figures(found: PreviewRow) -> list[Figure]:
 
 def _taken_figure(name: str, taken: TakenSumRow, currency: str) -> Figure:
     net = decimal_of(taken["net"])
-    expected = money(decimal_of(taken["expected"]), currency)
-    return Figure(name, Cell(f"{taken['count']:,}", tone(net)), f"expected {expected}, brought {money(net, currency)}")
+    expected = worth(decimal_of(taken["expected"]), currency)
+    return Figure(
+        name, Cell(f"{taken['count']:,}", tone(net, currency)), f"expected {expected}, realised {money(net, currency)}"
+    )

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit
 
 from market.clock import MICROSECONDS
+from ui.pages.dom_tables import Cell
 
 IS_LOCAL = "times_are_local"
 """In the session's state: whether the user chose local times."""
@@ -25,6 +26,12 @@ def shown_zone() -> tzinfo:
 def zone_word(zone: tzinfo) -> str:
     """As the header calls it. A zone with summer time has no name of its own without a date."""
     return "UTC" if zone is UTC else "local"
+
+
+def moment_cell(microseconds: int, zone: tzinfo) -> Cell:
+    """On a narrow page the time of the day alone, with the date in its title."""
+    text = moment(microseconds, zone)
+    return Cell(text, exact=text, narrow=f"{datetime.fromtimestamp(microseconds / MICROSECONDS, zone):%H:%M:%S}")
 
 
 def moment(microseconds: int, zone: tzinfo) -> str:

@@ -8,8 +8,11 @@ from typing import Any
 
 from market.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from market.equity import Equity
+from market.figures import money
+from market.labels import PROFIT_PARTS as PART_NAMES
+from market.labels import state_name
 from market.profit_groups import ProfitLine
-from ui.pages.amounts import money
+from ui.pages.axes import axis_over
 
 Chart = dict[str, Any]
 """Options of ECharts: any JSON."""
@@ -18,19 +21,11 @@ GOOD = "#2fae70"
 BAD = "#e2565f"
 LINE = "#4b9bff"
 MARK_COLORS = {"unwound": "#f0954a", "held": "#e2565f"}
-PART_NAMES = {
-    "gross": "Gross seen",
-    "latency_decay": "Latency",
-    "slippage": "Depth",
-    "fees": "Fees",
-    "fx": "FX",
-    "unwinding": "Unwinding",
-    "net": "Net",
-}
 MOST_BARS = 15
 MILLISECOND = 1_000
 LEAST_FALL = -1.0
-"""Of what the scale shows: where nothing fell, ECharts would count upwards from 0."""
+"""Of what the scale shows: where nothing fell there is one all the same."""
+LEAST_MARGIN = 40
 
 
 def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
@@ -39,26 +34,25 @@ def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
     tops = accumulate((max(0.0, net) for _, net in line), max)
     falls = [[at, min(0.0, net - top)] for (at, net), top in zip(line, tops, strict=True)]
     axis = {"type": "time", "axisLabel": {"hideOverlap": True}}
+    values = [net for _, net in line] or [0.0]
+    sums = axis_over(min(values), max(values), parts=4)
+    depths = axis_over(min([LEAST_FALL, *(fall for _, fall in falls)]), 0.0, parts=2)
+    # the same for both, so that a time stands below itself
+    margin = max(LEAST_MARGIN, sums.label_width, depths.label_width) + 8
     return {
         "useUTC": zone is UTC,
         "animation": False,
-        "legend": {"top": 0, "left": "left", "data": ["Equity", *MARK_COLORS, "Drawdown"]},
+        "legend": {"top": 0, "left": "left", "data": ["Equity", *map(state_name, MARK_COLORS), "Drawdown"]},
         "tooltip": {"trigger": "axis", "valueFormatter": "%,.2f"},
         "axisPointer": {"link": [{"xAxisIndex": "all"}]},
         "grid": [
-            {"left": 8, "right": 12, "top": 54, "height": "48%", "containLabel": True},
-            {"left": 8, "right": 12, "bottom": 4, "height": "22%", "containLabel": True},
+            {"left": margin, "right": 12, "top": 54, "height": "46%"},
+            {"left": margin, "right": 12, "bottom": 28, "height": "20%"},
         ],
         "xAxis": [{**axis, "gridIndex": 0, "axisLabel": {"show": False}}, {**axis, "gridIndex": 1}],
         "yAxis": [
-            {"type": "value", "scale": True, "gridIndex": 0, "name": currency, "splitNumber": 4},
-            {
-                "type": "value",
-                "gridIndex": 1,
-                "max": 0,
-                "min": min([LEAST_FALL, *(fall for _, fall in falls)]),
-                "splitNumber": 2,
-            },
+            {"type": "value", "gridIndex": 0, "name": currency, **sums.options()},
+            {"type": "value", "gridIndex": 1, **depths.options()},
         ],
         "series": [
             _line("Equity", line, LINE, 0),
@@ -143,7 +137,7 @@ def _line(name: str, points: list[list[float]], color: str, axis: int) -> Chart:
 def _marks(equity: Equity, state: str, color: str) -> Chart:
     marks = [mark for mark in equity.marks if mark.ending.state == state]
     return {
-        "name": state,
+        "name": state_name(state),
         "type": "scatter",
         "symbol": "diamond" if state == "unwound" else "triangle",
         "symbolSize": 9,

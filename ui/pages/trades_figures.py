@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from decimal import Decimal
 from typing import get_args
 
 import streamlit
 
 from market.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from market.equity import Equity, Fall
-from market.money import text_of
+from market.figures import money, percent
+from market.labels import PROFIT_PARTS as PART_NAMES
+from market.labels import STRATEGIES, exchange_name, pair_name
 from market.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
 from store.average_sums import AverageSum
 from store.errors import StoreError
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, percent, tone
-from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, words
-from ui.pages.spoken import exchange_name, pair_words
+from ui.pages.cells import Steps, base_of, money_cell, quote_of, steps_of
+from ui.pages.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
 from ui.pages.times import moment, shown_zone
-from ui.pages.trades_charts import PART_NAMES, equity_chart, lines_chart, split_chart
+from ui.pages.trades_charts import equity_chart, lines_chart, split_chart
 from ui.trades import average_sum_rows
 
 LOOK_AGAIN_SECONDS = 3.0
@@ -31,7 +31,6 @@ BY_NAMES: dict[GroupedBy, str] = {
     "day": "Day",
     "strategy": "Strategy",
 }
-STRATEGY_NAMES = {"arbitrage": "Arbitrage", "ma": "Moving average"}
 PART_HEADS = tuple(PART_NAMES[part] for part in PROFIT_PARTS)
 
 
@@ -65,7 +64,7 @@ def _show(dashboard: Dashboard) -> None:
     )
     _show_split(brought, currency)
     if brought.averages:
-        _show_averages(brought.averages)
+        _show_averages(brought.averages, steps_of(dashboard.session.markets))
 
 
 async def _read(dashboard: Dashboard, currency: str) -> Brought:
@@ -80,10 +79,10 @@ async def _read(dashboard: Dashboard, currency: str) -> Brought:
 def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
     traded = equity.wins + equity.losses + equity.even
     return [
-        Figure("Net", _money(equity.net, currency), f"of {equity.endings:,} that ended"),
+        Figure("Net", money_cell(equity.net, currency), f"of {equity.endings:,} that ended"),
         Figure("Win rate", Cell(percent(equity.win_share)), f"{equity.wins:,} of {traded:,} traded"),
-        Figure("Largest win", _money(equity.largest_win, currency)),
-        Figure("Largest loss", _money(equity.largest_loss, currency)),
+        Figure("Largest win", money_cell(equity.largest_win, currency)),
+        Figure("Largest loss", money_cell(equity.largest_loss, currency)),
         _fall_figure("Largest drawdown", equity.deepest, currency, zone),
         _fall_figure("Current drawdown", equity.current, currency, zone),
     ]
@@ -135,49 +134,45 @@ def _show_split(brought: Brought, currency: str) -> None:
     streamlit.html(lines_table(lines, whole, by))
 
 
-def _show_averages(sums: tuple[AverageSum, ...]) -> None:
+def _show_averages(sums: tuple[AverageSum, ...], steps: Steps) -> None:
     streamlit.subheader("Orders of the moving average", anchor=False)
     streamlit.caption(
         "One-sided: the profit and loss above holds what they cost in fees and slippage; base that was bought and not "
         "sold keeps the value it has, which is in no profit."
     )
-    rows = [
+    rows: list[Line] = [
         [
             f"{exchange_name(row['exchange'])} {row['symbol']}",
             f"{row['fills']:,}",
-            row["bought"],
-            row["spent"],
-            row["sold"],
-            row["received"],
-            row["left"],
-            row["cash"],
-            ", ".join(f"{fee} {currency}" for currency, fee in row["fees"].items()),
+            steps.amount(base_of(row["symbol"]), row["bought"]),
+            steps.sum(quote_of(row["symbol"]), row["spent"]),
+            steps.amount(base_of(row["symbol"]), row["sold"]),
+            steps.sum(quote_of(row["symbol"]), row["received"]),
+            steps.amount(base_of(row["symbol"]), row["left"]),
+            steps.sum(quote_of(row["symbol"]), row["cash"]),
+            ", ".join(text_of_cell(steps.sum(currency, fee)) for currency, fee in row["fees"].items()),
         ]
         for row in average_sum_rows(sums)
     ]
     heads = (
         *words("Market"),
-        *numbers("Fills", "Bought", "Spent", "Sold", "Received", "Left (base)", "Cash (quote)", "Fees"),
+        *numbers("Fills", "Bought", "Spent", "Sold", "Received", "Residual base", "Cash (quote)", "Fees"),
     )
     streamlit.html(table("Orders of the moving average by market", heads, rows, ""))
 
 
 def _line_name(name: str, by: GroupedBy) -> str:
     if by == "strategy":
-        return STRATEGY_NAMES.get(name, name)
-    return pair_words(name) if by in ("exchange", "pair") else name
+        return STRATEGIES.get(name, name)
+    return pair_name(name) if by in ("exchange", "pair") else name
 
 
 def _parts(profit: ProfitAndLoss) -> list[Cell]:
-    return [_money(getattr(profit, part), profit.currency, is_toned=part == "net") for part in PROFIT_PARTS]
-
-
-def _money(amount: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
-    return Cell(money(amount, currency), tone(amount) if is_toned else "", f"{text_of(amount)} {currency}")
+    return [money_cell(getattr(profit, part), profit.currency, is_toned=part == "net") for part in PROFIT_PARTS]
 
 
 def _fall_figure(name: str, fall: Fall, currency: str, zone: tzinfo) -> Figure:
     if not fall.depth:
         return Figure(name, Cell(money(fall.depth, currency)), "at its highest value")
     since = "since the opening" if fall.start is None else f"from {moment(fall.start, zone)}"
-    return Figure(name, _money(-fall.depth, currency), since)
+    return Figure(name, money_cell(-fall.depth, currency), since)

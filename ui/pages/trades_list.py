@@ -9,18 +9,18 @@ import streamlit
 
 from market.arbitrages import Arbitrage, ArbitrageState, Strategy
 from market.clock import MICROSECONDS
-from market.money import text_of
+from market.figures import UNKNOWN, bps
+from market.labels import ROLES, STRATEGIES, exchange_name, pair_name, reason_name, state_name
 from store.errors import CursorError, StoreError
 from store.pages import Page
 from store.trade_history import BookedFill, TradeFilter
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
+from ui.pages.cells import Steps, base_of, money_cell, quote_of, steps_of
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.paging import Paging, paging
-from ui.pages.spoken import exchange_name, pair_words, reason_words
-from ui.pages.times import moment, shown_zone, zone_word
+from ui.pages.times import moment, moment_cell, shown_zone, zone_word
 from ui.pages.trades_detail import show_detail
-from ui.pages.trades_figures import NO_STORE, STRATEGY_NAMES
+from ui.pages.trades_figures import NO_STORE
 
 Kind = Literal["Arbitrages", "Fills"]
 KIND = "trades.kind"
@@ -29,8 +29,10 @@ LOOK_AGAIN_SECONDS = 5.0
 CHOSEN = "trades.chosen"
 FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
 ARBITRAGE_HEADS = (
-    *words("Reserved", "Base", "Pair", "State"),
-    *numbers("Amount", "Seen (bps)", "Fees", "Net"),
+    *words("Reserved", "State"),
+    *numbers("Net"),
+    *words("Base", "Pair"),
+    *numbers("Amount", "Seen (bps)", "Fees"),
     *words("Strategy", "Id"),
 )
 FILL_HEADS = (
@@ -84,13 +86,18 @@ def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
         )
         base = streamlit.selectbox("Base", session.bases, None, key="trades.base", placeholder="All", width=110)
         states = streamlit.multiselect(
-            "State", get_args(ArbitrageState), key="trades.states", placeholder="All", width=230
+            "State",
+            get_args(ArbitrageState),
+            format_func=state_name,
+            key="trades.states",
+            placeholder="All",
+            width=230,
         )
         strategy = streamlit.selectbox(
             "Strategy",
             get_args(Strategy),
             None,
-            format_func=lambda one: STRATEGY_NAMES[one],
+            format_func=lambda one: STRATEGIES[one],
             key="trades.strategy",
             placeholder="All",
             width=170,
@@ -119,11 +126,12 @@ def _show_page(
     history = dashboard.reader.history
     if kind == "Fills":
         fills: Page[BookedFill] = dashboard.answer(history.fills(wanted, cursor, ROWS))
-        place.html(table("Fills, newest first", FILL_HEADS, fill_lines(fills.items, zone), "No fill fits."))
+        lines = fill_lines(fills.items, zone, steps_of(dashboard.session.markets))
+        place.html(table("Fills, newest first", FILL_HEADS, lines, "No fill fits."))
         _choose(dashboard, list(dict.fromkeys(one.arbitrage_id for one in fills.items)), {}, zone)
         return fills.next_cursor
     page: Page[Arbitrage] = dashboard.answer(history.arbitrages(wanted, cursor, ROWS))
-    rows = arbitrage_lines(page.items, zone)
+    rows = arbitrage_lines(page.items, zone, steps_of(dashboard.session.markets))
     place.html(table("Arbitrages, newest first", ARBITRAGE_HEADS, rows, "No arbitrage fits."))
     titles = {one.arbitrage_id: _title(one, zone) for one in page.items}
     _choose(dashboard, list(titles), titles, zone)
@@ -177,44 +185,42 @@ def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
     return f"/api/{FILES[kind]}.{suffix}{f'?{query}' if query else ''}"
 
 
-def arbitrage_lines(arbitrages: Sequence[Arbitrage], zone: tzinfo) -> list[Line]:
-    return [_arbitrage_line(one, zone) for one in arbitrages]
+def arbitrage_lines(arbitrages: Sequence[Arbitrage], zone: tzinfo, steps: Steps) -> list[Line]:
+    return [_arbitrage_line(one, zone, steps) for one in arbitrages]
 
 
-def fill_lines(fills: Sequence[BookedFill], zone: tzinfo) -> list[Line]:
+def fill_lines(fills: Sequence[BookedFill], zone: tzinfo, steps: Steps) -> list[Line]:
     return [
         [
-            moment(one.fill.filled_at, zone),
+            moment_cell(one.fill.filled_at, zone),
             exchange_name(one.fill.exchange),
             one.fill.symbol,
             Cell(one.fill.side, "good" if one.fill.side == "buy" else "bad"),
-            one.role,
-            text_of(one.fill.price),
-            text_of(one.fill.amount),
-            text_of(one.fill.cost),
-            f"{text_of(one.fill.fee)} {one.fill.fee_currency}",
-            one.state,
+            ROLES[one.role],
+            steps.price(one.fill.exchange, one.fill.symbol, one.fill.price),
+            steps.amount(base_of(one.fill.symbol), one.fill.amount),
+            steps.sum(quote_of(one.fill.symbol), one.fill.cost),
+            steps.sum(one.fill.fee_currency, one.fill.fee),
+            state_name(one.state),
             _short(one.arbitrage_id),
         ]
         for one in fills
     ]
 
 
-def _arbitrage_line(one: Arbitrage, zone: tzinfo) -> Line:
+def _arbitrage_line(one: Arbitrage, zone: tzinfo, steps: Steps) -> Line:
     profit = one.profit
     began = one.times.get("reserved", one.opportunity.event_time)
     return [
-        moment(began, zone),
+        moment_cell(began, zone),
+        Cell(state_name(one.state), "" if one.reason is None else "quiet", reason_name(one.reason or "")),
+        UNKNOWN if profit is None else money_cell(profit.net, profit.currency),
         one.base,
         pair_of(one),
-        Cell(one.state, "" if one.reason is None else "quiet", reason_words(one.reason or "")),
-        text_of(one.amount),
-        f"{one.opportunity.net_bps:+.1f}",
-        "–" if profit is None else Cell(money(profit.fees, profit.currency), exact=text_of(profit.fees)),
-        "–"
-        if profit is None
-        else Cell(money(profit.net, profit.currency), tone(profit.net), f"{text_of(profit.net)} {profit.currency}"),
-        STRATEGY_NAMES[one.strategy],
+        steps.amount(one.base, one.amount),
+        bps(one.opportunity.net_bps),
+        UNKNOWN if profit is None else money_cell(profit.fees, profit.currency, is_toned=False),
+        STRATEGIES[one.strategy],
         _short(one.arbitrage_id),
     ]
 
@@ -222,12 +228,12 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo) -> Line:
 def pair_of(one: Arbitrage) -> str:
     """Where it was bought and where sold."""
     buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
-    return exchange_name(buy) if buy == sell else pair_words(f"{buy} → {sell}")
+    return exchange_name(buy) if buy == sell else pair_name(f"{buy} → {sell}")
 
 
 def _title(one: Arbitrage, zone: tzinfo) -> str:
     began = moment(one.times.get("reserved", one.opportunity.event_time), zone)
-    return f"{began} · {one.base} {pair_of(one)} · {one.state} · {_short(one.arbitrage_id).text}"
+    return f"{began} · {one.base} {pair_of(one)} · {state_name(one.state)} · {_short(one.arbitrage_id).text}"
 
 
 def _short(identity: str) -> Cell:

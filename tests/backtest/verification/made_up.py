@@ -213,11 +213,12 @@ class World:
         await store.create_settings(VERSIONS[0])
         for exchange, balances in RICH.items():
             await store.set_balances(exchange, balances, "before")
-        notes = {exchange: Notes(exchange) for exchange in RICH}
+        notes: dict[str, Notes] = {}
         bots: dict[str, Reserver] = {}
         for exchange in RICH:
             knowledge = Knowledge(VERSIONS[0])
             knowledge.see_balances(await store.balance_rows())
+            notes[exchange] = Notes(exchange, knowledge.bounds_of)
             markets = markets_by_symbol(TRADED)
             bots[exchange] = Reserver(
                 exchange, store, markets, clock, knowledge, notes[exchange], lambda _, __: None, wall_clock=clock.now

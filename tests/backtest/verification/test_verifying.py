@@ -261,9 +261,9 @@ ALTERED = (
         ("refusal", "opportunity", "f" * 32, "nothing"),
     ),
     Altered(
-        "what was forgone",
-        line(REFUSALS, 1, lambda refusal: refusal.update(forgone="9")),
-        ("refusal", "forgone", "9", "2.1004"),
+        "what was tradable",
+        line(REFUSALS, 1, lambda refusal: refusal.update(tradable="9")),
+        ("refusal", "tradable", "9", "0 to 2.1004"),
     ),
     Altered(
         "how many were refused",

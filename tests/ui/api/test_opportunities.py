@@ -38,7 +38,8 @@ def refusal(of: Opportunity, reason: str, count: int = 1) -> Refusal:
         expected_profit=Decimal(2),
         refused_at=of.event_time,
         count=count,
-        forgone=Decimal(2) * count,
+        tradable=Decimal(2),
+        until=of.event_time + SECOND // 2,
     )
 
 
@@ -137,11 +138,11 @@ async def test_statistics_count_each_kind_apart(api: httpx.AsyncClient, four: li
     for span in ("10m", "hour", "session"):
         found = (await api.get("/api/opportunities/statistics", params={"span": span})).raise_for_status().json()
         assert [found[name] for name in ("seen", "taken", "refused", "unanswered")] == [4, 1, 20, 0]
-        assert (found["taken_expected"], found["taken_net"], found["refused_expected"]) == ("1", "1", "40")
-        assert [(row["reason"], row["count"], row["forgone"]) for row in found["ledger"]] == [
-            ("below_threshold", 10, "20"),
-            ("pair_busy", 5, "10"),
-            ("stale", 5, "10"),
+        assert (found["taken_expected"], found["taken_net"], found["refused_expected"]) == ("0.01", "1", "8")
+        assert [(row["reason"], row["count"], row["episodes"], row["forgone"]) for row in found["ledger"]] == [
+            ("below_threshold", 10, 1, "2"),
+            ("pair_busy", 5, 1, "2"),
+            ("stale", 5, 1, "2"),
         ]
         bars = [(row["from_bps"], row["seen"], row["taken"], row["refused"]) for row in found["histogram"]]
         assert [bar for bar in bars if any(bar[1:])] == [
@@ -175,7 +176,9 @@ async def test_the_preview_says_what_a_threshold_would_have_done(
         found = answer.raise_for_status().json()
         assert [found[name]["count"] for name in ("taken", "kept", "lost", "gained")] == [1, kept, lost, gained]
         assert found["gained_once_a_second"]["count"] == (1 if gained else 0)
-        assert Decimal(found["gained_once_a_second"]["expected"]) == (2 if gained else 0)
+        episodes = found["gained_episodes"]
+        assert (episodes["count"], Decimal(episodes["expected"])) == ((1, 2) if gained else (0, 0))
+        assert found["gained"]["expected"] == found["gained_once_a_second"]["expected"] == episodes["expected"]
         assert sorted(row["reason"] for row in found["still_refused"]) == still
     first, last = found["curve"][0], found["curve"][-1]
     assert (first["min_net_bps"], first["kept"], first["gained"]) == (3.0, 1, 1)

@@ -64,15 +64,16 @@ async def test_what_is_no_switch_switches_nothing(
 async def test_the_summary_says_what_each_reason_cost(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
     for index, (reason, forgone) in enumerate((("stale", "0.10"), ("stale", "0.05"), ("exposure", "2.5"))):
         profit = Decimal(forgone)
-        sample = ("o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, START, 3)
-        await store.refuse(Refusal(f"refusal-{index}", *sample, forgone=profit * 3))
+        at = START + index * 10_000_000
+        sample = ("o", "BTC", "alpha", "beta", "alpha", reason, 4.5, Decimal(9), at, 3)
+        await store.refuse(Refusal(f"refusal-{index}", *sample, tradable=profit))
     assert (await api.get("/api/refusals/summary")).json() == {
         "currency": "USD",
         "count": 9,
-        "forgone": "7.95",
+        "forgone": "2.65",
         "reasons": [
-            {"reason": "exposure", "count": 3, "forgone": "7.5"},
-            {"reason": "stale", "count": 6, "forgone": "0.45"},
+            {"reason": "exposure", "count": 3, "forgone": "2.5"},
+            {"reason": "stale", "count": 6, "forgone": "0.15"},
         ],
     }
 

@@ -194,7 +194,7 @@ async def test_refusals_are_counted_by_reason_and_listed(api: httpx.AsyncClient,
     for one in (refusal, again, later, replace(refusal, refusal_id="r4", reason="pair_busy")):
         await store.refuse(one)
     expected = [
-        {"reason": "stale", "count": 3, "forgone": "4.5"},
+        {"reason": "stale", "count": 3, "forgone": "3"},
         {"reason": "pair_busy", "count": 1, "forgone": "1.5"},
     ]
     await until_answer(api, "/api/refusals", expected)

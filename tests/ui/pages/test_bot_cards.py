@@ -1,12 +1,32 @@
 """What a bot's card says it does."""
 
 from datetime import UTC
+from pathlib import Path
 
 import pytest
 
 from market.settings import TradingState
-from ui.bots import BotRow, BreakerRow
+from tests.ui.samples import session_of
+from ui.bots import BotRow, BreakerRow, with_those_to_come
 from ui.pages.bot_cards import bot_card
+from ui.processes import ProcessRow
+
+PROCESS = ProcessRow(
+    name="supervisor",
+    kind="supervisor",
+    exchange=None,
+    state="ready",
+    told_state="ready",
+    is_stoppable=False,
+    wanted="running",
+    wanted_by=None,
+    wanted_at=None,
+    pid=100,
+    since=0,
+    restarts=0,
+    last_end=None,
+    updated=0,
+)
 
 
 def bot(activity: str) -> BotRow:
@@ -33,13 +53,23 @@ def bot(activity: str) -> BotRow:
     )
 
 
+def test_a_bot_that_was_not_told_of_yet_has_its_card_already(tmp_path: Path) -> None:
+    session, alpha = session_of(tmp_path), bot("standby")
+    cards = with_those_to_come([alpha], [PROCESS], session)
+    assert [(one["name"], one["activity"]) for one in cards] == [("bot-alpha", "standby"), ("bot-beta", "starting")]
+    shown = bot_card(cards[1], UTC, "running")
+    assert '<p class="state ">Starting</p>' in shown
+    # without a supervisor nothing starts
+    assert with_those_to_come([], [], session) == []
+
+
 @pytest.mark.parametrize(
     ("activity", "trading", "state"),
     [
         ("trading", "running", '<p class="state good">Trading</p>'),
-        ("trading", "reducing", '<p class="state ">Begins nothing new</p>'),
+        ("trading", "reducing", '<p class="state ">Reduce-only: nothing new</p>'),
         ("trading", "halted", '<p class="state bad">Halted: sends nothing</p>'),
-        ("standby", "halted", '<p class="state ">Standing by</p>'),
+        ("standby", "halted", '<p class="state ">Standby</p>'),
         ("stopped", "halted", '<p class="state bad">Stopped</p>'),
     ],
 )

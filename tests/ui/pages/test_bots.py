@@ -87,7 +87,7 @@ def test_each_bot_is_shown_and_stopped_and_started(dashboard: Dashboard) -> None
     app = signed_in(dashboard)
     shown = html(app)
     assert 'aria-label="bot-alpha"' in shown
-    assert "Standing by" in shown
+    assert "Standby" in shown
     assert "stopped by erika" in shown
     click(app, "Yes, stop bot-alpha")
     assert [success.value for success in app.success] == ["bot-alpha stops."]

@@ -17,13 +17,15 @@ from tests.store.wishes import opportunity
 from tests.ui.trading import traded
 from ui.api.opportunity_examples import KEPT, PREVIEW, STATISTICS
 from ui.dashboard import Dashboard
+from ui.pages.cells import Steps
 from ui.pages.dom_tables import Cell
 from ui.pages.opportunities_charts import life_chart, preview_chart, spread_chart
-from ui.pages.opportunities_figures import duration, statistics_figures
+from ui.pages.opportunities_figures import statistics_figures
 from ui.pages.opportunities_list import ROWS, fate, opportunity_lines
 from ui.pages.preview import preview_figures
 
 SECOND = 1_000_000
+STEPS = Steps({("kraken", "BTC/USD"): Decimal("0.1"), ("bitflyer", "BTC/JPY"): Decimal(1)}, {})
 PAGE = "from ui.pages.opportunities import show_opportunities; show_opportunities()"
 PREVIEW_PAGE = "from ui.pages.preview import show_preview; show_preview()"
 
@@ -93,9 +95,9 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     app = run(PAGE)
     assert not app.exception
     html = html_of(app)
-    assert "taken: closed" in html
-    assert "refused: pair busy" in html
-    assert "below threshold" in html
+    assert "Taken: closed" in html
+    assert "Rejected: This pair has one open" in html
+    assert "Pays less than the threshold" in html
     spreads, _ = charts_of(app)
     seen, refused, taken, mark = spreads["series"]
     assert sum(filter(None, seen["data"])) == ROWS + 7
@@ -103,17 +105,17 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     assert sum(filter(None, taken["data"])) == 1
     assert mark["markLine"]["data"][0]["xAxis"] == 5.0
     app = press(app, "opportunities.older")
-    assert "taken: closed" not in html_of(app)
+    assert "Taken: closed" not in html_of(app)
     assert app.button(key="opportunities.older").disabled
     app.selectbox(key="opportunities.outcome").select("taken")
     html = html_of(app.run())
-    assert "taken: closed" in html
-    assert "refused: " not in html
+    assert "Taken: closed" in html
+    assert "Rejected: " not in html
     app.selectbox(key="opportunities.outcome").set_value(None)
     app.selectbox(key="opportunities.reason").select("stale")
     html = html_of(app.run())
-    assert "refused: stale" in html
-    assert "refused: pair busy" not in html
+    assert "Rejected: A quote is too old" in html
+    assert "Rejected: This pair has one open" not in html
     app.number_input(key="opportunities.least").set_value(50.0)
     assert "No opportunity fits." in html_of(app.run())
 
@@ -136,10 +138,10 @@ def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashb
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, Cell("taken: closed", "good")),
-        ({"arbitrage_state": "unfilled", "reason": "halted"}, Cell("taken: unfilled (halted)")),
-        ({"outcome": "refused", "reason": "stale"}, Cell("refused: stale", "quiet")),
-        ({"outcome": "expired", "arbitrage_state": None}, Cell("expired", "quiet")),
+        ({}, Cell("Taken: closed", "good")),
+        ({"arbitrage_state": "unfilled", "reason": "halted"}, Cell("Taken: not filled (Trading is halted)")),
+        ({"outcome": "refused", "reason": "stale"}, Cell("Rejected: A quote is too old", "quiet")),
+        ({"outcome": "expired", "arbitrage_state": None}, Cell("Expired", "quiet")),
     ],
 )
 def test_what_became_of_one_is_said_in_words(changes: dict[str, Any], expected: Cell) -> None:
@@ -147,20 +149,22 @@ def test_what_became_of_one_is_said_in_words(changes: dict[str, Any], expected: 
 
 
 def test_a_line_has_the_money_and_the_time_in_words() -> None:
-    (line,) = opportunity_lines([KEPT], UTC)
+    (line,) = opportunity_lines([KEPT], UTC, STEPS)
     assert [cell.text if isinstance(cell, Cell) else cell for cell in line] == [
         "2023-11-14 22:13:20 UTC",
+        "Taken: closed",
+        "+$1.10",
+        "+$1.33",
+        "+13.3",
         "BTC",
         "Kraken",
+        "$70,001.5",
         "bitFlyer",
-        "+13.3",
-        "+$27.93",
-        "70,001.5 USD",
-        "10,560,000 JPY",
-        "taken: closed",
+        "¥10,560,000",
         "5f0c2b7e9a…",
-        "+$24.10",
     ]
+    # on a phone the time of the day, then what became of it and what it brought
+    assert [cell.narrow for cell in line if isinstance(cell, Cell) and cell.narrow] == ["22:13:20"]
 
 
 def test_figures_say_what_each_number_counts() -> None:
@@ -169,12 +173,7 @@ def test_figures_say_what_each_number_counts() -> None:
     assert shown["Expired unanswered"] == "6,301"
     assert shown["Lived (median)"] == "48 ms"
     preview = {one.name: one.value.text for one in preview_figures(PREVIEW)}
-    assert (preview["Taken then"], preview["Gained at most"], preview["Sightings gained"]) == ("52", "130", "840")
-
-
-@pytest.mark.parametrize(("lived", "words"), [(None, "–"), (0.4, "0 ms"), (999, "999 ms"), (1_500, "1.5 s")])
-def test_durations(lived: float | None, words: str) -> None:
-    assert duration(lived) == words
+    assert (preview["Taken then"], preview["Gained at most"], preview["Sightings gained"]) == ("52", "22", "840")
 
 
 def test_a_threshold_outside_of_a_chart_is_not_drawn_at_its_edge() -> None:

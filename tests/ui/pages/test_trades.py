@@ -17,7 +17,6 @@ from store.trades import open_store
 from tests.store.wishes import opportunity
 from tests.ui.trading import traded
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money
 from ui.pages.dom_tables import Cell, numbers, table, words
 from ui.pages.times import zone_word
 from ui.pages.trades_charts import MOST_BARS, equity_chart, lines_chart, split_chart
@@ -96,20 +95,6 @@ def test_the_list_is_filtered_paged_and_of_fills(dashboard: Dashboard) -> None:
     assert "No fill fits." in html_of(app)
 
 
-@pytest.mark.parametrize(
-    ("amount", "currency", "words_of_it"),
-    [
-        ("0", "USD", "$0.00"),
-        ("1234.567", "USD", "+$1,234.57"),
-        ("-0.004", "USD", "−$0.00400000"),
-        ("-2.5", "CHF", "−2.50 CHF"),
-        ("0.000000001", "USD", "$0.00000000"),
-    ],
-)
-def test_money_in_words(amount: str, currency: str, words_of_it: str) -> None:
-    assert money(Decimal(amount), currency) == words_of_it
-
-
 def test_the_equity_chart_marks_what_did_not_simply_close() -> None:
     curve = EquityCurve()
     for number, (net, state) in enumerate([("5", "closed"), ("-2", "unwound"), ("-1", "held"), ("9", "closed")], 1):
@@ -119,6 +104,11 @@ def test_the_equity_chart_marks_what_did_not_simply_close() -> None:
     assert equity["data"] == [[1.0, 5.0], [2.0, 3.0], [3.0, 2.0], [4.0, 11.0]]
     assert (unwound["data"], held["data"]) == ([[2.0, 3.0]], [[3.0, 2.0]])
     assert [depth for _, depth in fall["data"]] == [0.0, -2.0, -3.0, 0.0]
+    sums, depths = spec["yAxis"]
+    # as it was drawn: an axis that ended at "-19.177542829999993", and moved the times below it
+    assert (sums["min"], sums["max"], depths["min"], depths["max"]) == (0.0, 15.0, -4.0, 0.0)
+    assert len({grid["left"] for grid in spec["grid"]}) == 1
+    assert not any(grid.get("containLabel") for grid in spec["grid"])
     assert spec["useUTC"] is True
     assert equity_chart(curve.equity(), "USD", ZoneInfo("Asia/Tokyo"))["useUTC"] is False
 

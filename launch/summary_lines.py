@@ -1,0 +1,59 @@
+"""The summary of a session as lines for people: the same words and digits as the pages have. Pure."""
+
+from collections.abc import Callable, Mapping
+
+from market.arbitrages import PROFIT_PARTS as PARTS
+from market.figures import TENTH, money, number
+from market.labels import PROFIT_PARTS, exchange_name, reason_name, state_name
+
+TITLE_WIDTH = 27
+
+
+def summary_lines(summary: Mapping[str, object]) -> list[str]:
+    """`summary`: the document of `--json`, which keeps every digit."""
+    profit = _texts(summary["pnl"])
+    currency = profit.get("currency", "")
+    missed = {reason_name(reason): money(text, currency) for reason, text in _texts(summary["refused_profit"]).items()}
+    lines = [
+        _line("quotes since all was ready", _counts(summary["quotes"], exchange_name)),
+        _line("opportunities since then", f"{_whole(summary['opportunities']):,}"),
+        _line("arbitrages by how they end", _counts(summary["arbitrages"], state_name)),
+        _line("rejections by reason", _counts(summary["refusals"], reason_name)),
+        _line("... and missed profit", _listed(missed)),
+        _line("profit and loss", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
+    ]
+    latencies = summary["latency_ms"]
+    if isinstance(latencies, Mapping):
+        lines += [_line(f"ms from tick to {stage}", _latencies(row)) for stage, row in latencies.items()]
+    balanced = summary["balanced"]
+    return [
+        *lines,
+        "the books balance" if balanced else f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}",
+    ]
+
+
+def _line(title: str, words: str) -> str:
+    return f"{title:<{TITLE_WIDTH}} {words}"
+
+
+def _counts(counts: object, name: Callable[[str], str]) -> str:
+    found = counts.items() if isinstance(counts, Mapping) else ()
+    return _listed({name(str(key)): f"{_whole(count):,}" for key, count in found})
+
+
+def _latencies(row: object) -> str:
+    if not isinstance(row, Mapping):
+        return "not measured"
+    return _listed({str(share): number(float(value), TENTH) for share, value in row.items()})
+
+
+def _listed(rows: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in rows.items()) or "none"
+
+
+def _texts(rows: object) -> dict[str, str]:
+    return {str(name): str(value) for name, value in rows.items()} if isinstance(rows, Mapping) else {}
+
+
+def _whole(count: object) -> int:
+    return count if isinstance(count, int) else 0

@@ -1,0 +1,21 @@
+// A line is drawn through what was heard and nowhere else.
+
+// Quiet markets say each few seconds at least that their price holds; after so long nobody knows it.
+const GAP_SECONDS = 10;
+
+// columns: times in seconds and as many columns of values; a null stands where nothing was heard for too long
+export function withGaps(columns, longest = GAP_SECONDS) {
+  const [times] = columns;
+  const gaps = [];
+  for (let i = 1; i < times.length; i += 1) if (times[i] - times[i - 1] > longest) gaps.push(i);
+  if (!gaps.length) return columns;
+  return columns.map((column, which) => {
+    const drawn = [];
+    let from = 0;
+    for (const at of gaps) {
+      drawn.push(...column.slice(from, at), which === 0 ? (times[at - 1] + times[at]) / 2 : null);
+      from = at;
+    }
+    return [...drawn, ...column.slice(from)];
+  });
+}
