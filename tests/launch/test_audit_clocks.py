@@ -9,6 +9,7 @@ import pytest
 
 from bots.reconciliation import Reconciliation
 from bots.trading import Trader
+from exchanges.permits import ANY_TIME, Permit
 from exchanges.port import TradingAccount
 from exchanges.simulated.faults import Fault
 from market.arbitrages import Arbitrage, Leg
@@ -42,7 +43,7 @@ class Blind:
     def exchange(self) -> str:
         return self.account.exchange
 
-    async def place(self, order: LimitOrder) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         raise AssertionError(f"{order} was to be looked up alone")
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

@@ -3,8 +3,7 @@
 from decimal import Decimal
 
 from market.backtests import BacktestFigures
-from market.money import text_of
-from ui.pages.amounts import money
+from ui.pages.cells import money_cell
 from ui.pages.dom_tables import Cell
 
 BARS_WORDS = (
@@ -25,7 +24,7 @@ def ratio_words(ratio: float | None) -> str:
 def missed_cell(figures: BacktestFigures) -> Cell:
     if figures.missed is None:
         return Cell("–")
-    return Cell(money(figures.missed, figures.currency), exact=text_of(figures.missed))
+    return money_cell(figures.missed, figures.currency, is_toned=False)
 
 
 def trades_cell(figures: BacktestFigures) -> Cell:

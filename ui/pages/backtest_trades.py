@@ -6,12 +6,11 @@ from datetime import tzinfo
 import streamlit
 
 from market.backtests import BacktestFigures, BacktestJob, BacktestTrade
-from market.money import text_of
 from store.errors import StoreError
 from ui.backtest_trades import TradePage, trade_page
 from ui.dashboard import Dashboard
-from ui.pages.amounts import money, tone
 from ui.pages.backtest_actions import changes_words
+from ui.pages.cells import money_cell
 from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.paging import paging
 from ui.pages.times import moment
@@ -69,7 +68,7 @@ def _line(trade: BacktestTrade, currency: str, zone: tzinfo) -> Line:
     end = trade.state if trade.reason is None else f"{trade.state}: {trade.reason}"
     net = Cell("–")
     if trade.net is not None:
-        net = Cell(money(trade.net, currency), tone(trade.net), f"{text_of(trade.net)} {currency}")
+        net = money_cell(trade.net, currency)
     return [
         f"{trade.number:,}",
         moment(trade.event_time, zone),
