@@ -100,16 +100,19 @@ def _likeliest(posting: Posting, likely: Iterable[FiledLeg], served: Collection[
 def _posting_violations(
     account: Account, postings: Iterable[Posting], owners: Iterable[FiledLeg | None]
 ) -> Iterator[Violation]:
-    counts: Counter[FiledLeg] = Counter()
+    came: dict[FiledLeg, list[Posting]] = {}
     for posting, owner in zip(postings, owners, strict=True):
         if owner is None:
             yield Violation("unknown_order", f"{account.exchange}: no leg knows {posting.told}")
         else:
-            counts[owner] += 1
+            came.setdefault(owner, []).append(posting)
             yield from _differences(posting, owner)
-    for filed, count in counts.items():
-        if count > 1:
-            yield Violation("posted_twice", f"{filed.name}: {count} orders came to the exchange", filed.arbitrage_id)
+    for filed, own in came.items():
+        if len(own) > 1:
+            sent_at = filed.leg.times.get("sending", 0)
+            each = ", ".join(f"{one.order_id or 'refused'} {(one.at - sent_at) / MICROSECONDS:.3f} s" for one in own)
+            detail = f"{filed.name}: {len(own)} orders came to the exchange ({each} after its intent)"
+            yield Violation("posted_twice", detail, filed.arbitrage_id)
     for order in account.orders:
         if order.state == "open":
             yield Violation("left_open", f"{account.exchange}: order {order.order_id} is still open")

@@ -214,7 +214,7 @@ def _changed_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
 
 def _balances(ours: Ours, theirs: Theirs, foreign: frozenset[str]) -> list[Difference]:
     """Where nothing is open: totals must be equal and nothing be held. What an order that no leg has may have moved is
-    told and left as it is."""
+    reported and left as it is."""
     if ours.rows is None or theirs.balances is None:
         return []
     rows = {row.currency: row for row in ours.rows}
