@@ -117,6 +117,12 @@ class Knowledge:
         """These and no others are open."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
 
+    def forbids(self) -> str | None:
+        """Why no order may leave at this very moment; None where it may."""
+        if self.settings.trading_state == "halted":
+            return "halted"
+        return None if self.holds_lease() else "the lease may be another process's by now"
+
     def legs_to_begin(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less those that are begun there and not at their end, whose cost is not spent yet; `attempts`:
         whose reservation is under way."""
