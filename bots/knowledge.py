@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from bots.partners import Partners
 from market.arbitrages import OPEN_STATES, Arbitrage
 from market.inventory import exposures_of
 from market.money import ZERO
@@ -52,6 +53,8 @@ class Knowledge:
     """How far the store's clock is ahead of this machine's, microseconds."""
     legs_left: Callable[[], int | None] = _unlimited
     """How many legs the rate limits of the bot's own exchange let begin, as its account has it now."""
+    partners: Partners = field(default_factory=lambda: Partners({}))
+    """The budgets of the other exchanges' bots."""
     holds_lease: Callable[[], bool] = _always
     """Whether nobody else can have this process's lease yet."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
@@ -107,6 +110,7 @@ class Knowledge:
     def see_arbitrage(self, arbitrage: Arbitrage) -> None:
         pair = _pair_of(arbitrage.opportunity)
         reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
+        self.partners.see(arbitrage)
         self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
         if arbitrage.state in OPEN_STATES:
             self.open[arbitrage.arbitrage_id] = arbitrage
