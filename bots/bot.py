@@ -14,6 +14,7 @@ from bots.leaving import Departure, until_left
 from bots.paper_account import PaperAccount
 from bots.paper_conditions import FillConditions
 from bots.paper_journal import PaperJournal
+from bots.partners import partners_of
 from bots.persistence import Errand, wait_for
 from bots.progress import ReachTeller
 from bots.quotes import NewestQuotes
@@ -143,6 +144,8 @@ def _account(session: Session, exchange: str, knowledge: Knowledge, environment:
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
         knowledge.legs_left = account.legs_left
+        if account.legs_left() is not None:
+            knowledge.partners = partners_of(exchange, session.exchanges)
         return account
     return PaperAccount(
         exchange=exchange,

@@ -84,7 +84,7 @@ class Desk:
             by,
             pace.steady_clock,
             self.health.note,
-            self._forbids,
+            knowledge.forbids,
         )
         self.reserver = Reserver(
             exchange=self.exchange,
@@ -149,11 +149,6 @@ class Desk:
         if is_late:
             log.error("gone with an arbitrage open, its orders here have ended", extra={"exchange": self.exchange})
         return is_late
-
-    def _forbids(self) -> str | None:
-        if self.knowledge.settings.trading_state == "halted":
-            return "halted"
-        return None if self.knowledge.holds_lease() else "the lease may be another process's by now"
 
     async def _follow_settings(self) -> None:
         async for settings in self.store.watch_settings():

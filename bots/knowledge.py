@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from bots.partners import Partners
 from market.arbitrages import OPEN_STATES, Arbitrage
 from market.episodes import TradeBounds
 from market.inventory import exposures_of
@@ -56,6 +57,8 @@ class Knowledge:
     """How far the store's clock is ahead of this machine's, microseconds."""
     legs_left: Callable[[], int | None] = _unlimited
     """How many legs the rate limits of the bot's own exchange let begin, as its account has it now."""
+    partners: Partners = field(default_factory=lambda: Partners({}))
+    """The budgets of the other exchanges' bots."""
     holds_lease: Callable[[], bool] = _always
     """Whether nobody else can have this process's lease yet."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
@@ -116,6 +119,7 @@ class Knowledge:
     def see_arbitrage(self, arbitrage: Arbitrage) -> None:
         pair = _pair_of(arbitrage.opportunity)
         reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
+        self.partners.see(arbitrage)
         self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
         if arbitrage.state in OPEN_STATES:
             self.open[arbitrage.arbitrage_id] = arbitrage
@@ -125,6 +129,12 @@ class Knowledge:
     def see_open(self, arbitrages: Iterable[Arbitrage]) -> None:
         """These and no others are open."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
+
+    def forbids(self) -> str | None:
+        """Why no order may leave at this very moment; None where it may."""
+        if self.settings.trading_state == "halted":
+            return "halted"
+        return None if self.holds_lease() else "the lease may be another process's by now"
 
     def legs_to_begin(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less those that are begun there and not at their end, whose cost is not spent yet; `attempts`:

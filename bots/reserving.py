@@ -163,16 +163,33 @@ class Reserver:
             history=knowledge.history_of(opportunity),
             drift=knowledge.drift,
             standing=knowledge.standing(opportunity, self.wall_clock()),
-            legs_left=knowledge.legs_to_begin(self.exchange, len(self.attempting)),
+            legs_left=min(self._legs_left(opportunity), default=None),
         )
+
+    def _legs_left(self, opportunity: Opportunity) -> list[int]:
+        """Of each of both exchanges whose limits are known, the own first; of the own alone where this leg joins."""
+        buy, sell = opportunity.buy.exchange, opportunity.sell.exchange
+        own = self.knowledge.legs_to_begin(self.exchange, len(self.attempting))
+        open_ones = self.knowledge.open
+        other = self.knowledge.partners.legs_left(sell if buy == self.exchange else buy, open_ones.values())
+        if opportunity.opportunity_id in open_ones:
+            other = None
+        return [left for left in (own, other) if left is not None]
 
     def _sight(self, opportunity: Opportunity, known: Circumstances) -> Sight:
         is_used_up = self.knowledge.is_used_up(opportunity)
         return sight_of(opportunity, self.exchange, known, self.knowledge.free, is_used_up=is_used_up)
 
     def _refuse_for_both(self, opportunity: Opportunity, reason: str, known: Circumstances) -> None:
-        """Both bots come to the same answer here; the buyer's speaks, so that an opportunity is not counted twice."""
-        if opportunity.buy.exchange == self.exchange or reason == OWN_REASON:
+        """Both bots come to the same answer here; the buyer's speaks, so that an opportunity is not counted twice.
+
+        Of a rate budget the bot knows best whose own it is: where that one is used up, it speaks, unless both are.
+        """
+        speaks = opportunity.buy.exchange == self.exchange
+        if reason == OWN_REASON:
+            own, *other = [left < 1 for left in self._legs_left(opportunity)]
+            speaks = own and (speaks or not any(other))
+        if speaks:
             self._refuse(opportunity, reason, lambda: Grounds(self._sight(opportunity, known)))
 
     def _refuse(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:

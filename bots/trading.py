@@ -105,12 +105,11 @@ class Trader:
 
         Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
         """
-        asked = self.steady_clock()
+        permit = self.permit(role)
         leg = await self.store.start_sending(arbitrage_id, role, self.by)
         if leg is None:
             await self._finish_late(arbitrage_id, role)
         else:
-            permit = Permit(lambda: self._ask(asked), is_unwinding=role not in FIRST_ROLES)
             await self._send(arbitrage_id, leg, permit)
 
     async def lapse(self, arbitrage_id: str, role: LegRole) -> None:
@@ -132,6 +131,11 @@ class Trader:
         """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
         report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
         await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
+
+    def permit(self, role: LegRole) -> Permit:
+        """Of an order that is intended now."""
+        asked = self.steady_clock()
+        return Permit(lambda: self._ask(asked), is_unwinding=role not in FIRST_ROLES)
 
     def _ask(self, asked: int) -> None:
         """Whether an order intended at `asked`, by the steady clock, may still leave. Raises NotPostedError."""

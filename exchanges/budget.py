@@ -70,6 +70,10 @@ class RateBudget:
                 raise NotPostedError(f"no more requests to {self.exchange} for now ({name})")
         _add(self.trades, weights, now)
 
+    def note_leg(self) -> None:
+        """One that another process has sent, with all that follows it."""
+        _add(self.trades, LEGS[self.exchange], self.clock())
+
     async def turn(self, weights: Weights) -> None:
         """Of a read: waits until there is room in the purse that it is paid from."""
         purse = self.trades if _PURPOSE.get() == "follow" else self.polls

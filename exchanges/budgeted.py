@@ -67,10 +67,19 @@ class WithinBudget:
         """ccxt's own sorting of an answer; after a "too many" nothing is begun for as long as the exchange says."""
         try:
             return getattr(super(), name)(*answer)
-        except (ccxt.RateLimitExceeded, ccxt.DDoSProtection):
-            client: Any = self
-            headers = {key.lower(): text for key, text in (client.last_response_headers or {}).items()}
-            told = str(headers.get("retry-after", ""))
-            if self.budget is not None:
-                self.budget.shut(min(float(told), LONGEST_SHUT_SECONDS) if told.isdigit() else SHUT_SECONDS)
+        except ccxt.BaseError as error:
+            if self.budget is not None and _is_too_many(error):
+                self.budget.shut(_seconds_asked(self))
             raise
+
+
+def _is_too_many(error: ccxt.BaseError) -> bool:
+    """ccxt takes bitFlyer's for any other error."""
+    is_named = isinstance(error, ccxt.RateLimitExceeded | ccxt.DDoSProtection)
+    return is_named or getattr(error, "http_code", None) in (418, 429)
+
+
+def _seconds_asked(client: Any) -> float:
+    headers = {key.lower(): text for key, text in (client.last_response_headers or {}).items()}
+    told = str(headers.get("retry-after", ""))
+    return min(float(told), LONGEST_SHUT_SECONDS) if told.isdigit() else SHUT_SECONDS

@@ -20,7 +20,7 @@ from exchanges.faults import is_clock_fault, post_error, read_error
 from exchanges.kraken import KrakenDesk
 from exchanges.measuredclock import MeasuredClock
 from exchanges.permits import ANY_TIME, Permit, departure
-from market.clock import SystemClock
+from market.clock import SystemClock, steady_now
 from market.limits import rule_broken
 from market.markets import Market
 from market.money import ZERO, Amount
@@ -175,13 +175,17 @@ class Line:
 
 
 def open_account(
-    config: ExchangeConfig, markets: Sequence[Market], environment: Mapping[str, str] | None = None
+    config: ExchangeConfig,
+    markets: Sequence[Market],
+    environment: Mapping[str, str] | None = None,
+    steady_clock: Callable[[], int] = steady_now,
 ) -> CcxtAccount:
-    """The account that `config` names. Raises AccountRefusedError; the caller closes it."""
+    """The account that `config` names, its rate limits counted by `steady_clock`. Raises AccountRefusedError; the
+    caller closes it."""
     make_desk = _DESKS.get(config.exchange)
     if make_desk is None:
         raise AccountRefusedError(f"orders on {config.exchange} are not supported, only on {', '.join(_DESKS)}")
-    budget = account_budget(config.exchange)
+    budget = account_budget(config.exchange, steady_clock)
     entry, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
     lines = Line(entry, make_desk(entry)), Line(reads, make_desk(reads))
     return CcxtAccount(*lines, markets, config.credentials, reads.budget)

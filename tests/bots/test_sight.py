@@ -59,6 +59,8 @@ CASES = (
         history=(window(60, 45.0, 9.0), window(60, 3.0, 1.0), window(60, 5.0, 2.0)),
     ),
     known(now=90_000_000_000),
+    known(legs_left=0),
+    known(legs_left=3),
     known(settings=SETTINGS.model_copy(update={"min_net_bps": 77.0})),
     known(settings=SETTINGS.model_copy(update={"max_notional": Decimal("33.3")})),
 )
@@ -73,6 +75,7 @@ REASONS = {
     "not_persistent",
     "quarantined",
     "stale",
+    "rate_budget",
     "below_threshold",
 }
 

@@ -42,6 +42,24 @@ async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> Non
     assert (await asyncio.wait_for(standby, 10)).token == 2
 
 
+async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts() -> None:
+    """By this process's own clock: an answer that was long on its way makes it no longer."""
+    store, steady = StoreWithOutages(SteppedClock()), [0]
+    tenure = Tenure(store, "alpha", "one", lambda: steady[0])
+    assert not tenure.is_held()
+    await tenure.take()
+    lasts = int(LEASE_SECONDS * 1_000_000)
+    steady[0] = lasts - 1
+    assert tenure.is_held()
+    await tenure.renew()
+    steady[0] += lasts - 1
+    assert tenure.is_held()
+    store.is_away = True
+    await tenure.renew()
+    steady[0] += 1
+    assert not tenure.is_held()
+
+
 async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     clock = SteppedClock()
     store = StoreWithOutages(clock)

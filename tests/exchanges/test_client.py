@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from exchanges.credentials import Credentials, credentials_path, key_variables, 
 from exchanges.errors import AccountRefusedError
 from exchanges.signing import client_class
 from exchanges.simulated.credentials import ensure_credentials
-from market.clock import SystemClock
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 KEYS = Credentials("a-key", "c2VjcmV0", "a-password")
@@ -44,7 +42,8 @@ async def test_all_places_have_the_same_class(exchange: str) -> None:
         assert addresses
         assert [address_fault(place, address) for address in addresses] == [None] * len(addresses)
         assert set(client.urls) == {"api"}
-        assert client.rateLimiterAlgorithm == "rollingWindow"
+        assert client.enableRateLimit, "ccxt asks `throttle` only then"
+        assert client.budget is not None
         assert client.options["maxRetriesOnFailure"] == 0
         assert client.streaming["keepAlive"] < 10_000
 
@@ -131,30 +130,11 @@ def test_an_exchange_that_ccxt_does_not_know() -> None:
         make_exchange(ExchangeConfig("exchanges", "simulated", "http://127.0.0.1:1", KEYS))
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES)
-async def test_a_burst_after_idling_waits_for_nothing(exchange: str) -> None:
-    """By the limiter's own book: what it lets through without a timer is noted there, up to the window's weight."""
-    client = live(exchange)
-    weight = int(client.throttler.config["maxWeight"])
-    waiting = [client.throttler(1) for _ in range(weight + 1)]
-    for _ in range(weight + 3):
-        await SystemClock().sleep(0)
-    assert [one.done() for one in waiting] == [True] * weight + [False]
-    assert sum(row["cost"] for row in client.throttler.timestamps) == weight
-    for one in waiting:
-        one.cancel()
-    client.throttler.running = False
-
-
-@pytest.mark.parametrize("exchange", EXCHANGES)
-async def test_two_shares_are_no_more_than_the_whole(exchange: str) -> None:
-    config = live_config(exchange, ARMED)
-    shares = [make_exchange(config, ARMED, share).throttler.config for share in (Fraction(1, 4), Fraction(3, 4))]
-    own = client_class(exchange)()
-    for one in shares:
-        assert one["algorithm"] == "rollingWindow"
-        assert one["windowSize"] <= own.rollingWindowSize
-    assert sum(one["maxWeight"] / one["windowSize"] for one in shares) == pytest.approx(1 / own.rateLimit)
+def test_only_a_simulated_exchange_is_asked_without_limits() -> None:
+    simulated_one = ExchangeConfig("kraken", "simulated", "http://127.0.0.1:1/x", KEYS, is_limited=False)
+    assert make_exchange(simulated_one).budget is None
+    real = replace(live_config("kraken", ARMED), is_limited=False)
+    assert make_exchange(real, ARMED).budget is not None
 
 
 def test_keys_are_made_once_for_the_owner_alone(tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
         ),
         (case({"min_share_above_10s": 0.1}), case({"min_share_above_10s": 0.0}), "not_persistent"),
         (case(reservations_open=False), case(), "stopping"),
+        (case(view=View(NOW, legs_left=0)), case(view=View(NOW, legs_left=1)), "rate_budget"),
+        (case(view=View(NOW, legs_left=-2)), case(view=View(NOW, legs_left=None)), "rate_budget"),
         (case(day_net=Decimal(-1_000)), case(day_net=Decimal("-999.99999999")), "daily_loss"),
         (
             case(paused_until={"beta": SERVER_NOW + 1}),
