@@ -72,7 +72,7 @@ class EmbeddedBroker:
         there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
         if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
             return None
-        aside = self.home / f"kafka-{wall_now() // MICROSECONDS}"
+        aside = self.home / f"kafka-{wall_now()}"
         self.folder.replace(aside)
         return aside
 
