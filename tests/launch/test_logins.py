@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -22,12 +23,15 @@ from launch.logins import (
     with_logins,
     without_login,
 )
-from launch.paper import PaperOptions, paper_session
+from launch.paper import PaperOptions, paper_session, paper_settings
 from launch.rights import ROLES, SUPERVISOR
-from market.logins import Login, login_of
+from market.logins import Address, Login, login_of
 from market.session import Session
 from store.client import connected
+from store.connection import prepare_database
 from store.documents import COLLECTIONS
+from store.reading import open_reader
+from store.trades import open_store
 from store.users import DatabaseUser, ensure_users
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
@@ -77,6 +81,30 @@ async def test_a_part_changes_in_the_database_what_it_may_and_nothing_else(mongo
     finally:
         await owner.admin.command("dropUser", "feed")
         await owner.admin.command("dropRole", "feed")
+        await owner.drop_database(database)
+        owner.close()
+
+
+async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: Path) -> None:
+    """What each process does before its own work, which must not take more rights than it has."""
+    owner, database = connected(mongodb_uri), f"roles_{uuid4().hex}"
+    parts = [role for role, rights in ROLES.items() if rights.collections is not None]
+    whole = replace(session(tmp_path, Configuration()), mongodb=mongodb_uri, database=database)
+    try:
+        settings = await prepare_database(whole, paper_settings(Configuration()))
+        for role in parts:
+            user = DatabaseUser(Login(f"{role}-here", "p" * 20), database, ROLES[role].collections)
+            await ensure_users(owner, [user])
+            as_role = replace(whole, mongodb=Address(mongodb_uri, user.login))
+            async with await open_store(as_role) as store:
+                assert await store.settings() == settings
+            reader = await open_reader(as_role)
+            assert await reader.settings() == settings
+            await reader.close()
+    finally:
+        for role in parts:
+            await owner.admin.command("dropUser", f"{role}-here")
+            await owner.admin.command("dropRole", f"{role}-here")
         await owner.drop_database(database)
         owner.close()
 
