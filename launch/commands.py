@@ -280,8 +280,7 @@ def _cep(_: argparse.Namespace) -> int:
     from cep.job import run_cep
     from launch.process import run_blocking_process
 
-    session = running_session("cep")
-    return run_blocking_process(session.home, "cep", lambda ready: run_cep(session, ready))
+    return run_blocking_process(home_folder(), "cep", lambda ready: run_cep(running_session("cep"), ready))
 
 
 def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[[], None] | None = None) -> int:
