@@ -25,7 +25,7 @@ from launch.command_notices import add_notices, run_notices, run_notifier_part
 from launch.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.home import bot_name, home_folder, locked, read_session
-from launch.logins import with_logins
+from launch.logins import running_session
 from launch.process import Ready, run_process
 from market.session import Session
 
@@ -242,40 +242,34 @@ def _bot(arguments: argparse.Namespace) -> int:
 def _bridge(_: argparse.Namespace) -> int:
     from pricefeeds.bridge import run_bridge
 
-    return _run_part(_session_of("bridge"), "bridge", run_bridge)
+    return _run_part(running_session("bridge"), "bridge", run_bridge)
 
 
 def _logrecorder(_: argparse.Namespace) -> int:
     from pricefeeds.logrecorder import run_log_recorder
 
-    return _run_part(_session_of("logrecorder"), "logrecorder", run_log_recorder)
+    return _run_part(running_session("logrecorder"), "logrecorder", run_log_recorder)
 
 
 def _ui(_: argparse.Namespace) -> int:
     from ui.server import run_ui
 
-    return _run_part(_session_of("ui"), "ui", run_ui)
+    return _run_part(running_session("ui"), "ui", run_ui)
 
 
 def _cep(_: argparse.Namespace) -> int:
     from cep.job import run_cep
     from launch.process import run_blocking_process
 
-    session = _session_of("cep")
-    return run_blocking_process(session.home, "cep", lambda ready: run_cep(session, ready))
+    return run_blocking_process(home_folder(), "cep", lambda ready: run_cep(running_session("cep"), ready))
 
 
 def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[[], None] | None = None) -> int:
     return run_process(session.home, name, lambda ready: entry(session, ready), leave)
 
 
-def _session_of(role: str) -> Session:
-    """The running session, with the logins of that role."""
-    return with_logins(read_session(home_folder()), role)
-
-
 def _session_with(exchange: str, role: str) -> Session:
-    session = _session_of(role)
+    session = running_session(role)
     if exchange not in session.exchanges:
         raise LaunchError(f"{exchange!r} is no exchange of the running session; it has {', '.join(session.exchanges)}.")
     return session

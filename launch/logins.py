@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from launch.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.home import write_atomically
+from launch.home import home_folder, read_session, write_atomically
 from launch.rights import ROLES, SUPERVISOR, Rights
 from market.logins import Address, Login, Mechanism, Protocol
 from market.session import Session
@@ -134,6 +134,11 @@ def with_logins(session: Session, role: str) -> Session:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise CannotStartError(f"{path}: cannot be used ({error}); start the session anew.") from error
     return replace(session, kafka=Address(session.kafka, kafka), mongodb=Address(session.mongodb, mongodb))
+
+
+def running_session(role: str) -> Session:
+    """As a process of that role uses it. Raises CannotStartError where no session runs."""
+    return with_logins(read_session(home_folder()), role)
 
 
 def named_login(service: str, environment: Mapping[str, str]) -> Login | None:

@@ -27,7 +27,7 @@ from streams.errors import StreamUnavailableError
 ROUNDS = 4_096
 """Kafka takes no fewer; passwords are random, so that more would only slow each connection."""
 ANSWER_SECONDS = 15.0
-ANY_HOST = "*"
+ANY = "*"
 _MODULES = "org.apache.kafka.common.security"
 
 
@@ -85,19 +85,14 @@ def _credential(login: Login) -> UserScramCredentialUpsertion:
 
 
 def _rights(user: TopicUser) -> list[AclBinding]:
-    wanted = {(topic, AclOperation.READ) for topic in (*user.reads, *user.writes)}
-    wanted |= {(topic, AclOperation.WRITE) for topic in user.writes}
+    wanted = {(ResourceType.TOPIC, topic, AclOperation.READ) for topic in (*user.reads, *user.writes)}
+    wanted |= {(ResourceType.TOPIC, topic, AclOperation.WRITE) for topic in user.writes}
+    # nothing is kept in a group, but clients ask for its coordinator before they read
+    wanted.add((ResourceType.GROUP, ANY, AclOperation.READ))
+    principal = f"User:{user.login.user}"
     return [
-        AclBinding(
-            ResourceType.TOPIC,
-            topic,
-            ResourcePatternType.LITERAL,
-            f"User:{user.login.user}",
-            ANY_HOST,
-            operation,
-            AclPermissionType.ALLOW,
-        )
-        for topic, operation in sorted(wanted)
+        AclBinding(kind, name, ResourcePatternType.LITERAL, principal, ANY, operation, AclPermissionType.ALLOW)
+        for kind, name, operation in wanted
     ]
 
 

@@ -72,7 +72,7 @@ class EmbeddedBroker:
         there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
         if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
             return None
-        aside = self.home / f"kafka-{wall_now() // MICROSECONDS}"
+        aside = self.home / f"kafka-{wall_now()}"
         self.folder.replace(aside)
         return aside
 
@@ -148,26 +148,31 @@ def free_ports(count: int) -> tuple[int, ...]:
         return tuple(each.getsockname()[1] for each in sockets)
 
 
-def server_properties(data: Path, port: int, controller_port: int, owner: Login, controller_password: str) -> str:
-    """One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
+def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
+    """Who may come in, and that each may do only what is written down for it, but for the owner and the node itself."""
     asked = f'username="{CONTROLLER}" password="{controller_password}" user_{CONTROLLER}="{controller_password}"'
-    settings = {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
+    plain = f"org.apache.kafka.common.security.plain.PlainLoginModule required {asked};"
+    return {
         "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
         "sasl.enabled.mechanisms": "SCRAM-SHA-256",
         "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256",
         "listener.name.client.scram-sha-256.sasl.jaas.config": jaas_of(owner),
         "sasl.mechanism.controller.protocol": "PLAIN",
         "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.controller.plain.sasl.jaas.config": (
-            f"org.apache.kafka.common.security.plain.PlainLoginModule required {asked};"
-        ),
+        "listener.name.controller.plain.sasl.jaas.config": plain,
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": f"User:{owner.user};User:{CONTROLLER}",
+    }
+
+
+def server_properties(data: Path, port: int, controller_port: int, owner: Login, controller_password: str) -> str:
+    """One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
+    settings = login_properties(owner, controller_password) | {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
         "inter.broker.listener.name": "CLIENT",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(data),

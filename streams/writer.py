@@ -78,8 +78,12 @@ class TopicWriter:
         """
         deadline = wall_now() + int(seconds * MICROSECONDS)
         # in slices: a thread cannot be cancelled, and the process must be able to end within 2 s
-        while (waiting := await asyncio.to_thread(self._producer.flush, FLUSH_SLICE_SECONDS)) and wall_now() < deadline:
-            continue
+        try:
+            while waiting := await asyncio.to_thread(self._producer.flush, FLUSH_SLICE_SECONDS):
+                if wall_now() >= deadline:
+                    break
+        except KafkaException as error:
+            raise _stream_error(error.args[0], f"Kafka at {self._address} shut this writer out") from None
         self._raise_failure()
         if waiting:
             raise StreamUnavailableError(f"{waiting} rows were not acknowledged by Kafka at {self._address}.")

@@ -14,6 +14,7 @@ import yaml
 
 from launch.commands import parser_of_commands
 from launch.configuration import ENVIRONMENT
+from launch.logins import LOGIN_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text())
@@ -33,7 +34,7 @@ def test_every_command_is_one_of_ours() -> None:
 
 def test_every_variable_of_ours_is_read_by_the_configuration() -> None:
     ours = {name for name in COMPOSE["services"]["arbitrage"]["environment"] if name.startswith("ARBITRAGE_")}
-    assert ours <= set(ENVIRONMENT)
+    assert ours <= {*ENVIRONMENT, *LOGIN_VARIABLES}
 
 
 @pytest.mark.parametrize(("service", "variable"), [("kafka", "ARBITRAGE_KAFKA"), ("mongodb", "ARBITRAGE_MONGODB")])

@@ -6,13 +6,19 @@ from pathlib import Path
 
 from exchanges.credentials import credentials_path
 
-OWN_FILES = ("exchange_accounts.json", "exchange_admin_token")
+OWN_FILES = ("exchange_accounts.json", "exchange_admin_token", "own.json", "mongodb.key", "server.properties")
 """Kept for the owner alone, and the only ones that may hold them."""
 
 
 def keys_in(home: Path) -> set[str]:
     accounts = json.loads(credentials_path(home).read_text())
     return {value for keys in accounts.values() for name, value in keys.items() if value and name != "uid"}
+
+
+def passwords_in(home: Path) -> set[str]:
+    """To the session's own Kafka and MongoDB."""
+    own = json.loads((home / "logins" / "own.json").read_text())
+    return {own["mongodb_key"], own["controller"], *own["passwords"].values()}
 
 
 def found_in(folder: Path, keys: set[str]) -> list[str]:

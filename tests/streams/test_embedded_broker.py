@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from launch.errors import CannotStartError
+from launch.home import home_folder
+from launch.jars import broker_classpath
+from market.logins import Login
 from streams.admin import ensure_topics
 from streams.embedded_broker import EmbeddedBroker, free_ports, server_properties, wait_ready
 from streams.errors import StreamRefusedError, StreamUnavailableError
@@ -55,3 +59,23 @@ async def test_data_outlives_a_stop_and_a_change_of_ports(tmp_path: Path) -> Non
             await writer.flush(START_SECONDS)
             await writer.close()
     assert "ERROR" not in (home / "kafka" / "broker.out").read_text()
+
+
+def test_a_log_that_does_not_know_its_owner_is_put_aside(tmp_path: Path) -> None:
+    def prepared(owner: Login) -> Path | None:
+        jars = broker_classpath(home_folder())
+        return EmbeddedBroker(tmp_path, jars, 1, 2, owner, "controller").prepare()
+
+    try:
+        assert prepared(LOGIN) is None
+    except CannotStartError as reason:
+        pytest.skip(str(reason))
+    assert prepared(LOGIN) is None
+    (tmp_path / "kafka" / "owner").unlink()
+    aside = prepared(LOGIN)
+    assert aside is not None
+    assert (aside / "log" / "meta.properties").exists()
+    assert (tmp_path / "kafka" / "log" / "meta.properties").exists()
+    assert LOGIN.password not in (tmp_path / "kafka" / "java.arguments").read_text()
+    assert not (tmp_path / "kafka" / "format.arguments").exists()
+    assert (tmp_path / "kafka" / "server.properties").stat().st_mode & 0o777 == 0o600

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,14 +107,13 @@ def new_home(folder: Path) -> Path:
 
 
 @contextmanager
-def running_paper(home: Path, *words: str) -> Iterator[Running]:
+def running_paper(home: Path, *words: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
     """`arbitrage paper`; killed with all it started where the test leaves it running."""
+    variables = os.environ | {"ARBITRAGE_HOME": str(home)} | dict(environment or {})
     (port,) = free_ports(1)
     command = (*COMMAND, "paper", "--port", str(port), *words)
     with (home / "said.txt").open("w") as said:
-        process = subprocess.Popen(
-            command, stdout=said, stderr=said, text=True, cwd=ROOT, env=os.environ | {"ARBITRAGE_HOME": str(home)}
-        )
+        process = subprocess.Popen(command, stdout=said, stderr=said, text=True, cwd=ROOT, env=variables)
     try:
         yield Running(home, port, process)
     finally:

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.services import LOGIN
 from tests.whole.running import new_home, running_paper
+
+LOGINS = {
+    "ARBITRAGE_KAFKA_USER": LOGIN.user,
+    "ARBITRAGE_KAFKA_PASSWORD": LOGIN.password,
+    "ARBITRAGE_KAFKA_MECHANISM": LOGIN.mechanism,
+    "ARBITRAGE_KAFKA_PROTOCOL": LOGIN.protocol,
+    "ARBITRAGE_MONGODB_USER": LOGIN.user,
+    "ARBITRAGE_MONGODB_PASSWORD": LOGIN.password,
+}
 
 pytestmark = pytest.mark.whole
 
@@ -17,7 +27,8 @@ def test_configured_addresses_replace_the_embedded_services(
     configuration = tmp_path / "arbitrage.toml"
     configuration.write_text(f'kafka = "{kafka_address}"\nmongodb = "{mongodb_uri}"\n')
     out = home / "out.json"
-    with running_paper(home, "--config", str(configuration), "--seconds", "15", "--json", str(out)) as paper:
+    words = ("--config", str(configuration), "--seconds", "15", "--json", str(out))
+    with running_paper(home, *words, environment=LOGINS) as paper:
         assert paper.process.wait(timeout=300) == 0, paper.said
     assert json.loads(out.read_text())["balanced"] is True
     assert not (home / "kafka").exists()

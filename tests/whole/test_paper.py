@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.launch.left_behind import found_in, keys_in
+from tests.launch.left_behind import found_in, keys_in, passwords_in
 from tests.whole.exchange_books import (
     assert_profits_are_the_change_of_balances,
     assert_times_are_in_order,
     journals_of,
     told_at_the_end,
 )
+from tests.whole.open_doors import command_lines, doors_of, knock, tried_by_a_stranger, untold
 from tests.whole.running import new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole
@@ -30,12 +31,18 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with running_paper(home, "--seconds", str(SECONDS), "--json", str(out)) as paper:
         paper.wait_for("trading on paper", 240)
         paper.pause(SECONDS - CLOSING_SECONDS)
+        doors, lines, secrets = doors_of(home), command_lines(home), passwords_in(home)
+        stranger = tried_by_a_stranger(paper)
+        for door in doors:
+            if door.part in ("cep", "kafka", "mongodb"):
+                knock(door)
         told = told_at_the_end(paper)
         code = paper.process.wait(timeout=120)
         assert code == 0, paper.said
         assert ours_running(home) == []
     document: dict[str, Any] = json.loads(out.read_text())
-    return document | {"home": home, "told": told}
+    seen = {"doors": doors, "lines": lines, "secrets": secrets, "stranger": stranger}
+    return document | {"home": home, "told": told, **seen}
 
 
 def test_quotes_flow_from_every_exchange(summary: dict[str, Any]) -> None:
@@ -83,3 +90,25 @@ def test_no_key_of_an_exchange_account_is_left_in_the_files_of_the_run(summary: 
     keys = keys_in(home)
     assert len(keys) >= 8
     assert found_in(home, keys) == []
+
+
+def test_every_listening_socket_is_in_the_table_of_the_docs(summary: dict[str, Any]) -> None:
+    assert {door.part for door in summary["doors"]} == {"cep", "kafka", "mongodb", "ui", "exchanges"}
+    assert untold(summary["doors"]) == []
+
+
+def test_strange_frames_to_every_service_end_nothing(summary: dict[str, Any]) -> None:
+    assert summary["restarts"] == {}
+
+
+def test_another_user_of_the_machine_is_refused(summary: dict[str, Any]) -> None:
+    if not summary["stranger"]:
+        pytest.skip("only root may become another user")
+    assert [tried for tried, outcome in summary["stranger"].items() if not outcome.startswith("refused")] == []
+    assert "requires authentication" in summary["stranger"]["halt"]
+
+
+def test_no_password_is_in_a_command_line_or_in_a_file_but_its_own(summary: dict[str, Any]) -> None:
+    assert len(summary["secrets"]) >= 10
+    assert [line for line in summary["lines"] for secret in summary["secrets"] if secret in line] == []
+    assert found_in(summary["home"], summary["secrets"]) == []

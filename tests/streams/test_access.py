@@ -1,0 +1,60 @@
+"""Who may read and write which topics of an embedded Kafka, on a real broker."""
+
+import pytest
+
+from market.logins import Address, Login
+from streams.access import TopicUser, ensure_users, jaas_of
+from streams.admin import check_reachable
+from streams.errors import StreamError
+from streams.reader import TopicReader
+from streams.writer import TopicWriter
+from tests.service_process import ServiceProcess
+from tests.streams.conftest import NewTopicName
+
+WRITER, READER = Login("writer", "w" * 20), Login("reader", "r" * 20)
+
+
+async def written(address: str, topic: str) -> None:
+    writer = TopicWriter(address)
+    writer.write(topic, b"row", None, 0)
+    await writer.flush()
+    await writer.close()
+
+
+async def read(address: str, topic: str) -> list[bytes]:
+    async with TopicReader(address, (topic,), "earliest") as reader:
+        return [record.value async for record in reader.records_to_end()]
+
+
+async def test_each_user_reads_and_writes_what_it_may_and_nothing_else(
+    broker: ServiceProcess, new_topic: NewTopicName
+) -> None:
+    shared, other = await new_topic(1), await new_topic(1)
+    # twice, as at each start
+    for _ in range(2):
+        await ensure_users(broker.address, [TopicUser(WRITER, (), (shared,)), TopicUser(READER, (shared,), ())])
+    as_writer, as_reader = Address(broker.address, WRITER), Address(broker.address, READER)
+    await written(as_writer, shared)
+    assert await read(as_reader, shared) == await read(as_writer, shared) == [b"row"]
+    for address, topic in ((as_reader, shared), (as_writer, other)):
+        with pytest.raises(StreamError):
+            await written(address, topic)
+    with pytest.raises(StreamError):
+        await read(as_reader, other)
+    assert await read(broker.address, other) == []
+
+
+@pytest.mark.parametrize("login", [None, Login("writer", "guessed"), Login("nobody", "guessed")])
+async def test_a_stranger_gets_no_answer(broker: ServiceProcess, login: Login | None) -> None:
+    with pytest.raises(StreamError):
+        await check_reachable(Address(broker.address, login), 2.0)
+
+
+def test_a_password_is_in_no_text_of_an_address_or_a_login() -> None:
+    address = Address("127.0.0.1:9092", WRITER)
+    assert WRITER.password not in f"{address} {address!r} {WRITER} {WRITER!r} {str(address)!r}"
+
+
+def test_java_gets_quotes_as_they_are() -> None:
+    text = jaas_of(Login('a"b', "c\\d", "PLAIN"))
+    assert text.endswith('PlainLoginModule required username="a\\"b" password="c\\\\d";')
