@@ -23,9 +23,13 @@ class ConnectionCaps:
     """Of those that have not said what they want; one more, and the oldest of them goes: who is in earnest has long
     been answered."""
     header_seconds: float = 10.0
+    being_refused: int = 100
+    """Beyond all, those that are being told so; whoever comes then is told nothing."""
 
 
 CAPS = ConnectionCaps()
+REFUSED_SECONDS = 1.0
+"""For what a client sends meanwhile: closed with that unread, the system would take our answer back."""
 REFUSAL = (
     b'{"type":"/api/problems/too-many-requests","title":"Too many requests","status":429,'
     b'"detail":"There are too many connections to this service; close some, or try again."}'
@@ -52,7 +56,7 @@ class BoundedHttp(H11Protocol):
         self._caps = caps
         self._turned_away = turned_away or TurnedAway("connection")
         self._hurrying: asyncio.TimerHandle | None = None
-        self._is_refused = False
+        self.is_refused = False
 
     @property
     def address(self) -> str:
@@ -60,7 +64,7 @@ class BoundedHttp(H11Protocol):
 
     @property
     def awaits_header(self) -> bool:
-        return self._hurrying is not None
+        return self._hurrying is not None and not self.is_refused
 
     @property
     def is_idle(self) -> bool:
@@ -82,7 +86,8 @@ class BoundedHttp(H11Protocol):
                 self._refuse()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_refused:
+        if self.is_refused:
+            self.transport.close()
             return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
@@ -102,18 +107,18 @@ class BoundedHttp(H11Protocol):
         self.transport.close()
 
     def _is_one_too_many(self) -> bool:
-        return (
-            len(self.connections) > self._caps.in_all
-            or sum(_address_of(one) == self.address for one in self.connections) > self._caps.per_address
-        )
+        counted = [_address_of(one) for one in self.connections if not getattr(one, "is_refused", False)]
+        return len(counted) > self._caps.in_all or counted.count(self.address) > self._caps.per_address
 
     def _refuse(self) -> None:
         self._turned_away.note(self.address, "too many connections")
-        self._is_refused = True
+        self.is_refused = True
         self._stop_hurrying()
-        self.connections.discard(self)
+        if len(self.connections) > self._caps.in_all + self._caps.being_refused:
+            self.transport.abort()
+            return
         self.transport.write(REFUSED)
-        self.transport.close()
+        self._hurrying = self.loop.call_later(REFUSED_SECONDS, self.transport.close)
 
     def _await_header(self) -> None:
         self._hurrying = self.loop.call_later(self._caps.header_seconds, self.hang_up, "no whole header in time")
