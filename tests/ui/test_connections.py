@@ -35,7 +35,7 @@ def small_app() -> FastAPI:
     app = FastAPI()
     app.state.gate = asyncio.Event()
     app.add_middleware(BoundedBodies, seconds=0.4)
-    app.add_middleware(BoundedStreams, events=FEW, sockets=FEW, pages=FEW)
+    app.add_middleware(BoundedStreams, events=FEW, sockets=StreamCap("sockets", 3, 5), pages=StreamCap("pages", 3, 5))
 
     @app.get("/api/health")
     async def health() -> str:
