@@ -49,6 +49,18 @@ async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
                 ) from None
 
 
+async def is_listening(address: str, seconds: float) -> bool:
+    """Whether a host at `address` takes a connection within `seconds`: the system does that even for a busy one.
+
+    Raises StreamRefusedError where the address is none.
+    """
+    try:
+        await _connect(address, seconds)
+    except StreamUnavailableError:
+        return False
+    return True
+
+
 async def ensure_topics(address: str, partitions: int) -> None:
     """Create those of our topics that are not there. `ticks` gets `partitions`, and so do the topics keyed like it.
 

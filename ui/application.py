@@ -44,7 +44,9 @@ from ui.api.body_limit import BoundedBodies
 from ui.api.gate import SignedInOnly
 from ui.api.known_parameters import known_parameters
 from ui.api.methods import HeadAsGet, refuse
+from ui.api.page_policy import SafeHeaders, page_policy
 from ui.api.problems import PROBLEM_RESPONSE, answer_problems
+from ui.api.stream_caps import BoundedStreams
 from ui.dashboard import Dashboard, announce, withdraw
 from ui.health import HealthWatch
 from ui.key_changes import tell_key_changes
@@ -80,9 +82,11 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.add_middleware(BoundedBodies)
     app.add_middleware(HeadAsGet)
     app.add_middleware(SignedInOnly)
+    app.add_middleware(BoundedStreams)
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
+    app.add_middleware(SafeHeaders, policy=page_policy(page_shell()))
     answer_problems(app)
     _include_routers(app)
     app.include_router(_nothing_else)
@@ -147,13 +151,15 @@ _nothing_else = APIRouter(include_in_schema=False)
 @_nothing_else.get("/docs")
 async def documentation() -> HTMLResponse:
     """Swagger UI from our own files; FastAPI's own page would fetch it from another host."""
-    return get_swagger_ui_html(
+    page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title="Cross-exchange arbitrage: API",
         swagger_js_url="/vendor/swagger-ui/swagger-ui-bundle.js",
         swagger_css_url="/vendor/swagger-ui/swagger-ui.css",
         swagger_favicon_url=ICON,
     )
+    page.headers["Content-Security-Policy"] = page_policy(bytes(page.body).decode())
+    return page
 
 
 @_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])

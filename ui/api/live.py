@@ -72,8 +72,8 @@ async def stream(
     return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _events(access: Access, caller: Caller, audience: Audience, since: int | None) -> AsyncIterator[str]:
-    yield f"retry: {RETRY_MILLISECONDS}\n\n"
+async def _events(access: Access, caller: Caller, audience: Audience, since: int | None) -> AsyncIterator[bytes]:
+    yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
     looked_at = steady_now()
     async with audience.client(since) as client:
         # there is one each second at the least
@@ -82,7 +82,7 @@ async def _events(access: Access, caller: Caller, audience: Audience, since: int
                 looked_at = steady_now()
                 if not access.still_holds(caller):
                     return
-            yield f"id: {message.sequence}\nevent: {message.kind}\ndata: {message.text}\n\n"
+            yield message.event
 
 
 async def _send(websocket: WebSocket, audience: Audience, client: LiveClient) -> None:

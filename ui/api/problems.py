@@ -36,6 +36,7 @@ PROBLEM_TYPES = (
     ),
     ProblemType("not-found", 404, "There is nothing here", "Look it up in the resource that lists it."),
     ProblemType("wrong-method", 405, "The resource does not take this method", "The header Allow says which it takes."),
+    ProblemType("too-slow", 408, "The request came too slowly", "Send it again, whole and in one go."),
     ProblemType("conflict", 409, "It has changed, or is in the way", "Read it again and decide anew."),
     ProblemType("version-passed", 412, "If-Match names a version that is over", "Read it again; use the new ETag."),
     ProblemType("too-large", 413, "The body is too large", "Send less at once."),

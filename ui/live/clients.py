@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from market.clock import wall_now
@@ -14,13 +15,18 @@ WHOLE_KINDS = ("ledger", "settings")
 MessageKind = Literal["snapshot", "pulse", "trade", "ledger", "settings"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Message:
     """Encoded once for all clients. `sequence` grows from message to message, over restarts of the process too."""
 
     sequence: int
     kind: MessageKind
     text: str
+
+    @cached_property
+    def event(self) -> bytes:
+        """As a server-sent event; made once for all who listen to those, and not where nobody does."""
+        return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.text}\n\n".encode()
 
 
 class Numbers:

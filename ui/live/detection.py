@@ -3,6 +3,7 @@
 from typing import Literal
 
 from market.clock import MICROSECONDS
+from market.processes import ProcessState
 from market.session import Session
 from ui.live.signs import StreamSigns
 
@@ -13,10 +14,24 @@ SILENT_MICROSECONDS = 20 * MICROSECONDS
 """The driver tells every other second, and writes a probe row each time."""
 
 
-def detection_state(session: Session, signs: StreamSigns, now: int) -> DetectionState:
-    """By what the real-time query's driver told and by what came out of it; `now` by the wall clock, microseconds."""
+BY_PROCESS: dict[ProcessState | None, DetectionState] = {
+    "starting": "starting",
+    **dict.fromkeys(("restarting", "failed", "stopping", "stopped"), "silent"),
+}
+"""Its supervisor knows of its end at once. A process that is ready may be silent all the same."""
+
+
+def detection_state(
+    session: Session, signs: StreamSigns, now: int, process: ProcessState | None = None
+) -> DetectionState:
+    """By what the real-time query's driver told and by what came out of it; `now` by the wall clock, microseconds.
+
+    Its `process` (None where nobody tells of it) counts first.
+    """
     if not session.started_at:
         return "unknown"
+    if process in BY_PROCESS:
+        return BY_PROCESS[process]
     query = next((one for one in signs.queries.values() if one.is_real_time), None)
     if query is None:
         return "starting"

@@ -10,6 +10,7 @@ from market.arbitrages import FINAL_STATES, Arbitrage
 from market.backoff import backoff
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.opportunities import Opportunity
+from market.processes import ProcessState
 from market.session import Session
 from market.settings import Settings
 from market.together import together
@@ -25,6 +26,7 @@ from ui.live.audience import Audience
 from ui.live.board import KEPT_ARBITRAGES, Board
 from ui.live.detection import detection_state
 from ui.live.latencies import TradeLatencies
+from ui.live.liveness import detection_process, kafka_listens, keep_looking
 from ui.live.messages import ledger_message, pulse_message, settings_message, trade_message
 from ui.live.signs import StreamSigns
 from ui.live.snapshot import Ledger, Snapshot
@@ -70,6 +72,8 @@ class Hub:
         self._told: dict[str, tuple[object, ...]] = {}
         self._is_current = False
         """What MongoDB said is known up to its last change, or will be once it is reached."""
+        self._detection_process: ProcessState | None = None
+        self._reads_kafka = False
         self._caught_up = {"kafka": asyncio.Event(), "mongodb": asyncio.Event()}
 
     async def run(self) -> None:
@@ -79,6 +83,8 @@ class Hub:
             self._keep_following("mongodb", self._follow_trades),
             _keep_reading(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
             _keep_reading(self._read_totals, self._totals_changed, TOTALS_SECONDS, TOTALS_REFRESH_SECONDS),
+            keep_looking(self._look_at_kafka),
+            keep_looking(self._look_at_processes),
             self._pulse(),
         )
 
@@ -179,6 +185,7 @@ class Hub:
                 log.warning("source lost", extra={"source": source, "error": str(error)})
             if getattr(self.board.sources, source):
                 delays = backoff()
+            self._reads_kafka = self._reads_kafka and source != "kafka"
             self._note_source(source, is_live=False)
             await SystemClock().sleep(next(delays))
 
@@ -192,6 +199,7 @@ class Hub:
         async with TopicReader(
             self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS, HEALTH), Newest(ROWS_OF_HISTORY), PATIENCE
         ) as reader:
+            self._reads_kafka = True
             self._note_source("kafka", is_live=True)
             async for records in reader.batches():
                 self.note_records(records)
@@ -238,8 +246,21 @@ class Hub:
         if is_answering:
             self.audience.resynchronise(only_owed=True)
 
+    async def _look_at_kafka(self) -> None:
+        """After an outage nothing is missing: its client reads on behind the last row."""
+        if not self._reads_kafka:
+            return
+        is_live = await kafka_listens(self._session.kafka) and self._reads_kafka
+        if is_live != self.board.sources.kafka:
+            log.warning("Kafka answers again" if is_live else "Kafka does not answer")
+            self._note_source("kafka", is_live=is_live)
+
+    async def _look_at_processes(self) -> None:
+        if self.board.sources.mongodb:
+            self._detection_process = await detection_process(self._reader)
+
     def _look_at_detection(self) -> None:
-        state = detection_state(self._session, self.signs, wall_now())
+        state = detection_state(self._session, self.signs, wall_now(), self._detection_process)
         if state != self.board.detection:
             self.board.detection = state
             self._changed = True

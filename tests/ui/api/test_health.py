@@ -21,14 +21,23 @@ async def test_without_kafka_it_is_not_ready_and_says_so(api: httpx.AsyncClient)
     assert answer.json()["detection"] == "unknown"
 
 
-@pytest.mark.parametrize("detection", ["starting", "working", "silent"])
-async def test_readiness_is_by_the_sources_and_tells_of_detection(
-    api: httpx.AsyncClient, application: FastAPI, detection: DetectionState
+@pytest.mark.parametrize(
+    ("detection", "status", "missing"),
+    [
+        ("unknown", 200, []),
+        ("working", 200, []),
+        ("starting", 503, ["detection"]),
+        ("silent", 503, ["detection"]),
+    ],
+)
+async def test_readiness_is_by_the_sources_and_by_detection(
+    api: httpx.AsyncClient, application: FastAPI, detection: DetectionState, status: int, missing: list[str]
 ) -> None:
     board = dashboard_of(application).hub.board
     board.sources, board.detection = Sources(kafka=True, mongodb=True), detection
     answer = await api.get("/api/ready")
-    assert (answer.status_code, answer.json()["status"], answer.json()["detection"]) == (200, "ready", detection)
+    assert (answer.status_code, answer.json()["detection"], answer.json()["missing"]) == (status, detection, missing)
+    assert ("retry-after" in answer.headers) == (status == 503)
 
 
 async def test_the_documentation_is_served_from_here_alone(api: httpx.AsyncClient) -> None:

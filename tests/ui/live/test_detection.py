@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from market.processes import ProcessState
 from market.progress import QueryProgress
 from tests.ui.samples import START, session_of
 from ui.live.detection import DetectionState, detection_state
@@ -43,6 +44,26 @@ def test_how_detection_is(
         partition.waiting.append((1, probe_at))
     signs.detection[0] = partition
     assert detection_state(SESSION, signs, NOW) == state
+
+
+@pytest.mark.parametrize(
+    ("process", "state"),
+    [
+        ("ready", "working"),
+        ("unknown", "working"),
+        (None, "working"),
+        ("starting", "starting"),
+        ("restarting", "silent"),
+        ("failed", "silent"),
+        ("stopping", "silent"),
+        ("stopped", "silent"),
+    ],
+)
+def test_the_end_of_its_process_is_known_at_once(process: ProcessState | None, state: DetectionState) -> None:
+    signs = StreamSigns("session-1")
+    signs.queries[QUERY.query] = QUERY
+    signs.detection[0] = DetectionSigns(came_out_at=CAME_OUT)
+    assert detection_state(SESSION, signs, NOW, process) == state
 
 
 def test_nothing_is_said_where_nobody_said_when_the_session_began() -> None:

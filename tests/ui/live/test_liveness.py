@@ -1,0 +1,103 @@
+"""Kafka, MongoDB and detection end one after the other: readiness says which, at once, and when each is back."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from market.clock import wall_now
+from market.processes import ProcessState, Told
+from market.progress import QueryProgress
+from market.session import Session
+from store.processes import opened_processes
+from store.trades import open_store
+from streams.admin import ensure_topics, is_listening
+from streams.embedded_broker import free_ports
+from tests.service_process import ServiceProcess
+from tests.services import embedded_kafka, mongod_process, wait_primary
+from tests.store.wishes import open_books
+from tests.ui.samples import SETTINGS, session_of
+from tests.ui.waiting import until
+from ui.application import build_app, dashboard_of
+from ui.live.hub import Hub
+from ui.live.signs import DetectionSigns
+
+HOUR = 3_600_000_000
+
+
+@pytest.fixture
+def own_kafka(tmp_path: Path) -> Iterator[ServiceProcess]:
+    with embedded_kafka(tmp_path / "kafka") as process:
+        yield process
+
+
+@pytest.fixture
+async def own_mongod(tmp_path: Path) -> AsyncIterator[ServiceProcess]:
+    with mongod_process(tmp_path / "mongodb") as process:
+        await wait_primary(process)
+        yield process
+
+
+async def tell(session: Session, state: ProcessState) -> None:
+    """As the supervisor of detection does."""
+    async with opened_processes(session) as processes:
+        now = await processes.beat(1)
+        await processes.tell([Told("cep", "cep", None, state, 0)], now)
+
+
+def detect(hub: Hub) -> None:
+    """As if the driver had told that its query runs, and a probe had come out of it; for the next hour."""
+    now = wall_now()
+    hub.signs.queries["opportunities"] = QueryProgress("s", "opportunities", True, True, now + HOUR, now, "")
+    hub.signs.detection[0] = DetectionSigns(came_out_at=now + 1)
+
+
+async def test_readiness_follows_the_end_and_the_return_of_each(
+    tmp_path: Path, own_kafka: ServiceProcess, own_mongod: ServiceProcess
+) -> None:
+    session = replace(session_of(tmp_path, own_mongod.address, "ends", own_kafka.address), started_at=wall_now())
+    await ensure_topics(own_kafka.address, 1)
+    async with await open_store(session) as store:
+        await open_books(store, SETTINGS)
+    await tell(session, "ready")
+    app = build_app(session, with_pages=False)
+    transport = httpx.ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client,
+    ):
+        detect(dashboard_of(app).hub)
+
+        async def said() -> list[str]:
+            answer = await client.get("/api/ready")
+            missing: list[str] = answer.json()["missing"]
+            assert (answer.status_code == 503) == bool(missing)
+            return missing
+
+        async def until_said(missing: list[str]) -> None:
+            async def is_said() -> bool:
+                return await said() == missing
+
+            await until(is_said)
+
+        await until_said([])
+        await tell(session, "restarting")
+        await until_said(["detection"])
+        await tell(session, "ready")
+        await until_said([])
+        own_kafka.kill()
+        await until_said(["kafka"])
+        own_kafka.start()
+        await until_said([])
+        own_mongod.kill()
+        await until_said(["mongodb"])
+        own_mongod.start()
+        await wait_primary(own_mongod)
+        await until_said([])
+
+
+async def test_whether_anything_listens() -> None:
+    (port,) = free_ports(1)
+    assert not await is_listening(f"127.0.0.1:{port}", 1.0)

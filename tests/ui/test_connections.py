@@ -1,0 +1,169 @@
+"""Connections beyond the caps and headers that never end, on real sockets, beside somebody who is in earnest."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import httpx
+import orjson
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+
+from market.clock import SystemClock
+from tests.ui.test_slow_sockets import all_of, silent
+from tests.ui.waiting import until
+from ui.api.body_limit import BoundedBodies
+from ui.api.stream_caps import BoundedStreams, StreamCap
+from ui.connections import BoundedHttp, ConnectionCaps
+from ui.server import WebServer, bound_socket, uvicorn_config
+from ui.turned_away import QUIET_SECONDS, TurnedAway
+
+CAPS = ConnectionCaps(in_all=12, per_address=9, without_header=4, header_seconds=0.4)
+FEW = StreamCap("events", 3, 5)
+
+
+async def forever() -> AsyncIterator[bytes]:
+    while True:
+        yield b": still here\n\n"
+        await SystemClock().sleep(0.05)
+
+
+def small_app() -> FastAPI:
+    app = FastAPI()
+    app.state.gate = asyncio.Event()
+    app.add_middleware(BoundedBodies, seconds=0.4)
+    app.add_middleware(BoundedStreams, events=FEW, sockets=StreamCap("sockets", 3, 5), pages=StreamCap("pages", 3, 5))
+
+    @app.get("/api/health")
+    async def health() -> str:
+        return "ok"
+
+    @app.get("/api/slow")
+    async def slow() -> str:
+        await app.state.gate.wait()
+        return "at last"
+
+    @app.post("/api/text")
+    async def text(said: dict[str, object]) -> str:
+        return "read"
+
+    @app.get("/api/stream")
+    async def stream() -> StreamingResponse:
+        return StreamingResponse(forever(), media_type="text/event-stream")
+
+    return app
+
+
+@asynccontextmanager
+async def serving(caps: ConnectionCaps = CAPS) -> AsyncIterator[tuple[str, WebServer]]:
+    with bound_socket("127.0.0.1", 0) as listener:
+        config = uvicorn_config(small_app())
+        config.http = partial(BoundedHttp, caps=caps)  # type: ignore[assignment]  # called like the class
+        server = WebServer(config)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        await server.wait_started(running)
+        yield f"127.0.0.1:{listener.getsockname()[1]}", server
+        config.app.state.gate.set()  # type: ignore[union-attr]  # the application above
+        server.should_exit = True
+        await running
+
+
+async def healthy(address: str) -> bool:
+    async with httpx.AsyncClient() as client:
+        return (await client.get(f"http://{address}/api/health")).status_code == 200
+
+
+@asynccontextmanager
+async def half_sent(
+    address: str, text: str = "GET /api/health HTTP/1.1\r\nHost: "
+) -> AsyncIterator[asyncio.StreamReader]:
+    host, port = address.split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(text.encode())
+    try:
+        yield reader
+    finally:
+        writer.close()
+
+
+async def test_a_header_that_never_ends_is_hung_up_on() -> None:
+    async with serving() as (address, server):
+        for text in ("", "GET ", "GET /api/health HTTP/1.1\r\nHost: x\r\nX-More: "):
+            async with half_sent(address, text) as reader:
+                assert await reader.read() == b""
+        # the next one on a connection that was answered before, too
+        async with half_sent(address, f"GET /api/health HTTP/1.1\r\nHost: {address}\r\n\r\nGET /api") as reader:
+            assert (await reader.read()).startswith(b"HTTP/1.1 200")
+        await until(lambda: not server.server_state.connections)
+
+
+async def test_however_many_headers_are_half_sent_others_are_answered() -> None:
+    patient = ConnectionCaps(12, 9, without_header=4, header_seconds=600)
+    async with serving(patient) as (address, server), AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(half_sent(address)) for _ in range(30)]
+        assert await healthy(address)
+        gone = await asyncio.gather(*(reader.read() for reader in readers[:26]))
+        assert set(gone) == {b""}, "the oldest went"
+        assert len(server.server_state.connections) <= 5
+
+
+async def test_one_connection_too_many_is_told_so_and_a_free_place_is_taken_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ask = "GET /api/{} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    async with serving() as (address, server), AsyncExitStack() as stack:
+        for _ in range(CAPS.per_address):
+            await stack.enter_async_context(half_sent(address, ask.format("slow")))
+        await until(lambda: len(server.server_state.tasks) == CAPS.per_address)
+        with caplog.at_level(logging.WARNING, "ui"):
+            for _ in range(3):
+                async with half_sent(address, ask.format("health")) as reader:
+                    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 429")
+                assert b"Retry-After: 2" in head
+                assert orjson.loads(body)["status"] == 429
+        gate: asyncio.Event = server.config.app.state.gate  # type: ignore[union-attr]  # the application above
+        gate.set()
+        await until(lambda: not server.server_state.tasks)
+        assert await healthy(address), "an idle connection goes for one that asks"
+
+
+async def test_streams_are_capped_and_leave_a_reserve_for_plain_requests(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving() as (address, _), httpx.AsyncClient(base_url=f"http://{address}") as client:
+        async with AsyncExitStack() as stack:
+            for _ in range(FEW.per_address):
+                answer = await stack.enter_async_context(client.stream("GET", "/api/stream"))
+                assert answer.status_code == 200
+            with caplog.at_level(logging.WARNING, "ui"):
+                refused = [await client.get("/api/stream") for _ in range(20)]
+            assert {(one.status_code, one.headers["retry-after"]) for one in refused} == {(429, "5")}
+            assert "has 3 open events already" in refused[0].json()["detail"]
+            assert caplog.messages.count("stream turned away") == 1, "one line, not one for each"
+            assert await healthy(address)
+            async with silent(address, "ws/live") as socket:
+                assert b"403" in (await all_of(socket))[:20], "another kind is counted apart"
+        async with client.stream("GET", "/api/stream") as again:
+            assert again.status_code == 200
+
+
+async def test_a_body_that_does_not_come_is_408_and_its_connection_ends() -> None:
+    async with serving() as (address, server):
+        head = f"POST /api/text HTTP/1.1\r\nHost: {address}\r\nContent-Length: 10\r\n\r\n{{"
+        async with half_sent(address, head) as reader:
+            answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"/api/problems/too-slow" in answer
+        await until(lambda: not server.server_state.connections)
+
+
+def test_a_flood_is_one_line_in_ten_seconds_with_its_number(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0]
+    away = TurnedAway("stream", now=lambda: now[0])
+    with caplog.at_level(logging.WARNING, "ui"):
+        for second in (0, 1, QUIET_SECONDS - 1, QUIET_SECONDS, QUIET_SECONDS + 1):
+            now[0] = second * 1_000_000
+            away.note("127.0.0.1", "too many")
+    assert [record.__dict__["count"] for record in caplog.records] == [1, 3]

@@ -1,0 +1,37 @@
+"""Whether Kafka and the process of detection are there, looked at by ourselves: their silence alone says so much later.
+
+Kafka's own client goes on trying without a word, and detection, which speaks every other second, is slow when the
+machine is busy. MongoDB is asked for changes all the time (`Hub`).
+"""
+
+from collections.abc import Awaitable, Callable
+
+from market.clock import SystemClock
+from market.processes import ProcessState
+from store.errors import StoreError
+from store.reading import TradeReader
+from streams.admin import is_listening
+
+LOOK_SECONDS = 1.0
+"""Between two looks, and for each: who asks is told within three."""
+
+
+async def keep_looking(look: Callable[[], Awaitable[None]]) -> None:
+    """Until cancelled; what comes of it is noted by `look`."""
+    while True:
+        await look()
+        await SystemClock().sleep(LOOK_SECONDS)
+
+
+async def kafka_listens(address: str) -> bool:
+    """Whether the machine takes a connection for it, however busy the broker is. Raises StreamRefusedError."""
+    return await is_listening(address, LOOK_SECONDS)
+
+
+async def detection_process(reader: TradeReader) -> ProcessState | None:
+    """As its supervisor told last; None where none did, or MongoDB does not answer."""
+    try:
+        processes = await reader.processes.all()
+    except StoreError:
+        return None
+    return next((one.state for one in processes if one.kind == "cep"), None)
