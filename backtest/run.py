@@ -7,13 +7,12 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from backtest.detection import DetectionSummary, detected, detection_summary
 from backtest.found import count_of, opportunities_of, put_aside
 from backtest.jobs import added_latency
+from backtest.lost_spark import LOST, first_words
 from backtest.marks import marks_of
 from backtest.outcome import TradingOutcome
 from backtest.parameters import Parameters
@@ -133,14 +132,14 @@ def _found(
         with course.stage("detection"), watched_jobs(spark, lambda share: course.watch("detection", share)):
             put_aside(detected(spark, tick_set, settings), folder)
             return detection_summary(spark, tick_set, settings)
-    except (Py4JError, PySparkException) as error:
+    except LOST as error:
         raise BacktestError(f"Spark stopped ({spark_words(str(error))})") from error
 
 
 def spark_words(text: str) -> str:
     """What a worker of ours refused, or the first line of what Spark itself says."""
     own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REFUSED)]
-    return own[-1] if own else next(iter(text.splitlines()), "without a word")
+    return own[-1] if own else first_words(text)
 
 
 def latency_costs(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 ASKED_EVERY_SECONDS = 0.5
@@ -25,7 +26,11 @@ def watched_jobs(spark: SparkSession, told: Callable[[float], None]) -> Iterator
 def _watch(spark: SparkSession, told: Callable[[float], None], ended: Event) -> None:
     tracker = spark.sparkContext.statusTracker()
     while not ended.wait(ASKED_EVERY_SECONDS):
-        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        try:
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        except (Py4JError, OSError):
+            # the JVM is gone, which whoever waits for its job is told
+            return
         known = [stage for stage in stages if stage is not None]
         tasks = sum(stage.numTasks for stage in known)
         if tasks:

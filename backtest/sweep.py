@@ -4,12 +4,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from backtest.detection import detected
 from backtest.found import count_of, opportunities_of, put_aside
+from backtest.lost_spark import LOST, first_words
 from backtest.marks import marks_of
 from backtest.parameters import Parameters
 from backtest.spark_progress import watched_jobs
@@ -48,10 +47,11 @@ def run_sweep(
                 _detect(spark, tick_set, sets, store)
         with watched_jobs(spark, lambda share: watch(TRADING, share)):
             _work_off(spark, store.folder, missing)
-    except (Py4JError, PySparkException) as error:
+    except LOST as error:
         check_unchanged(tick_set, store, missing)
-        told = str(error).splitlines()[0]
-        raise SweepStoppedError(f"Spark stopped ({told}); the same command does what is missing") from error
+        raise SweepStoppedError(
+            f"Spark stopped ({first_words(str(error))}); the same command does what is missing"
+        ) from error
     check_unchanged(tick_set, store, missing)
 
 

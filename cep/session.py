@@ -186,10 +186,7 @@ def stop_at_once(spark: SparkSession) -> None:
         if process.stdin is not None:
             with suppress(OSError):  # nobody holds the other end any more
                 process.stdin.close()
-    server = getattr(spark.sparkContext, "_accumulatorServer", None)
-    if server is not None:
-        # waits for its thread, which else complains of the JVM's end whenever it comes to it
-        server.shutdown()
+    _end_accumulators(spark)
     _forget_session()
 
 
@@ -205,11 +202,19 @@ def stop_in_order(spark: SparkSession) -> None:
             process.wait(60)
     except (Py4JError, ConnectionError, TimeoutExpired):
         log.warning("the JVM did not stop by itself")
+        _end_accumulators(spark)
     finally:
         if process is not None:
             process.kill()
             process.wait()
         _forget_session()
+
+
+def _end_accumulators(spark: SparkSession) -> None:
+    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        # waits for its thread, which else complains of the JVM's end whenever it comes to it
+        server.shutdown()
 
 
 def _forget_session() -> None:

@@ -103,7 +103,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("format", metavar="FORMAT", help="of the files; --list names them all")
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE|FOLDER|PATTERN")
     parser.add_argument("--exchange", metavar="NAME", help="that the files are from, where they do not say so")
     parser.add_argument("--symbol", metavar="BASE/QUOTE", help="that they are about, where they do not say so")
     parser.add_argument("--region", metavar="NAME", help="where the exchange is (default: as known)")

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from glob import glob
 from pathlib import Path
 from typing import Never
 
@@ -58,7 +59,7 @@ def run_import(home: Path, options: ImportOptions, say: Say) -> int:
     """Build or extend the set and say what came of it. Raises CannotStartError for what cannot be imported."""
     request = ImportRequest(
         format=_format(options),
-        files=options.files,
+        files=named_files(options.files, say),
         options=options.told,
         words=MarketWords(
             options.region,
@@ -78,6 +79,32 @@ def run_import(home: Path, options: ImportOptions, say: Say) -> int:
         raise CannotStartError(f"{folder}: cannot be written ({error.strerror or error}).") from error
     _report(folder, imported, say)
     return 0
+
+
+def named_files(paths: tuple[Path, ...], say: Say) -> tuple[Path, ...]:
+    """Files as they are; a folder stands for all below it, a pattern for all that fit, each by name. Hidden files, and
+    the checksums that lie beside Binance's, are none. Raises CannotStartError."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            some = [one for one in sorted(path.rglob("*")) if not _is_hidden(one.relative_to(path))]
+            what = "folder"
+        elif not path.exists() and not path.is_symlink() and set(str(path)) & set("*?["):
+            some = [Path(one) for one in sorted(glob(str(path), recursive=True))]
+            what = "pattern"
+        else:
+            found.append(path)
+            continue
+        some = [one for one in some if one.is_file() and one.suffix != ".CHECKSUM"]
+        if not some:
+            raise CannotStartError(f"{path}: there is no file in this {what}.")
+        say(f"{path}: {len(some):,} {'file' if len(some) == 1 else 'files'}")
+        found += some
+    return tuple(found)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _show(bar: "tqdm[Never]", what: str, rows: int) -> None:

@@ -17,6 +17,7 @@ from pricefeeds.importers.importedmarkets import ImportedMarkets, MarketWords
 from pricefeeds.importers.judging import Judge, MarketKey, SeenMarket
 from pricefeeds.importers.rows import refuse
 from pricefeeds.importers.sourcerows import Ranks, source_rows
+from pricefeeds.importers.specialfiles import check_file
 from pricefeeds.rebuilding import Kept, Progress, keep_rows, key_of, manifest_of
 from pricefeeds.setassumptions import alike_of, joined, said_of_import
 from pricefeeds.ticksets.building import TickSetBuilder
@@ -114,7 +115,7 @@ class _Import:
                 for rows in source_rows(judged, market, self.ranks, request.format):
                     self._builder.add(rows)
             self._progress(path.name, len(chunk.rows))
-        others = sum(market.other_rows for market in judge.seen.values())
+        others = _others_of(path, judge)
         for (known, _, _), name in self._known.items():
             # of one market alone it has nothing to add, whatever that is called now
             if known == checksum and not others:
@@ -140,6 +141,16 @@ class _Import:
             raise ImportRefusedError(f"--contract-size is of contracts, which {names} is not; leave it away")
 
 
+def _others_of(path: Path, judge: Judge) -> int:
+    """How many rows were not asked for; they count with the first market. Raises ImportRefusedError where all are."""
+    if not judge.seen and judge.passed_over:
+        refuse(path, None, f"has no row that its mapping means; all {judge.passed_over:,} are passed over")
+    for market in judge.seen.values():
+        market.other_rows += judge.passed_over
+        break
+    return sum(market.other_rows for market in judge.seen.values())
+
+
 def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path, str]:
     """Each file's checksum, in the order in which they were named. Raises ImportRefusedError."""
     if before is not None:
@@ -147,6 +158,7 @@ def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path,
     known = {source.sha256: source.name for source in before.manifest.sources} if before else {}
     checksums: dict[Path, str] = {}
     for path in request.files:
+        check_file(path)
         if path.resolve() in {other.resolve() for other in checksums}:
             refuse(path, None, "is named twice")
         checksum = _checksum(path)

@@ -158,7 +158,10 @@ def _check_sum(path: Path) -> None:
     beside = path.with_name(path.name + ".CHECKSUM")
     if not beside.is_file():
         return
-    told = beside.read_text(encoding="ascii", errors="replace").split()
+    try:
+        told = beside.read_text(encoding="ascii", errors="replace").split()
+    except OSError as error:
+        refuse(beside, None, f"cannot be read ({error.strerror or error})")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if not told or told[0].lower() != found:

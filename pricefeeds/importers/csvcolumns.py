@@ -1,9 +1,10 @@
-"""Reads CSV files into columns of strings, block by block, and columns of strings into numbers.
+"""Reads CSV files, and Parquet files of the same columns, into columns of strings, and those into numbers.
 
 Nothing is guessed: a cell stays the string it is until somebody asks for its number, and a cell that is none becomes
 null, for which its row is then rejected.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +17,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from pricefeeds.importers.arrowcolumns import plain_numbers
-from pricefeeds.importers.fileblocks import Block, blocks
+from pricefeeds.importers.fileblocks import Block, blocks, start_of
 from pricefeeds.importers.format import RejectedRow
+from pricefeeds.importers.parquetrows import is_parquet, parquet_parts
 from pricefeeds.importers.rows import refuse
 
 UNREADABLE = "unreadable"
-DECIMAL = r"^[0-9]+(\.[0-9]+)?$"
-"""Of a price or an amount, as exchanges write them; all else (nan, 1e5, -1, "") is unreadable as a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,52 @@ class _Misfits:
 
 
 def csv_parts(path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",") -> Iterator[CsvPart]:
-    """`columns`: the names, where the file has no header. Raises ImportRefusedError; a lone header is refused, too."""
-    names = list(columns) if columns else None
-    is_empty = True
-    for block in blocks(path):
-        if names is None:
-            header, _, rest = block.data.partition(b"\n")
-            names = header_names(header, delimiter)
-            block = Block(block.line + 1, rest)  # noqa: PLW2901 - the same block without its header
-        if block.data.strip():
-            is_empty = False
-            yield _part(path, block, names, delimiter)
+    """`columns`: the names, where the file has no header. Of Parquet its own names hold.
+
+    Raises ImportRefusedError; a lone header is refused, too.
+    """
+    is_empty, is_table = True, is_parquet(start_of(path))
+    for part in _parquet_parts(path, columns) if is_table else _text_parts(path, columns, delimiter):
+        is_empty = False
+        yield part
     if is_empty:
         refuse(path, None, "holds no rows")
+
+
+def _parquet_parts(path: Path, columns: tuple[str, ...] | None) -> Iterator[CsvPart]:
+    for cells, lines in parquet_parts(path):
+        names = unlike_names(cells.column_names)
+        demand_columns(path, names, columns or ())
+        yield CsvPart(cells.rename_columns(names), lines, ())
+
+
+def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str) -> Iterator[CsvPart]:
+    names = list(columns) if columns else None
+    for block in blocks(path):
+        if b"\0" in block.data:
+            line = block.line + block.data.count(b"\n", 0, block.data.index(b"\0"))
+            told = "it has NUL bytes; if it is UTF-16 without its mark at the start, save it as UTF-8"
+            refuse(path, line, f"is not plain CSV text ({told})")
+        if names is None:
+            header, _, rest = block.data.partition(b"\n")
+            names = unlike_names(header_names(header, delimiter))
+            block = Block(block.line + 1, rest)  # noqa: PLW2901 - the same block without its header
+        if block.data.strip():
+            yield _part(path, block, names, delimiter)
+
+
+def unlike_names(names: list[str]) -> list[str]:
+    """A name that stood there before gets its number: tables know a column by its name."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else _again(name, seen[name]))
+    return found
+
+
+def _again(name: str, number: int) -> str:
+    return f"{name} ({number})"
 
 
 def header_names(line: bytes, delimiter: str = ",") -> list[str]:
@@ -73,6 +106,8 @@ def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> Non
     for name in wanted:
         if name not in names:
             refuse(path, 1, f"lacks the column {name}; it has {', '.join(names)[:200]}")
+        if _again(name, 2) in names:
+            refuse(path, 1, f"has several columns {name}, and nothing says which one is meant; rename the others")
 
 
 def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart:
@@ -121,12 +156,6 @@ def whole_numbers(cells: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
     """int64; null where a cell is no whole number of up to 18 digits."""
     cells = plain_numbers(cells)
     return _cast_where(cells, pc.match_substring_regex(cells, r"^-?[0-9]{1,18}$"), pa.int64())
-
-
-def doubles(cells: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
-    """Null where a cell is no plain decimal number."""
-    cells = plain_numbers(cells)
-    return _cast_where(cells, pc.match_substring_regex(cells, DECIMAL), pa.float64())
 
 
 def _cast_where(cells: "pa.ChunkedArray[Any]", is_one: Any, to: pa.DataType) -> "pa.ChunkedArray[Any]":

@@ -56,6 +56,8 @@ class Chunk:
     originals: pa.Table
     rejected: tuple[RejectedRow, ...] = ()
     """Those that could not even become a row."""
+    other_rows: int = 0
+    """Those that were not asked for, and so stand nowhere here."""
 
 
 class ReadRow(NamedTuple):

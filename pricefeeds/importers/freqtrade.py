@@ -63,22 +63,23 @@ def _trades(path: Path) -> tuple[pa.Table, Lines, tuple[RejectedRow, ...]]:
 
 
 def _is_feather(path: Path) -> bool:
-    return path.suffix == ".feather"
+    return path.suffix in (".feather", ".parquet")
 
 
 def _fits_bars(path: Path, head: bytes) -> bool:
-    return (head.startswith(MAGIC) and b"open" in head) or looks_like_bars(path, head)
+    is_table = head.startswith(MAGIC) or _is_feather(path)
+    return (is_table and b"open" in head) or looks_like_bars(path, head)
 
 
-def _fits_trades(_: Path, head: bytes) -> bool:
-    is_feather = head.startswith(MAGIC) and b"cost" in head
+def _fits_trades(path: Path, head: bytes) -> bool:
+    is_feather = (head.startswith(MAGIC) or _is_feather(path)) and b"cost" in head
     return is_feather or (head.lstrip().startswith(b"[[") and head.partition(b"]")[0].count(b",") == len(TRADES) - 1)
 
 
 FREQTRADE_FORMATS = (
     Format(
         name="freqtrade-ohlcv",
-        description="freqtrade bars: JSON rows [ms,open,high,low,close,volume] (gzip too), or feather",
+        description="freqtrade bars: JSON rows [ms,open,high,low,close,volume] (gzip too), feather or Parquet",
         read=read_bars,
         fits=_fits_bars,
         needs=("exchange", "symbol", "half_spread_bps"),
@@ -87,7 +88,7 @@ FREQTRADE_FORMATS = (
     ),
     Format(
         name="freqtrade-trades",
-        description="freqtrade trades: JSON rows [ms,id,type,side,price,amount,cost] (or gzip), or feather",
+        description="freqtrade trades: JSON rows [ms,id,type,side,price,amount,cost] (or gzip), feather or Parquet",
         read=read_trades,
         fits=_fits_trades,
         needs=("exchange", "symbol", "half_spread_bps"),

@@ -94,10 +94,13 @@ class Judge:
         """`market_of`: says what a market's amounts count, and whether it is an FX rate, whose amounts may be 0."""
         self._market_of = market_of
         self.seen: dict[MarketKey, SeenMarket] = {}
+        self.passed_over = 0
+        """Rows that no market has, since nobody asked for them."""
 
     def judged(self, chunk: Chunk) -> Iterator[Judged]:
         """Per market that the chunk has rows of."""
         rows, originals = chunk.rows.combine_chunks(), chunk.originals
+        self.passed_over += chunk.other_rows
         for key, places in _places_of_markets(rows):
             market = self._market_of(key)
             mine = in_base(rows if places is None else taken(rows, places), market)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from market.clock import MICROSECONDS
 from market.money import text_of
 from pricefeeds.importers.csvcolumns import CsvPart, csv_parts, demand_columns, header_names, whole_numbers
-from pricefeeds.importers.fileblocks import blocks
+from pricefeeds.importers.fileblocks import blocks, start_of
 from pricefeeds.importers.format import OTHER_MARKET, Chunk, FileOptions, Format
 from pricefeeds.importers.mapped_bars import BAR_ASSUMPTION
 from pricefeeds.importers.mapped_columns import Column, chunk_of_columns, headerless_parts
@@ -20,6 +20,8 @@ from pricefeeds.importers.mapped_file import ColumnName, Mapping, PriceColumns, 
 from pricefeeds.importers.mapped_levels import level_columns, names_of_levels
 from pricefeeds.importers.mapped_prints import half_spread_of, side_columns
 from pricefeeds.importers.mapped_times import Cells, epoch_times, text_times
+from pricefeeds.importers.mapped_where import rows_where
+from pricefeeds.importers.parquetrows import is_parquet
 from pricefeeds.importers.rows import refuse, whole_number
 from pricefeeds.importers.symbols import our_exchange, our_symbol
 
@@ -56,16 +58,23 @@ def _mapped_file(path: Path, options: FileOptions) -> _MappedFile:
 
 
 def _chunks(file: _MappedFile) -> Iterator[Chunk]:
-    return (_chunk(file, part) for part in _parts(file))
+    return (_chunk(file, part, others) for part, others in _parts(file))
 
 
-def _parts(file: _MappedFile) -> Iterator[CsvPart]:
+def _parts(file: _MappedFile) -> Iterator[tuple[CsvPart, int]]:
+    """Each with the number of its rows that the mapping passes over."""
+    return (rows_where(part, file.mapping.where) for part in _whole_parts(file))
+
+
+def _whole_parts(file: _MappedFile) -> Iterator[CsvPart]:
     names, delimiter = named_columns(file.mapping), file.mapping.delimiter
     if file.mapping.header:
         for part in csv_parts(file.path, delimiter=delimiter):
             demand_columns(file.path, part.cells.column_names, names)
             yield part
         return
+    if is_parquet(start_of(file.path)):
+        refuse(file.path, None, "is Parquet, whose columns have names; leave header = false out of its mapping")
     numbers = [whole_number(name) or 0 for name in names]
     if min(numbers) < 1:
         refuse(file.path, None, "has no header by its mapping; so call its columns by number, 1 the first")
@@ -90,30 +99,33 @@ def named_columns(mapping: Mapping) -> tuple[str, ...]:
         names += [mapping.quote.bid, mapping.quote.bid_amount, mapping.quote.ask, mapping.quote.ask_amount]
     if mapping.levels is not None:
         names += names_of_levels(mapping.levels)
-    return tuple(names)
+    return (*names, *mapping.where)
 
 
-def _chunk(file: _MappedFile, part: CsvPart) -> Chunk:
+def _chunk(file: _MappedFile, part: CsvPart, other_rows: int) -> Chunk:
     mapping = file.mapping
     if not part.cells.num_rows:
-        return chunk_of_columns({}, part.cells, part.rejected)
+        return chunk_of_columns({}, part.cells, part.rejected, other_rows)
     given = _market_columns(file, part) | _price_columns(file, part.cells)
-    times = _times(file, part, mapping.time)
+    times, faults = _times(file, part, mapping.time)
     if mapping.bar_seconds is not None:
         times = pc.add(times, pa.scalar(mapping.bar_seconds * MICROSECONDS, pa.int64()))
     given |= {"line": part.lines, "received_time": times}
     if mapping.exchange_time is not None:
-        given["exchange_time"] = _times(file, part, mapping.exchange_time)
+        given["exchange_time"], _ = _times(file, part, mapping.exchange_time)
     if mapping.sequence is not None:
         given["sequence"] = whole_numbers(part.cells[mapping.sequence])
-    return chunk_of_columns(given, part.cells, part.rejected)
+    if faults is not None:
+        given["fault"] = pc.coalesce(given["fault"], faults) if "fault" in given else faults
+    return chunk_of_columns(given, part.cells, part.rejected, other_rows)
 
 
-def _times(file: _MappedFile, part: CsvPart, time: TimeMapping) -> Cells:
+def _times(file: _MappedFile, part: CsvPart, time: TimeMapping) -> tuple[Cells, Column]:
+    """Microseconds, and why a local time is none; None where times are numbers."""
     cells = part.cells[time.column]
     if time.unit == "text":
-        return text_times(cells, time.zone_info, time.format)
-    return epoch_times(file.path, cells, part.lines, time.unit)
+        return text_times(cells, time.zone_info, time.format, time.fold)
+    return epoch_times(file.path, cells, part.lines, time.unit), None
 
 
 def _price_columns(file: _MappedFile, cells: pa.Table) -> dict[str, Column]:

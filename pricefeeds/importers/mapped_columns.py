@@ -15,11 +15,13 @@ Column = Any
 """An Arrow array or chunked array of the right type, a NumPy array, or one word that holds for all rows."""
 
 
-def chunk_of_columns(given: dict[str, Column], originals: pa.Table, rejected: tuple[RejectedRow, ...] = ()) -> Chunk:
+def chunk_of_columns(
+    given: dict[str, Column], originals: pa.Table, rejected: tuple[RejectedRow, ...] = (), other_rows: int = 0
+) -> Chunk:
     """`given`: columns of READ_SCHEMA by name; what is not given is null."""
     rows = originals.num_rows
     arrays = [_column(given.get(field.name), field.type, rows) for field in READ_SCHEMA]
-    return Chunk(pa.Table.from_arrays(arrays, schema=READ_SCHEMA), originals, rejected)
+    return Chunk(pa.Table.from_arrays(arrays, schema=READ_SCHEMA), originals, rejected, other_rows)
 
 
 def _column(values: Column, kind: pa.DataType, rows: int) -> Column:

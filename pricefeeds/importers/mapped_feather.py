@@ -1,13 +1,15 @@
-"""Feather files: their numbers are doubles, written here as the shortest text that reads back as the same double."""
+"""Feather and Parquet files of one table: a double is written here as the shortest text that reads back the same."""
 
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyarrow import feather
 
 from pricefeeds.importers.csvcolumns import demand_columns
-from pricefeeds.importers.mapped_times import Cells, Lines
+from pricefeeds.importers.mapped_times import Lines
+from pricefeeds.importers.parquetrows import text_column
 from pricefeeds.importers.rows import refuse
 
 MAGIC = (b"ARROW1", b"FEA1")
@@ -19,19 +21,17 @@ def feather_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines]
     Raises ImportRefusedError.
     """
     try:
-        table = feather.read_table(path, memory_map=False)
+        if path.suffix == ".parquet":
+            table = pq.read_table(path, use_threads=False)
+        else:
+            table = feather.read_table(path, memory_map=False)
     except pa.ArrowInvalid as error:
-        refuse(path, None, f"is no sound feather file; it is damaged or was cut off ({str(error)[:120]})")
+        kind = path.suffix.removeprefix(".")
+        refuse(path, None, f"is no sound {kind} file; it is damaged or was cut off ({str(error)[:120]})")
     except OSError as error:
         refuse(path, None, f"cannot be read ({error.strerror or error})")
     demand_columns(path, table.column_names, columns)
     if not table.num_rows:
         refuse(path, None, "holds no rows")
-    cells = [_words(table[name]) for name in columns]
+    cells = [text_column(path, name, table[name]) for name in columns]
     return pa.Table.from_arrays(cells, names=list(columns)), np.arange(1, table.num_rows + 1, dtype=np.int64)
-
-
-def _words(column: Cells) -> Cells:
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    return column.cast(pa.string()).fill_null(pa.scalar("", pa.string()))

@@ -6,13 +6,27 @@ from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from market.money import BoundedDecimal
 from market.quotes import MAX_LEVELS
+from pricefeeds.importers.mapped_times import Fold
 from pricefeeds.importers.rows import refuse
+from pricefeeds.importers.specialfiles import check_file
 
 Name = Annotated[str, Field(min_length=1)]
+Word = StrictStr | StrictInt | StrictBool
+Wanted = Word | Annotated[list[Word], Field(min_length=1)]
 
 
 class _Strict(BaseModel):
@@ -28,6 +42,8 @@ class TimeMapping(_Strict):
     """Of text, as strptime has it; without one, ISO 8601."""
     zone: str = "UTC"
     """Of text that names none: a name like Asia/Tokyo."""
+    fold: Fold = "reject"
+    """Of the hour in which clocks are put back, and each time comes twice."""
 
     @field_validator("zone")
     @classmethod
@@ -102,6 +118,8 @@ class Mapping(_Strict):
     bar: PriceColumns | None = None
     bar_seconds: int | None = Field(default=None, ge=1)
     """How long after its time a bar is known."""
+    where: dict[Name, Wanted] = Field(default_factory=dict)
+    """Rows that are meant: in each of these columns the word, or one of the words; all others are passed over."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Mapping":
@@ -114,6 +132,7 @@ class Mapping(_Strict):
 
 def read_mapping(path: Path) -> Mapping:
     """Raises ImportRefusedError: one sentence on what is wrong."""
+    check_file(path)
     try:
         document = tomllib.loads(path.read_text())
     except OSError as error:

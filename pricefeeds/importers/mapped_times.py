@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,19 @@ from pricefeeds.importers.csvcolumns import whole_numbers
 from pricefeeds.importers.rows import refuse
 
 Unit = Literal["s", "ms", "us", "ns"]
+Fold = Literal["reject", "first", "second"]
+"""Of an hour that comes twice on the clock: its rows are rejected, or are of the first or the second time."""
+NO_SUCH_TIME, REPEATED_TIME = "no_such_local_time", "repeated_local_time"
 Cells: TypeAlias = "pa.ChunkedArray[Any]"
 Lines: TypeAlias = npt.NDArray[np.int64]
+
+
+class TextTimes(NamedTuple):
+    """Microseconds UTC, and why a text that could be read is no one time."""
+
+    times: Cells
+    faults: "pa.StringArray"
+
 
 _NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -40,25 +51,45 @@ def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
     return pc.multiply(numbers, pa.scalar(MICROSECONDS // per_second, pa.int64()))
 
 
-def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None) -> Cells:
-    """`form` as strptime has it, None: ISO 8601; `zone` of times that name none. Null where a cell is no time."""
+def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: Fold = "reject") -> TextTimes:
+    """`form` as strptime has it, None: ISO 8601; `zone` of times that name none. Null where a cell is no time, or no
+    one time: where clocks are put forward local times are left out, and where they are put back each comes twice,
+    and `fold` says which of both it is."""
+    cells = pc.utf8_trim_whitespace(cells)
     coded = cells.combine_chunks().dictionary_encode()
     read: Callable[[str], datetime] = (
         datetime.fromisoformat if form is None else lambda text: datetime.strptime(text, form)  # noqa: DTZ007 - a zone follows
     )
-    moments = [_microseconds(str(text), read, zone) for text in coded.dictionary.to_pylist()]
-    times = pa.array(moments, pa.int64()).take(coded.indices)
-    return pa.chunked_array([times])
+    found = [_microseconds(str(text), read, zone, fold) for text in coded.dictionary.to_pylist()]
+    moments = pa.array([None if isinstance(one, str) else one for one in found], pa.int64())
+    faults = pa.array([one if isinstance(one, str) else None for one in found], pa.string())
+    return TextTimes(pa.chunked_array([moments.take(coded.indices)]), faults.take(coded.indices))
 
 
-def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo) -> int | None:
+def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo, fold: Fold) -> int | str | None:
+    """Or the reason why it is no one time."""
     try:
         moment = read(text)
-    except ValueError:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+            fault = _fault_of(moment, fold)
+            if fault is not None:
+                return fault
+            moment = moment.replace(fold=int(fold == "second"))
+        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    except (ValueError, OverflowError):
         return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
+
+
+def _fault_of(moment: datetime, fold: Fold) -> str | None:
+    """Python's rule (PEP 495): in a gap the offset before it is the smaller one, in a fold the larger one."""
+    before, after = (moment.replace(fold=number).utcoffset() for number in (0, 1))
+    if before is None or after is None or before == after:
+        return None
+    if before < after:
+        return NO_SUCH_TIME
+    return REPEATED_TIME if fold == "reject" else None
 
 
 def _seconds(cells: Cells) -> tuple[Cells, Cells]:

@@ -42,6 +42,50 @@ def test_it_says_what_came_in_and_what_did_not(home: Path, quotes: Path, capsys:
     assert open_tick_set(folder).manifest.rejected == {"crossed": 2}
 
 
+def test_a_folder_or_a_pattern_stands_for_its_files(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name, whatever the file system's order; hidden files and checksums are none."""
+    below = tmp_path / "data" / "2024"
+    below.mkdir(parents=True)
+    for number, name in enumerate(("c.csv", "a.csv", ".hidden.csv", "a.csv.CHECKSUM", "b.csv")):
+        (below / name).write_text(f"{HEADER}kraken,XBT/USD,{TIME},{TIME + number},1,101,100,1\n")
+    for name, words in (("one", str(tmp_path / "data")), ("two", f"{tmp_path}/*/**/[ab].csv")):
+        assert run(["import", "tardis-quotes", words, "--set", name]) == 0
+        said = capsys.readouterr().out.splitlines()
+        files = ["a.csv", "b.csv", "c.csv"] if name == "one" else ["a.csv", "b.csv"]
+        assert said[0] == f"{words}: {len(files)} files"
+        assert [line.partition(":")[0] for line in said[1 : len(files) + 1]] == files
+    (tmp_path / "data" / "loop").symlink_to(tmp_path / "data")
+    assert run(["import", "tardis-quotes", str(tmp_path / "data"), "--set", "three"]) == 0
+
+
+@pytest.mark.parametrize("words", ["nothing*.csv", "empty"])
+def test_a_folder_without_files_is_refused(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert run(["import", "tardis-quotes", words]) == 2
+    assert f"{words}: there is no file in this " in capsys.readouterr().err
+
+
+def test_what_a_contract_is_worth_is_said_or_asked_for(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{HEADER}somewhere,x,{TIME},{TIME},1,101,100,7\n")
+    words = ["import", "tardis-quotes", str(path), "--symbol", "BTC/USD:BTC", "--alike", "BTC contract=BTC"]
+    assert run(words) == 2
+    assert "say it, as in --contract-size 100." in capsys.readouterr().err
+    assert run([*words, "--contract-size", "50"]) == 0
+    said = capsys.readouterr().out
+    assert "assumed: amounts of somewhere BTC/USD:BTC count contracts of 50 USD: they became base amounts" in said
+    with pytest.raises(SystemExit) as ended:
+        run([*words, "--contract-size", "0"])
+    assert ended.value.code == 2
+
+
 def test_the_list_names_every_format_and_its_needs(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run(["import", "--list"])

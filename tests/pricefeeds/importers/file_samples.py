@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from pricefeeds.importers.format import FileOptions
 from pricefeeds.importers.formats import FORMATS
@@ -199,17 +200,20 @@ WRITERS: dict[str, Writer] = {
 }
 
 
-def imported_sample(folder: Path, of: str, exchange: str, symbol: str, rows: list[Shown], **words: object) -> Imported:
-    """The set `folder / "set"` of one file in that format; prints and bars with a half-spread of 1 bps."""
-    base, quote = symbol.partition(":")[0].split("/")
-    path = WRITERS[of](folder, f"{base}{quote}", rows)
+def sample_options(folder: Path, of: str, exchange: str, symbol: str) -> FileOptions:
+    """What the sample of that format needs to be told; prints and bars a half-spread of 1 bps."""
     mapping = None
     if of in _MAPPINGS:
         mapping = folder / "mapping.toml"
         mapping.write_text(_MAPPINGS[of])
     needs_spread = "half_spread_bps" in FORMATS[of].needs
-    options = FileOptions(exchange, symbol, Decimal(1) if needs_spread else None, mapping)
-    request = ImportRequest(
-        FORMATS[of], (path,), options, MarketWords(**{name: word for name, word in words.items() if word is not None})
-    )  # type: ignore[arg-type]
+    return FileOptions(exchange, symbol, Decimal(1) if needs_spread else None, mapping)
+
+
+def imported_sample(folder: Path, of: str, exchange: str, symbol: str, rows: list[Shown], **words: Any) -> Imported:
+    """The set `folder / "set"` of one file in that format."""
+    base, quote = symbol.partition(":")[0].split("/")
+    path = WRITERS[of](folder, f"{base}{quote}", rows)
+    said = MarketWords(**{name: word for name, word in words.items() if word is not None})
+    request = ImportRequest(FORMATS[of], (path,), sample_options(folder, of, exchange, symbol), said)
     return import_files(folder / "set", request, lambda *_: None)
