@@ -30,28 +30,44 @@ from market.clock import MICROSECONDS
 
 
 def report_page(result: BacktestResult) -> str:
-    """HTML, a few hundred kilobytes at the most, whatever the length of the recording."""
-    manifest = result.manifest
-    recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
-    sections = (
-        _headline(result),
-        _pictures(result),
+    """HTML; each trade is in it, some 250 bytes."""
+    sections = (_headline(result), _pictures(result), *_figures(result), *_trading(result), *_basis(result))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Backtest {escape(result.manifest.name)}</title><style>{CSS}</style></head>"
+        f"<body><main>{''.join(sections)}</main></body></html>\n"
+    )
+
+
+def _figures(result: BacktestResult) -> tuple[str, ...]:
+    """What it came to."""
+    inventory = inventory_table(result.performance, result.trading.profit.currency)
+    return (
         _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),
         _section("P&L attribution", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
         _section("By pair", _table(pair_table(result), "Nothing was traded.")),
         _section("By day", _table(day_table(result), "Nothing was traded.")),
-        _section(
-            "Inventory, marked to the market",
-            _table(inventory_table(result.performance, result.trading.profit.currency), "Not computed."),
-        ),
+        _section("Inventory, marked to the market", _table(inventory, "Not computed.")),
+    )
+
+
+def _trading(result: BacktestResult) -> tuple[str, ...]:
+    """What was traded, and what was not."""
+    missed = _table(refusal_table(result), "Nothing was refused.")
+    return (
         _section("Trades", *_trades(result)),
-        _section(
-            "Missed profit, by the reason not to trade",
-            _paragraph(REFUSED_WORDS),
-            _table(refusal_table(result), "Nothing was refused."),
-        ),
+        _section("Missed profit, by the reason not to trade", _paragraph(REFUSED_WORDS), missed),
         _section("How long opportunities lived", _table(lifetime_table(result.trading.lifetimes), "There were none.")),
         _section("What latency costs", _paragraph(LATENCY_WORDS), _table(latency_table(result), "Not asked for.")),
+    )
+
+
+def _basis(result: BacktestResult) -> tuple[str, ...]:
+    """What it rests on, and how to have it again."""
+    manifest = result.manifest
+    recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
+    return (
         _section("Assumptions", _items(result.assumptions)),
         _section(
             "Quality of the data",
@@ -68,12 +84,6 @@ def report_page(result: BacktestResult) -> str:
             _paragraph(f"Seed {result.parameters.seed}; the same versions and the same data give the same figures."),
             _table(version_table(result)),
         ),
-    )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Backtest {escape(manifest.name)}</title><style>{CSS}</style></head>"
-        f"<body><main>{''.join(sections)}</main></body></html>\n"
     )
 
 

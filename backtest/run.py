@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -82,36 +82,32 @@ def run_backtest(
         with course.stage("trading"):
             trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
         with course.stage("latency"):
-            spacing = spacing_of(tick_set)
-
-            def later(number: int) -> TradingOutcome:
-                return _traded(
-                    tick_set,
-                    scratch / "found",
-                    added_latency(parameters, added_ms[number]),
-                    lambda share: watch("latency", (number + share) / len(added_ms)),
-                )
-
-            costs = latency_costs(trading, added_ms, spacing, later)
+            costs = _costs(tick_set, scratch / "found", parameters, trading, added_ms, watch)
     finally:
         rmtree(scratch, ignore_errors=True)
     with course.stage("quality"):
-        result = BacktestResult(
-            manifest=tick_set.manifest,
-            parameters=parameters,
-            detection=detection,
-            trading=trading,
-            # the same one that this stage ends in
-            seconds=course.seconds,
-            versions=versions_of(tick_set),
-            quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
-            latency_costs=costs,
-            without_depth=markets_without_depth(tick_set),
-            spacing=spacing,
-            performance=performance_of(trading, marks_of(tick_set), markets_by_symbol(tick_set.manifest.markets)),
-        )
+        result = replace(_with_quality(tick_set, parameters, detection, trading), latency_costs=costs)
     check_unchanged(tick_set)
-    return result
+    # the stage that just ended is in it, too
+    return replace(result, seconds=course.seconds)
+
+
+def _with_quality(
+    tick_set: TickSet, parameters: Parameters, detection: DetectionSummary, trading: TradingOutcome
+) -> BacktestResult:
+    """All but what latency costs, and the seconds."""
+    return BacktestResult(
+        manifest=tick_set.manifest,
+        parameters=parameters,
+        detection=detection,
+        trading=trading,
+        seconds={},
+        versions=versions_of(tick_set),
+        quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
+        without_depth=markets_without_depth(tick_set),
+        spacing=spacing_of(tick_set),
+        performance=performance_of(trading, marks_of(tick_set), markets_by_symbol(tick_set.manifest.markets)),
+    )
 
 
 def check_unchanged(tick_set: TickSet) -> None:
@@ -161,6 +157,21 @@ def latency_costs(
         else:
             costs.append(LatencyCost(added, None, None))
     return tuple(costs)
+
+
+def _costs(
+    tick_set: TickSet,
+    found: Path,
+    parameters: Parameters,
+    trading: TradingOutcome,
+    added_ms: tuple[float, ...],
+    watch: Watch,
+) -> tuple[LatencyCost, ...]:
+    def later(number: int) -> TradingOutcome:
+        slower = added_latency(parameters, added_ms[number])
+        return _traded(tick_set, found, slower, lambda share: watch("latency", (number + share) / len(added_ms)))
+
+    return latency_costs(trading, added_ms, spacing_of(tick_set) if added_ms else (), later)
 
 
 def _traded(tick_set: TickSet, found: Path, parameters: Parameters, told: Callable[[float], None]) -> TradingOutcome:

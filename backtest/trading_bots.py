@@ -1,6 +1,7 @@
 """The bots in a backtest: the reservers, traders and health watches that run live, one of each per exchange, over the
 store in memory. What live bots learn from the store's notifications is looked up here after each step."""
 
+from decimal import Decimal
 from functools import partial
 
 from backtest.account import SimulatedAccount
@@ -21,10 +22,9 @@ from market.breaker import FailureKind
 from market.clock import MICROSECONDS
 from market.episodes import TradeBounds
 from market.execution import advancing, markets_by_symbol
-from market.limits import least_order
 from market.markets import Market
 from market.money import ZERO
-from market.opportunities import Opportunity
+from market.opportunities import Opportunity, OpportunityLeg
 from market.settings import Settings
 from store.memory import MemoryTradeStore
 
@@ -53,6 +53,8 @@ class ReplayedBots:
         self.refusals = RefusalCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
+        self._most_notional: tuple[Settings | None, Decimal] = (None, ZERO)
+        """The settings that it is of, and the least of their limits of a trade's notional."""
         advance = advancing(markets)
         self._health = {name: HealthWatch(name, store, self.knowledge, wall_clock=agenda.now) for name in accounts}
         self._reservers = {name: self._reserver(name) for name in accounts}
@@ -87,15 +89,23 @@ class ReplayedBots:
 
     def bounds(self, opportunity: Opportunity) -> TradeBounds:
         """What one trade could use now."""
-        settings, buy, sell = self.knowledge.settings, opportunity.buy, opportunity.sell
-        limits = (settings.max_notional, settings.max_total_notional)
-        legs = [(leg, self._markets.get((leg.exchange, leg.symbol))) for leg in (buy, sell)]
+        buy, sell, free = opportunity.buy, opportunity.sell, self.knowledge.free
+        settings = self.knowledge.settings
+        if self._most_notional[0] is not settings:
+            limits = (settings.max_notional, settings.max_total_notional)
+            most = min(*limits, settings.max_exchange_notional, settings.max_asset_notional)
+            self._most_notional = (settings, most)
         return TradeBounds(
-            notional=min(*limits, settings.max_exchange_notional, settings.max_asset_notional),
-            quote=self.knowledge.free.get((buy.exchange, buy.quote_currency)),
-            base=self.knowledge.free.get((sell.exchange, opportunity.base)),
-            least=max((least_order(one, leg.price) for leg, one in legs if one is not None), default=ZERO),
+            notional=self._most_notional[1],
+            quote=free.get((buy.exchange, buy.quote_currency)),
+            base=free.get((sell.exchange, opportunity.base)),
+            least=max(self._least(buy), self._least(sell)),
         )
+
+    def _least(self, leg: OpportunityLeg) -> Decimal:
+        """The smallest order, lots left aside: asked for each refusal, so cheaply."""
+        market = self._markets.get((leg.exchange, leg.symbol))
+        return ZERO if market is None else max(market.minimum_amount, market.minimum_notional / leg.price)
 
     def change(self, settings: Settings) -> None:
         """These are in force from now on, but for the fees of exchanges with tiers."""

@@ -27,10 +27,9 @@ class Spreads:
         self.currency = opportunity.currency
         self.best_net_bps = max(self.best_net_bps, opportunity.net_bps)
         self._counts[floor(opportunity.net_bps)] += 1
-        # what was traded misses nothing, and what brings nothing neither
-        is_missed = reason is not None and opportunity.expected_profit > 0
-        profit = tradable_profit(opportunity, bounds(opportunity)) if is_missed else ZERO
         pair, at = pair_of(opportunity), opportunity.event_time
+        counts = reason is not None and self._episodes.could_miss_more(pair, at, opportunity.expected_profit)
+        profit = tradable_profit(opportunity, bounds(opportunity)) if counts else ZERO
         self._episodes.add(Sighting(pair, at, opportunity.expires_at, opportunity.net_bps, profit, reason))
 
     def episodes(self) -> tuple[Episode, ...]:

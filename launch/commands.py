@@ -147,11 +147,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         failed_percent=arguments.failed_percent,
         seed=arguments.seed,
         follow_settings=arguments.follow_settings,
-        json=arguments.json,
-        report=arguments.report,
-        trades=arguments.trades,
-        progress=arguments.progress,
-        figures=arguments.figures,
+        **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
     return run_backtest_command(home_folder(), options, say)
 

@@ -125,6 +125,14 @@ class Episodes:
             run = self._newest[sighting.pair] = _Run.of(sighting)
         run.add(sighting)
 
+    def could_miss_more(self, pair: MarketPair, at: int, expected_profit: float) -> bool:
+        """Whether a sighting that promises so much could change what its episode missed: where it could not, what it
+        would have brought within the limits need not be worked out."""
+        run = self._newest.get(pair)
+        if run is None or at > run.until:
+            return expected_profit > 0
+        return not run.is_taken and expected_profit > run.refused
+
     def all(self) -> tuple[Episode, ...]:
         """By their beginnings, then by pair; those that may still go on included."""
         runs = sorted((*self._ended, *self._newest.values()), key=lambda run: (run.start, run.pair))

@@ -66,6 +66,8 @@ def test_one_is_started_over_rest_beside_trading(home: Path) -> None:
         assert row["state"] == "done", row["reason"]
         assert row["figures"]["quotes"] == 2 * ROWS
         assert row["figures"]["trades"] >= 1
+        trades = paper.get(f"/backtests/{row['backtest_id']}/trades")["items"]
+        assert [one["number"] for one in trades] == list(range(row["figures"]["trades"], 0, -1))
         report = httpx.get(f"{paper.url}{row['report']}", timeout=10)
         assert "Backtest" in report.text
         assert "sandbox" in report.headers["content-security-policy"]
