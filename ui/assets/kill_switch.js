@@ -47,8 +47,10 @@ class KillSwitch {
     this.hangUp = undefined;
   }
 
-  show(model, _news, feed) {
+  show(model, news, feed) {
     this.isFresh = feed === "live";
+    // another system may stand at this address, whose versions begin anew
+    if (news.has("all")) this.version = 0;
     if (model.settings) this.take(model.settings.trading_state, model.settings.version);
     this.draw();
   }

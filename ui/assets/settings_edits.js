@@ -61,6 +61,12 @@ export class Edits {
     return true;
   }
 
+  // What the server said when it was asked, also where its versions begin anew: another system may stand at this address.
+  replace(settings, held = "") {
+    this.settings = null;
+    this.take(settings, held);
+  }
+
   land(name, edit, held) {
     if (name === held) edit.base = this.values[name];
     else this.typed.delete(name);

@@ -28,7 +28,8 @@ class SettingsForm {
       keep: () => this.keepMine(),
       drop: () => this.discard(),
     });
-    this.fields = element("div", { class: "columns" });
+    this.fields = element("div", { class: "columns" }, element("p", { class: "quiet" }, "Waiting for the first settings; they appear once the system has started."));
+    this.bar.root.hidden = true;
     this.root = element("section", { class: "settings", "data-part": "settings-form", "aria-label": "Thresholds and limits" }, this.bar.root, this.fields);
     who.listen(() => this.bar.forgetRefusal());
   }
@@ -48,6 +49,7 @@ class SettingsForm {
   show(model, news, feed) {
     this.isLive = feed === "live";
     if (news.has("all") || news.has("settings")) this.take(model.settings);
+    if (news.has("all") && model.settings?.version < this.edits.settings?.version) this.askAnew();
     this.draw();
   }
 
@@ -58,6 +60,13 @@ class SettingsForm {
     this.keep();
     this.build();
     if (before && this.edits.touched.length && !this.isSaving) this.tellOthers(before);
+  }
+
+  async askAnew() {
+    const newest = await ask("GET", "/api/settings");
+    if (!newest.isDone || this.isSaving) return;
+    this.edits.replace(newest.body, this.held);
+    this.build();
   }
 
   async tellOthers(before) {
@@ -81,6 +90,7 @@ class SettingsForm {
     const shape = JSON.stringify([this.spec, offered, Object.keys(settings[FEES])]);
     if (shape !== this.shape) {
       this.shape = shape;
+      this.bar.root.hidden = false;
       this.controls.clear();
       this.fields.replaceChildren(...this.spec.columns.map((groups) => this.column(groups)));
       this.fields.lastElementChild.append(...this.exchangeFields(offered, Object.keys(settings[FEES])));
@@ -225,7 +235,7 @@ class SettingsForm {
   // Somebody saved between what is shown here and our attempt.
   async passed(before) {
     const newest = await ask("GET", "/api/settings");
-    if (newest.isDone) this.edits.take(newest.body, this.held);
+    if (newest.isDone) this.edits.replace(newest.body, this.held);
     const people = await whoSince(before.version);
     const changes = changeList(differences(before, this.edits.settings), this.labels);
     const next = this.edits.clashes.length ? "choose below what becomes of it." : "save again to have it on top of these.";

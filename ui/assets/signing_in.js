@@ -63,11 +63,13 @@ class SigningIn {
     const { caller } = who;
     this.line.hidden = !caller;
     this.form.hidden = caller?.role === "operator";
-    if (caller) {
-      const may = caller.role === "operator" ? "may change settings" : "may look, not change";
-      this.words.replaceChildren("Signed in as ", element("strong", {}, caller.name), ` (${caller.role}): ${may}.`);
-    }
     this.bringTicket();
+    // what Python draws asks the script who acts, so nobody is told of being signed in before it knows
+    const isAgreed = who.name === this.script || this.tries >= MOST_TRIES;
+    if (!caller) return;
+    if (!isAgreed) return setText(this.words, "Signing in …");
+    const may = caller.role === "operator" ? "may change settings" : "may look, not change";
+    this.words.replaceChildren("Signed in as ", element("strong", {}, caller.name), ` (${caller.role}): ${may}.`);
   }
 
   // The script knows the cookies that its connection began with, so it is told of what changed since.

@@ -331,6 +331,39 @@ def test_signed_out_in_another_tab_the_edit_waits_for_who_signs_in(steering: Ste
     steering.saved("max_exposure", "4400 → 4300")
 
 
+SAME = (
+    """cases => import("/assets/settings_edits.js").then(({ same }) => cases.map(([one, other]) => same(one, other)))"""
+)
+
+
+def test_two_texts_are_the_same_number_only_where_every_digit_is(steering: Steering) -> None:
+    alike: list[tuple[object, object]] = [
+        ("1000", "1000.00"), ("1e3", "1000"), (" 007.50 ", 7.5), ("-0", 0), (".5", "0.5"), ("1E+3", 1000),
+        (["b", "a"], ["a", "b"]), ("complete", "complete"),
+    ]  # fmt: skip
+    other: list[tuple[object, object]] = [
+        ("1000.000000000000000001", "1000"), ("12345678901234567890", "12345678901234567891"), ("-1", "1"), ("", 0),
+        ("1,000", "1000"), ("10", "1"), ("NaN", "nan"), (["a"], ["a", "b"]), ("1.2.3", "1.23"), (".", 0),
+    ]  # fmt: skip
+    assert steering.page.evaluate(SAME, [*alike, *other]) == [True] * len(alike) + [False] * len(other)
+
+
+BEGUN_ANEW = """fresh => import("/assets/live_feed.js").then(({ liveFeed }) => {
+  liveFeed.model.settings = fresh;
+  liveFeed.tell("all");
+})"""
+
+
+def test_another_system_at_the_same_address_begins_its_versions_anew(steering: Steering) -> None:
+    fresh = steering.settings() | {"version": 1, "min_net_bps": 3.5}
+    steering.page.route("**/api/settings", lambda route: route.fulfill(json=fresh), times=1)
+    steering.page.evaluate(BEGUN_ANEW, fresh)
+    expect(steering.page.locator('[data-part="settings-form"][data-version="1"]')).to_be_visible(timeout=NEWS_MS)
+    expect(steering.field("min_net_bps")).to_have_value("3.5")
+    steering.page.reload()
+    expect(steering.field("min_net_bps")).to_have_value("12.5", timeout=PAINT_MS)
+
+
 def test_after_all_that_nothing_complained_but_of_what_was_refused(steering: Steering) -> None:
     assert steering.watched.hosts == {"127.0.0.1"}
     expected = ("Failed to load resource", "WebSocket connection")
