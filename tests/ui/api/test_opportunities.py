@@ -138,7 +138,7 @@ async def test_statistics_count_each_kind_apart(api: httpx.AsyncClient, four: li
     for span in ("10m", "hour", "session"):
         found = (await api.get("/api/opportunities/statistics", params={"span": span})).raise_for_status().json()
         assert [found[name] for name in ("seen", "taken", "refused", "unanswered")] == [4, 1, 20, 0]
-        assert (found["taken_expected"], found["taken_net"], found["refused_expected"]) == ("0.01", "1", "8")
+        assert (found["taken_expected"], found["taken_net"], found["refused_expected"]) == ("0.002", "1", "6")
         assert [(row["reason"], row["count"], row["episodes"], row["forgone"]) for row in found["ledger"]] == [
             ("below_threshold", 10, 1, "2"),
             ("pair_busy", 5, 1, "2"),
