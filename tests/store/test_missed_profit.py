@@ -11,8 +11,8 @@ from market.missed_profit import missed_profit, refused_sighting
 from market.money import total
 from store.client import connected
 from store.documents import ARBITRAGES
+from store.memory import MemoryTradeStore
 from store.missed_profit import MissedProfits, missed_sums, profit_by_reason
-from store.port import TradeStore
 from store.reading import TradeReader
 from store.trades import MongoTradeStore
 from tests.store.wishes import open_books, opportunity, reserve_both
@@ -31,7 +31,7 @@ def refusal(number: int, at: int, tradable: str, reason: str = "pair_busy", **ch
     return replace(made, **changes)  # type: ignore[arg-type]  # from tables of cases
 
 
-async def test_a_second_keeps_the_most_that_one_of_it_could_bring(store: TradeStore) -> None:
+async def test_a_second_keeps_the_most_that_one_of_it_could_bring(store: MongoTradeStore | MemoryTradeStore) -> None:
     second = NOW - NOW % SECOND
     await store.refuse(refusal(1, second, "1"))
     await store.refuse(refusal(2, second + 400_000, "3"))
@@ -42,7 +42,7 @@ async def test_a_second_keeps_the_most_that_one_of_it_could_bring(store: TradeSt
     assert await store.refused_profit() == {"pair_busy": Decimal(3), "stale": Decimal("0.5")}
 
 
-async def test_a_gap_that_was_traded_was_not_missed(store: TradeStore) -> None:
+async def test_a_gap_that_was_traded_was_not_missed(store: MongoTradeStore | MemoryTradeStore) -> None:
     await open_books(store)
     now = await store.server_now()
     await store.refuse(refusal(1, now, "2", until=now + 3_600 * SECOND))
