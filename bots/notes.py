@@ -97,8 +97,7 @@ class Notes:
         except StoreError:
             later = self._refusals.get(key)
             if later is not None:
-                most, until = max(refusal.tradable, later.tradable), max(refusal.until, later.until)
-                refusal = replace(refusal, count=refusal.count + later.count, tradable=most, until=until)
+                refusal = refusal.with_more(later)
             self._refusals[key] = refusal
             raise
 

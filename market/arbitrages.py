@@ -1,6 +1,6 @@
 """One opportunity being traded: its two legs, whatever unwinds them, and how it ended."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -181,3 +181,8 @@ class Refusal:
     """What this one was decided on (`market.decisions`); None in what earlier versions stored."""
     until: int = 0
     """When the last of all `count` expired, by the same clock as `refused_at`."""
+
+    def with_more(self, later: "Refusal") -> "Refusal":
+        """`later`, of the same pair, reason and second, counted on this one."""
+        most, until = max(self.tradable, later.tradable), max(self.until, later.until)
+        return replace(self, count=self.count + later.count, tradable=most, until=until)

@@ -63,3 +63,9 @@ def missed_profit(sightings: Iterable[Sighting]) -> dict[str, Decimal]:
     """Reason → missed profit of the episodes whose best sighting it refused, in any order of `sightings`."""
     ordered = sorted(sightings, key=lambda one: one.at)
     return {reason: missed.profit for reason, missed in missed_by_reason(episodes_of(ordered)).items()}
+
+
+def missed_of(refusals: Iterable[Refusal], arbitrages: Iterable[Arbitrage]) -> dict[str, Decimal]:
+    """The same of all that a session refused and began."""
+    taken = (one for one in arbitrages if one.state in TAKEN_STATES and one.strategy != "ma")
+    return missed_profit((*map(refused_sighting, refusals), *map(taken_sighting, taken)))

@@ -16,7 +16,7 @@ from market.feeds import FeedState
 from market.flights import flies_alone, flight_key, flight_of
 from market.leases import UNFENCED, Actor
 from market.lifecycle import Moment
-from market.missed_profit import TAKEN_STATES, missed_profit, refused_sighting, taken_sighting
+from market.missed_profit import missed_of
 from market.money import ZERO
 from market.opportunities import Opportunity
 from market.orders import Fill, OrderReport
@@ -88,21 +88,12 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         key = (*pair, refusal.exchange, refusal.reason, second)
         first = self.refusals.get(key)
         if first is not None:
-            most = max(first.tradable, refusal.tradable)
-            until = max(first.until, refusal.until)
-            refusal = replace(first, count=first.count + refusal.count, tradable=most, until=until)
+            refusal = first.with_more(refusal)
         self.refusals[key] = refusal
 
     async def refused_profit(self) -> dict[str, Decimal]:
         """Reason → missed profit, each episode once (`market.episodes`)."""
-        begun = self._arbitrages.values()
-        taken = [one for one in begun if one.state in TAKEN_STATES and one.strategy != "ma"]
-        return missed_profit(
-            (
-                *map(refused_sighting, self.refusals.values()),
-                *(taken_sighting(one) for one in taken),
-            )
-        )
+        return missed_of(self.refusals.values(), self._arbitrages.values())
 
     async def refusal_counts(self) -> dict[str, int]:
         """Reason → how many, those not stored whole included."""

@@ -34,7 +34,7 @@ FRESH = MICROSECONDS // 200
 MOST_KEPT = 16
 
 _REFUSED: Document = {
-    "pair": ["$base", "$buy_exchange", "$sell_exchange"],
+    "pair": {"base": "$base", "buy": "$buy_exchange", "sell": "$sell_exchange"},
     "at": 1,
     "until": {"$max": ["$until", "$at"]},
     "net_bps": 1,
@@ -43,7 +43,7 @@ _REFUSED: Document = {
     "profit": {"$max": [{"$ifNull": ["$tradable", 0]}, 0]},
 }
 _TAKEN: Document = {
-    "pair": ["$opportunity.base", "$opportunity.buy.exchange", "$opportunity.sell.exchange"],
+    "pair": {"base": "$opportunity.base", "buy": "$opportunity.buy.exchange", "sell": "$opportunity.sell.exchange"},
     "at": 1,
     "until": {"$add": ["$at", {"$subtract": ["$opportunity.expires_at", "$opportunity.event_time"]}]},
     "net_bps": "$opportunity.net_bps",
@@ -156,13 +156,13 @@ def profit_by_reason(sums: list[MissedSum]) -> dict[str, Decimal]:
 
 def _sum_of(document: Document) -> MissedSum | None:
     key = document["_id"]
-    if not isinstance(key, list) or not isinstance(key[0], list):
+    if not isinstance(key, list) or not isinstance(key[0], dict):
         return None
-    (base, buy, sell), reason, number = key
+    pair, reason, number = key
     return MissedSum(
-        str(base),
-        str(buy),
-        str(sell),
+        str(pair["base"]),
+        str(pair["buy"]),
+        str(pair["sell"]),
         str(reason),
         int(float(str(number))),
         integer_of(document["episodes"]),

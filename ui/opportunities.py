@@ -60,13 +60,9 @@ async def opportunity_statistics(
     """`exchange` on either side. Raises StoreUnavailableError."""
     seconds, board = SPAN_SECONDS[span], dashboard.hub.board
     sums = dashboard.reader.opportunity_sums
-    outcomes = await (sums.of_session() if seconds is None else sums.recent(seconds))
-    missed = [
-        one
-        for one in await sums.missed.sums(seconds)
-        if _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)
-    ]
-    outcomes = [one for one in outcomes if _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)]
+    read = await (sums.of_session() if seconds is None else sums.recent(seconds))
+    outcomes = [one for one in read if _is_of(base, exchange, one)]
+    missed = [one for one in await sums.missed.sums(seconds) if _is_of(base, exchange, one)]
     now = dashboard.session.clock().now()
     census = board.census.counted(now, None if seconds is None else now - seconds * MICROSECONDS)
     seen: Counter[int] = Counter()
@@ -74,8 +70,7 @@ async def opportunity_statistics(
         if _fits_pair(base, exchange, pair):
             seen.update(counts)
     runs = [run for run in census.runs if _fits_pair(base, exchange, run.pair)]
-    taken = [one for one in outcomes if one.outcome == "taken"]
-    refused = [one for one in outcomes if one.outcome == "refused"]
+    taken, refused = ([one for one in outcomes if one.outcome == kind] for kind in ("taken", "refused"))
     answered = (sum(one.count for one in taken), sum(one.count for one in refused))
     return StatisticsRow(
         span=span,
@@ -155,6 +150,10 @@ def _by_bin(sums: Iterable[OutcomeSum]) -> Counter[int]:
 
 def _fits(base: str | None, exchange: str | None, its_base: str, buy_exchange: str, sell_exchange: str) -> bool:
     return base in (None, its_base) and exchange in (None, buy_exchange, sell_exchange)
+
+
+def _is_of(base: str | None, exchange: str | None, one: OutcomeSum | MissedSum) -> bool:
+    return _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)
 
 
 def _fits_pair(base: str | None, exchange: str | None, pair: PairKey) -> bool:

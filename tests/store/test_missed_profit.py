@@ -11,11 +11,11 @@ from market.missed_profit import missed_profit, refused_sighting
 from market.money import total
 from store.client import connected
 from store.documents import ARBITRAGES
+from store.memory import MemoryTradeStore
 from store.missed_profit import MissedProfits, missed_sums, profit_by_reason
-from store.port import TradeStore
 from store.reading import TradeReader
 from store.trades import MongoTradeStore
-from tests.store.wishes import opportunity, reserve_both
+from tests.store.wishes import open_books, opportunity, reserve_both
 
 SECOND = 1_000_000
 NOW = 1_700_000_000_000_000
@@ -31,7 +31,7 @@ def refusal(number: int, at: int, tradable: str, reason: str = "pair_busy", **ch
     return replace(made, **changes)  # type: ignore[arg-type]  # from tables of cases
 
 
-async def test_a_second_keeps_the_most_that_one_of_it_could_bring(store: TradeStore) -> None:
+async def test_a_second_keeps_the_most_that_one_of_it_could_bring(store: MongoTradeStore | MemoryTradeStore) -> None:
     second = NOW - NOW % SECOND
     await store.refuse(refusal(1, second, "1"))
     await store.refuse(refusal(2, second + 400_000, "3"))
@@ -42,8 +42,9 @@ async def test_a_second_keeps_the_most_that_one_of_it_could_bring(store: TradeSt
     assert await store.refused_profit() == {"pair_busy": Decimal(3), "stale": Decimal("0.5")}
 
 
-async def test_a_gap_that_was_traded_was_not_missed(store: TradeStore) -> None:
-    now = wall_now()
+async def test_a_gap_that_was_traded_was_not_missed(store: MongoTradeStore | MemoryTradeStore) -> None:
+    await open_books(store)
+    now = await store.server_now()
     await store.refuse(refusal(1, now, "2", until=now + 3_600 * SECOND))
     assert await store.refused_profit() == {"pair_busy": Decimal(2)}
     await reserve_both(store, opportunity("opportunity-1"), ("0.01", "0.01"))
@@ -78,7 +79,7 @@ async def write(store: MongoTradeStore, uri: str, database: str, seen: list[Sigh
         of = {"base": base, **sides, "net_bps": one.net_bps, "event_time": 0, "expires_at": one.expires_at - one.at}
         rest = {"at": one.at, "state": "closed", "strategy": "arbitrage", "opportunity": of}
         await client[database][ARBITRAGES].insert_one({"_id": f"a-{number}", **SESSION, **rest})
-    await client.close()
+    client.close()
 
 
 async def test_the_server_finds_the_episodes_of_the_definition(
@@ -100,7 +101,7 @@ async def test_the_server_finds_the_episodes_of_the_definition(
     assert bins == best
     part = await missed_sums(client[database], SESSION, {"$gte": NOW, "$lt": NOW + 9 * SECOND})
     assert 0 < total(one.profit for one in part) < total(missed_profit(seen).values())
-    await client.close()
+    client.close()
 
 
 async def test_many_who_ask_together_are_answered_by_one_read(
@@ -115,7 +116,7 @@ async def test_many_who_ask_together_are_answered_by_one_read(
     assert total(one.profit for one in await missed.sums(3_600)) == 5
     assert await missed.by_reason() == {"pair_busy": Decimal(5)}
     assert await reader.refused_profit() == {"pair_busy": Decimal(5)}
-    await client.close()
+    client.close()
 
 
 async def test_another_session_is_left_out(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> None:

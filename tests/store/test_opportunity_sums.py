@@ -54,7 +54,8 @@ async def test_what_is_counted_together_stands_at_the_spread_of_the_first(
         await mongo_store.refuse(refusal(number, second + after, reason, net_bps))
     await trade(mongo_store, "one-1", 20.2)
     await mongo_store.reserve(wish("buy", "0.01", opportunity("half-2", 2)))
-    taken = OutcomeSum("BTC", "alpha", "beta", "taken", "closed", 40, 1, Decimal("2.25"), Decimal(1), 0)
+    # a five-hundredth of what the levels showed was reserved
+    taken = OutcomeSum("BTC", "alpha", "beta", "taken", "closed", 40, 1, Decimal("0.0045"), Decimal(1), 0)
     expected = [
         refused("pair_busy", -1, 1, 1),
         refused("pair_busy", 15, 1, 1),

@@ -20,8 +20,21 @@ export function reasonName(reason) {
   return REASONS[reason] ?? capitalised(plain(reason));
 }
 
+const formats = new Map();
+
+function formatOf(digits) {
+  const known = formats.get(digits);
+  if (known) return known;
+  // as Python rounds: of two equally near the even one, and of a text exactly
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven" };
+  const made = new Intl.NumberFormat("en-US", options);
+  formats.set(digits, made);
+  return made;
+}
+
+// value: a number, or a decimal as text
 export function number(value, digits) {
-  const text = Math.abs(value).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const text = formatOf(digits).format(String(value).replace(/^-/, ""));
   return Number(value) < 0 && !isNothing(text) ? MINUS + text : text;
 }
 
@@ -49,7 +62,7 @@ export function marketPrice(value, exchange, symbol) {
 }
 
 export function money(value, currency, digits = moneyDigits(currency)) {
-  const text = number(Math.abs(value), digits);
+  const text = number(String(value).replace(/^-/, ""), digits);
   const sign = isNothing(text) ? "" : Number(value) < 0 ? MINUS : "+";
   return inCurrency(sign, text, currency);
 }

@@ -44,6 +44,11 @@ CSS = """
 .card dd { margin: 0; padding: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .card .note { margin: 6px 0 0; line-height: 1.35; }
 .good { color: light-dark(#0d6b3d, #4bd08c); } .bad { color: light-dark(#b3202e, #ff8b92); }
+@media (max-width: 640px) {
+  [class*="st-key-card-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-card-"]) {
+    width: 100% !important; max-width: 100% !important; flex-basis: 100% !important; }
+  .card { min-height: 0; }
+}
 </style>
 """
 

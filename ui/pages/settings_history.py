@@ -1,15 +1,19 @@
 """Who changed which setting when, newest first; below it everything else that anybody changed, or tried to."""
 
+from collections.abc import Iterator
 from datetime import tzinfo
+from decimal import Decimal
 
 import streamlit
 
+from market.figures import UNKNOWN, fee_bps
+from market.labels import exchange_name
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.audit import show_audit
 from ui.pages.dom_tables import Line, numbers, table, words
 from ui.pages.times import moment, shown_zone
-from ui.rows import VersionRow
+from ui.rows import ChangeRow, VersionRow
 from ui.views import version_row
 
 MOST = 20
@@ -48,7 +52,17 @@ def history_table(rows: list[VersionRow], zone: tzinfo) -> str:
 
 def changes_text(row: VersionRow) -> str:
     """`field before → after`, all of one version."""
-    return (
-        "; ".join(f"{change['field']} {change['before']} → {change['after']}" for change in row["changes"])
-        or "as shipped"
-    )
+    return "; ".join(words for change in row["changes"] for words in _words(change)) or "as shipped"
+
+
+def _words(change: ChangeRow) -> Iterator[str]:
+    """Of fees a change for each exchange, in bps as everywhere else."""
+    before, after = change["before"], change["after"]
+    if change["field"] != "taker_fees" or not isinstance(after, dict):
+        yield f"{change['field']} {before} → {after}"
+        return
+    known = before if isinstance(before, dict) else {}
+    for exchange, fee in after.items():
+        if known.get(exchange) != fee:
+            old = fee_bps(Decimal(str(known[exchange]))) if exchange in known else UNKNOWN
+            yield f"taker fee of {exchange_name(exchange)} {old} → {fee_bps(Decimal(str(fee)))}"

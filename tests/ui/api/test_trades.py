@@ -191,7 +191,8 @@ async def test_refusals_are_counted_by_reason_and_listed(api: httpx.AsyncClient,
     )
     again = replace(refusal, refusal_id="r2", opportunity_id="o2")
     later = replace(refusal, refusal_id="r3", opportunity_id="o3", refused_at=refusal.refused_at + 2_000_000)
-    for one in (refusal, again, later, replace(refusal, refusal_id="r4", reason="pair_busy")):
+    latest = replace(later, refusal_id="r4", reason="pair_busy", refused_at=later.refused_at + 2_000_000)
+    for one in (refusal, again, later, latest):
         await store.refuse(one)
     expected = [
         {"reason": "stale", "count": 3, "forgone": "3"},

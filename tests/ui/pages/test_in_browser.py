@@ -3,15 +3,34 @@
 import signal
 from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from market import figures
+from market.labels import REASONS, STATES
 from tests.ui.pages.browser import NEWS_MS, PAINT_MS, Scheme, Watched, opened, trade
 from tests.ui.serving import Served, served, served_again
 
 pytestmark = pytest.mark.browser
+
+AMOUNTS = ("0", "-0.00000006", "0.005", "0.015", "-19.177542829999993", "1234567.125", "-0.5", "12.345", "99.995")
+MICROSECONDS_SHOWN = (
+    -5,
+    0,
+    40,
+    400,
+    9_960,
+    12_400,
+    999_400,
+    999_600,
+    3_440_000,
+    119_960_000,
+    300_000_000,
+    7_560_000_000,
+)
 
 
 def test_nobody_can_miss_that_it_is_paper(wide: Watched) -> None:
@@ -37,11 +56,35 @@ def test_everything_that_is_known_is_shown(wide: Watched) -> None:
     wide.page.get_by_role("button", name="Asset").click()
     expect(wide.part("profit-lines")).to_contain_text("BTC")
     expect(wide.part("exposures")).to_contain_text("USD")
+    expect(wide.part("exposures").locator("tr.sum")).to_contain_text("All")
     expect(wide.part("drifts")).to_contain_text("beta EUR")
-    expect(wide.part("plan")).to_contain_text("Terms unknown")
+    expect(wide.part("plan")).to_contain_text("Nobody said what sending it costs")
     expect(wide.part("feeds")).to_contain_text("live")
     expect(wide.part("refusals")).to_have_text("No opportunity was refused yet.")
     expect(wide.part("opportunities")).to_have_text("Waiting for the first opportunity…")
+
+
+def test_the_browser_writes_figures_and_names_as_python_does(wide: Watched) -> None:
+    script = """async (cases) => {
+      const [format, gaps] = await Promise.all([import("/assets/format.js"), import("/assets/gaps.js")]);
+      return cases.map(([name, ...given]) => (format[name] ?? gaps[name])(...given));
+    }"""
+    money = [("money", amount, currency) for amount in AMOUNTS for currency in ("USD", "JPY", "CHF")]
+    numbers = [("number", amount, digits) for amount in AMOUNTS for digits in (0, 2, 8)]
+    durations = [("duration", microseconds) for microseconds in MICROSECONDS_SHOWN]
+    offsets = [("offset", microseconds) for microseconds in (-300, 0, 400, 12_400, -2_000_000)]
+    names = [*(("reasonName", name) for name in REASONS), *(("stateName", name) for name in STATES)]
+    shown = wide.page.evaluate(script, [list(case) for case in (*money, *numbers, *durations, *offsets, *names)])
+    assert shown == [
+        *(figures.money(amount, currency) for _, amount, currency in money),
+        *(figures.number(amount, Decimal(1).scaleb(-digits)) for _, amount, digits in numbers),
+        *(figures.duration(microseconds / 1_000_000) for _, microseconds in durations),
+        *(figures.offset_ms(microseconds) for _, microseconds in offsets),
+        *((STATES if kind == "stateName" else REASONS)[name] for kind, name in names),
+    ]
+    # what nobody heard is no line: half a minute without a quote
+    drawn = wide.page.evaluate(script, [["withGaps", [[1, 2, 32, 33], [5, 6, 7, 8], [5, 5, 6, 7]]]])
+    assert drawn == [[[1, 2, 17, 32, 33], [5, 6, None, 7, 8], [5, 5, None, 6, 7]]]
 
 
 def test_a_new_trade_appears_by_itself_and_the_filter_keeps_working(wide: Watched, served_dashboard: Served) -> None:
@@ -109,7 +152,12 @@ def test_both_themes_are_readable_on_a_phone_without_scrolling_sideways(
 ) -> None:
     with opened(chromium, served_dashboard, 390, scheme) as watched:
         expect(watched.part("paper-badge")).to_be_in_viewport()
-        expect(watched.page.locator("[data-trade]").first.locator("td").last).to_be_visible()
+        cells = watched.page.locator("[data-trade]").first.locator("td")
+        expect(cells.nth(0).locator(".milliseconds")).to_be_hidden()
+        # what counts stands first, and is not scrolled away
+        for place, words in enumerate(("", "closed", "$")):
+            expect(cells.nth(place)).to_be_in_viewport()
+            expect(cells.nth(place)).to_contain_text(words)
         assert watched.page.evaluate("document.documentElement.scrollWidth") == 390
         colours = watched.part("panel").evaluate(
             "node => [getComputedStyle(node).color, getComputedStyle(node.querySelector('.card')).backgroundColor]"

@@ -1,0 +1,33 @@
+"""Who changed what, in the units of everything else."""
+
+import pytest
+
+from ui.pages.settings_history import changes_text
+from ui.rows import ChangeRow, VersionRow
+
+
+def version(*changes: ChangeRow) -> VersionRow:
+    return VersionRow(version=2, changed_at=0, who="erika", changes=list(changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((), "as shipped"),
+        ((ChangeRow(field="min_net_bps", before=5.0, after=7.5),), "min_net_bps 5.0 → 7.5"),
+        (
+            (
+                ChangeRow(
+                    field="taker_fees",
+                    before={"coinbaseexchange": "0.0010", "kraken": "0.001"},
+                    after={"coinbaseexchange": "0.00075", "kraken": "0.001", "bitflyer": "0.002"},
+                ),
+                ChangeRow(field="cool_down_ms", before=1_000, after=0),
+            ),
+            "taker fee of Coinbase 10 bps → 7.5 bps; taker fee of bitFlyer – → 20 bps; cool_down_ms 1000 → 0",
+        ),
+        ((ChangeRow(field="taker_fees", before=None, after={"kraken": "0.001"}),), "taker fee of Kraken – → 10 bps"),
+    ],
+)
+def test_a_fee_is_in_bps_and_one_that_stayed_is_no_change(changes: tuple[ChangeRow, ...], words: str) -> None:
+    assert changes_text(version(*changes)) == words
