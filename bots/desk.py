@@ -76,16 +76,8 @@ class Desk:
         self._markets = markets_by_symbol(markets)
         self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
         self._lockout = Lockout(account, self.health, knowledge)
-        self.trader = Trader(
-            store,
-            account,
-            advancing(markets),
-            pace.unknown_after,
-            by,
-            pace.steady_clock,
-            self.health.note,
-            knowledge.forbids,
-        )
+        watch = (by, pace.steady_clock, self.health.note, knowledge.forbids)
+        self.trader = Trader(store, account, advancing(markets), pace.unknown_after, *watch)
         self.reserver = Reserver(
             exchange=self.exchange,
             store=store,

@@ -6,11 +6,12 @@ account's are the bot's alone.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from exchanges.counters import Limit, counter, window
+from market.money import decimal_of
 
 Weights = Mapping[str, int]
 """Limit → what a request counts for in it."""
@@ -113,8 +114,8 @@ def _on_bitflyer(asked: Asked) -> Weights:
 def _is_small(size: object) -> bool:
     """A size that cannot be read counts as small."""
     try:
-        return Decimal(str(size)) <= _SMALL_ORDER
-    except InvalidOperation:
+        return decimal_of(str(size)) <= _SMALL_ORDER
+    except ValueError:
         return True
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.money import EXACT, ZERO
+from market.money import EXACT, ZERO, decimal_of
 
 MarketKind = Literal["spot", "linear", "inverse", "other"]
 """By what a market is settled in: nothing of its own, its quote, its base, or else (quanto contracts, options)."""
@@ -103,4 +103,4 @@ def known_contract(exchange: str, symbol: str) -> Contract | None:
         return None
     sizes = (_INVERSE if kind == "inverse" else _LINEAR).get(_EXCHANGES.get(exchange, exchange), {})
     size = sizes.get(symbol.partition("/")[0], sizes.get(_EVERY))
-    return None if size is None else Contract("inverse" if kind == "inverse" else "linear", Decimal(size))
+    return None if size is None else Contract("inverse" if kind == "inverse" else "linear", decimal_of(size))

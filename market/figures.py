@@ -7,7 +7,7 @@ column of them stands right.
 
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
 
-from market.money import decimal_of
+from market.money import decimal_of, decimal_of_whole
 
 MINUS = "−"
 UNKNOWN = "–"
@@ -100,7 +100,7 @@ def duration(seconds: float | None) -> str:
 
 def offset_ms(microseconds: int | None) -> str:
     """How far a clock is ahead (+) or behind."""
-    return UNKNOWN if microseconds is None else f"{signed(Decimal(microseconds) / 1_000, ONE)} ms"
+    return UNKNOWN if microseconds is None else f"{signed(decimal_of_whole(microseconds) / 1_000, ONE)} ms"
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:

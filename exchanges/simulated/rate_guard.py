@@ -5,7 +5,7 @@ that one of the two notices what the other has wrong. Binance counts for itself,
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from urllib.parse import parse_qs
 
 import orjson
@@ -16,6 +16,7 @@ from exchanges.counters import Limit, Used, counter, window
 from exchanges.simulated.gateway import REFUSAL
 from exchanges.simulated.records import RequestRefusedError
 from market.clock import MICROSECONDS, Clock
+from market.money import decimal_of
 
 _LIMITS: Mapping[str, Mapping[str, Limit]] = {
     # https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits
@@ -130,8 +131,8 @@ async def _of_bitflyer(request: web.Request, path: str) -> Mapping[str, int]:
 
 def _is_small(body: bytes) -> bool:
     try:
-        return Decimal(str(orjson.loads(body)["size"])) <= _SMALL
-    except (orjson.JSONDecodeError, KeyError, TypeError, InvalidOperation):
+        return decimal_of(orjson.loads(body)["size"]) <= _SMALL
+    except (ValueError, KeyError, TypeError):
         return False
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as some
 
-from store.opportunity_sums import BINS_PER_BPS
+from store.missed_profit import BINS_PER_BPS
 from ui.opportunities import MOST_BARS, histogram
 
 

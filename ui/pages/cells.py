@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from market.figures import UNKNOWN, amount, money, money_step, number, price, tone
 from market.markets import Market
-from market.money import text_of
+from market.money import decimal_of, text_of
 from ui.pages.dom_tables import Cell
 
 
@@ -22,20 +22,20 @@ class Steps:
     def price(self, exchange: str, symbol: str, value: Decimal | str | None) -> Cell | str:
         if value is None:
             return UNKNOWN
-        known, currency = Decimal(value), quote_of(symbol)
+        known, currency = decimal_of(value), quote_of(symbol)
         tick = self.ticks.get((exchange, symbol))
         text = f"{text_of(known)} {currency}" if tick is None else price(known, tick, currency)
         return Cell(text, exact=f"{text_of(known)} {currency}")
 
     def amount(self, base: str, value: Decimal | str) -> Cell:
-        known, lot = Decimal(value), self.lots.get(base)
+        known, lot = decimal_of(value), self.lots.get(base)
         exact = text_of(known)
         return Cell(exact if lot is None else amount(known, lot), exact=f"{exact} {base}")
 
     def sum(self, currency: str, value: Decimal | str) -> Cell:
         """Of any currency: what was paid, received, or taken as a fee; with its code, as sums of several stand
         below each other."""
-        known, exact = Decimal(value), f"{text_of(Decimal(value))} {currency}"
+        known, exact = decimal_of(value), f"{text_of(decimal_of(value))} {currency}"
         lot = self.lots.get(currency)
         return Cell(f"{number(known, money_step(currency) if lot is None else lot)} {currency}", exact=exact)
 

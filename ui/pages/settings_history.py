@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import tzinfo
-from decimal import Decimal
 
 import streamlit
 
 from market.figures import UNKNOWN, fee_bps
 from market.labels import exchange_name
+from market.money import decimal_of
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.audit import show_audit
@@ -64,5 +64,5 @@ def _words(change: ChangeRow) -> Iterator[str]:
     known = before if isinstance(before, dict) else {}
     for exchange, fee in after.items():
         if known.get(exchange) != fee:
-            old = fee_bps(Decimal(str(known[exchange]))) if exchange in known else UNKNOWN
-            yield f"taker fee of {exchange_name(exchange)} {old} → {fee_bps(Decimal(str(fee)))}"
+            old = fee_bps(decimal_of(str(known[exchange]))) if exchange in known else UNKNOWN
+            yield f"taker fee of {exchange_name(exchange)} {old} → {fee_bps(decimal_of(str(fee)))}"

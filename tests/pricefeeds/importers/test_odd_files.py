@@ -95,7 +95,7 @@ def test_text_that_cannot_be_read_is_said(tmp_path: Path, content: bytes, senten
 def test_numbers_as_spreadsheets_write_them(tmp_path: Path, number: str) -> None:
     path = written(tmp_path, f"{HEADER}\n kraken, XBT/USD ,{TIME},+{TIME} , +1,101 ,{number},2 \n")
     (row,) = read_as("tardis-quotes", path, FileOptions()).usable
-    assert (Decimal(row["bid"]), row["ask"], row["ask_amount"], row["bid_amount"]) == (100, "101", "1", "2")
+    assert (Decimal(row["bid"]), row["ask"], row["ask_amount"], row["bid_amount"]) == (Decimal(100), "101", "1", "2")
     assert (row["exchange"], row["symbol"], row["received_time"]) == ("kraken", "BTC/USD", TIME)
     assert not set(row["bid"]) & set(" +\t")
 
