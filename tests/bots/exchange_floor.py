@@ -274,8 +274,8 @@ class Floor:
             await self.kill(exchange)
 
     def _steady_now(self) -> int:
-        """By the clock that the test may have changed since."""
-        return self.steady_clock()
+        """By the clock that the test may have changed since, as fast as the other one."""
+        return round(self.steady_clock() * self.speed)
 
     def _account(self, market: Market) -> FlakyAccount:
         account = PaperAccount(
