@@ -76,8 +76,8 @@ class Desk:
         self._markets = markets_by_symbol(markets)
         self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
         self._lockout = Lockout(account, self.health, knowledge)
-        watch = (by, pace.steady_clock, self.health.note, knowledge.forbids)
-        self.trader = Trader(store, account, advancing(markets), pace.unknown_after, *watch)
+        told = self.health.note, knowledge.forbids
+        self.trader = Trader(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
         self.reserver = Reserver(
             exchange=self.exchange,
             store=store,

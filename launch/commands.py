@@ -207,8 +207,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
     home = home_folder()
     if arguments.session:
         return run_of_session(read_session(home))
-    only = tuple(arguments.only)
-    served = arguments.json, only, arguments.faults, not arguments.no_limits
+    served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits
     return run_alone(home, AloneOptions(arguments.port, arguments.seed, *served), say)
 
 

@@ -55,7 +55,7 @@ async def account_at(exchange: str, answering: Answering) -> AsyncIterator[CcxtA
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    account = open_account(ExchangeConfig(exchange, "simulated", url, KEYS), [MARKETS[exchange]])
+    account = open_account(ExchangeConfig(exchange, "simulated", url, KEYS, is_limited=False), [MARKETS[exchange]])
     try:
         yield account
     finally:

@@ -49,7 +49,7 @@ def market_on(exchange: str) -> Market:
 
 @asynccontextmanager
 async def account_at(bird: Parrot, exchange: str) -> AsyncIterator[CcxtAccount]:
-    config = ExchangeConfig(exchange, "simulated", f"{bird.url}/{exchange}", KEYS)
+    config = ExchangeConfig(exchange, "simulated", f"{bird.url}/{exchange}", KEYS, is_limited=False)
     account = open_account(config, simulated_markets())
     try:
         yield account

@@ -30,7 +30,7 @@ def _ms(text: str) -> float:
 
 
 def client_of(exchange: str, base_url: str = ANY) -> Any:
-    return make_exchange(ExchangeConfig(exchange, "simulated", base_url, KEYS))
+    return make_exchange(ExchangeConfig(exchange, "simulated", base_url, KEYS, is_limited=False))
 
 
 @pytest.mark.parametrize("exchange", SIGNED)
