@@ -42,7 +42,7 @@ ROLES: Mapping[str, Rights] = {
             stored.COMPARISONS,
             stored.REACH,
         ),
-        topics_read=(TICKS, OPPORTUNITIES),
+        topics_read=(TICKS, OPPORTUNITIES, SPREADS),
     ),
     "ui": Rights(
         (
