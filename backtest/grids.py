@@ -134,8 +134,8 @@ def _named(text: str, option: str, form: str) -> tuple[str, str]:
 def _number(text: str, word: str, option: str = "--grid") -> Decimal:
     try:
         number = decimal_of(word.strip())
-    except ValueError:
-        raise SweepRefusedError(f"{option} {text}: {word.strip()!r} is not a number") from None
+    except ValueError as error:
+        raise SweepRefusedError(f"{option} {text}: {error}") from None
     if abs(number) >= Decimal("1E15") or (number and number.adjusted() < -15):
         raise SweepRefusedError(f"{option} {text}: {word.strip()} is beyond what any parameter takes")
     return number

@@ -76,7 +76,7 @@ def number_in(row: Mapping[str, Any], name: str) -> Decimal:
     try:
         return decimal_of(text_in(row, name))
     except ValueError as error:
-        raise AnswerNotUnderstoodError(f"{name} is no number in {str(row)[:200]}") from error
+        raise AnswerNotUnderstoodError(f"{name} is no number of ours in {str(row)[:200]}: {error}") from error
 
 
 def side_in(row: Mapping[str, Any], name: str) -> Side:

@@ -189,8 +189,8 @@ def seconds_of_blows(text: str) -> float:
 def decimal_number(text: str) -> Decimal:
     try:
         return decimal_of(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def port(text: str) -> int:

@@ -152,7 +152,7 @@ def _document(path: Path | None) -> dict[str, Any]:
         return tomllib.loads(path.read_text())
     except OSError as error:
         raise CannotStartError(f"{path}: cannot be read ({error.strerror}); name a readable TOML file.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise CannotStartError(f"{path}: is not valid TOML ({error}); correct that place.") from error
 
 

@@ -62,7 +62,7 @@ def _checked(text: str) -> Decimal:
     except InvalidOperation:
         raise ValueError(f"{text!r} is not a number") from None
     if "_" in text or not text.isascii() or not number.is_finite():
-        raise ValueError(f"{text!r} is not a finite number")
+        raise ValueError(f"{text!r} is not a number")
     _, digits, exponent = number.as_tuple()
     is_in_bounds = number.adjusted() >= LEAST_EXPONENT if number else int(exponent) >= _LEAST_PLACE
     if not is_in_bounds or number.adjusted() > MOST_EXPONENT or len(digits) > MOST_DIGITS:

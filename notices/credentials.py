@@ -133,7 +133,7 @@ def _from_file(destination: Destination) -> dict[str, str]:
         values = tomllib.loads(resolved.read_text())
     except OSError as error:
         raise MisconfiguredError(f"{place} cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         # what the parser says may quote the secret
         raise MisconfiguredError(f"{place} is not valid TOML") from None
     strange = sorted(set(values) - set(_POSSIBLE[destination.kind]))

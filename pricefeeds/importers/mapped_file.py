@@ -137,7 +137,7 @@ def read_mapping(path: Path) -> Mapping:
         document = tomllib.loads(path.read_text())
     except OSError as error:
         refuse(path, None, f"cannot be read ({error.strerror or error})")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         refuse(path, None, f"is no TOML ({error})")
     try:
         return Mapping.model_validate(document)

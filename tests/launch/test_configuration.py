@@ -66,3 +66,22 @@ def test_a_broken_variable_is_named(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(CannotStartError, match="ARBITRAGE_KAFKA"):
         read_configuration(path, {"ARBITRAGE_KAFKA": "nonsense"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"port = {'9' * 5_000}",
+        f"port = {'[' * 100_000}",
+        '[paper.balances.alpha]\nUSD = "1e-999999999"',
+        '[paper.balances.alpha]\nUSD = "1e50000000"',
+        "[paper.balances.alpha]\nUSD = 1e999",
+        f"[paper.balances.alpha]\nUSD = {'9' * 4_000}",
+    ],
+)
+def test_a_number_that_no_sum_could_hold_is_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text(text)
+    with pytest.raises(CannotStartError, match=r"arbitrage\.toml: ") as refused:
+        read_configuration(path, {})
+    assert len(str(refused.value)) < 400

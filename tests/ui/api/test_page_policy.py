@@ -31,7 +31,8 @@ def test_the_shell_runs_its_own_inline_scripts_and_no_others() -> None:
     assert len(inline) == 2
     for script in inline:
         assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in scripts
-    assert "unsafe" not in scripts
+    assert "'unsafe-inline'" not in scripts
+    assert "'unsafe-eval'" not in scripts
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""At each edge a number that no sum could hold is refused by that edge's own error, in one short sentence."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from bots.paper_journal import JournalRow
+from exchanges.desk import AnswerNotUnderstoodError, number_in
+from exchanges.simulated.gateway import decimal_field
+from exchanges.simulated.records import RequestRefusedError
+from launch.arguments import decimal_number
+from pricefeeds.errors import FrameRefusedError
+from pricefeeds.importers.rows import level_of as imported_level
+from pricefeeds.wire.frames import level_of
+from store.documents import amount_of
+from store.errors import StoreError
+from streams.wire import levels_of
+
+EDGES: dict[str, tuple[Callable[[str], Any], type[Exception]]] = {
+    "an exchange's answer": (lambda text: number_in({"price": text}, "price"), AnswerNotUnderstoodError),
+    "an exchange's stream": (lambda text: level_of(text, "1"), FrameRefusedError),
+    "a simulator's request": (
+        lambda text: decimal_field({"size": text}, "size", "amount_invalid"),
+        RequestRefusedError,
+    ),
+    "a message of Kafka": (lambda text: levels_of(f'[["{text}","1"]]'), ValueError),
+    "an importer's file": (lambda text: imported_level(text, "1"), ValueError),
+    "a document": (amount_of, StoreError),
+    "a paper journal": (
+        lambda text: TypeAdapter(JournalRow).validate_json(f'{{"opening": {{"USD": "{text}"}}}}'),
+        ValueError,
+    ),
+    "an option": (decimal_number, Exception),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("text", ["1e-999999999", "1e50000000", "9" * 1_000_000, "NaN", "1_000"])
+def test_it_is_refused(edge: str, text: str) -> None:
+    read, error = EDGES[edge]
+    with pytest.raises(error) as refused:
+        read(text)
+    assert len(str(refused.value)) < 600
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_what_people_trade_is_read(edge: str) -> None:
+    EDGES[edge][0]("67123.45000000")
