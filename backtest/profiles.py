@@ -15,7 +15,7 @@ from market.money import BPS, text_of
 from market.settings import Settings
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.importers.hftbacktest import TickerSource
-from pricefeeds.importers.specialfiles import check_file
+from pricefeeds.importers.specialfiles import check_kind
 from pricefeeds.ticksets.manifest import Manifest
 
 FEE_RATE = Decimal("0.0010")
@@ -82,7 +82,7 @@ def profile_for(paths: tuple[Path, ...]) -> ReplayProfile:
     if not paths:
         raise ImportRefusedError("name at least one recorded file")
     for path in paths:
-        check_file(path)
+        check_kind(path)
     profiles = [_profile_of(path) for path in paths]
     fault = identity_fault(profiles[0].markets, profiles[0].alike)
     if fault is not None:
@@ -100,6 +100,8 @@ def _profile_of(path: Path) -> ReplayProfile:
     for profile in PROFILES:
         if profile.recorded_market(path) is not None:
             return profile
+    if not path.exists():
+        raise ImportRefusedError(f"{path}: there is no such file")
     known = ", ".join(f"{item.folder}/…{item.name_end}" for profile in PROFILES for item in profile.recorded)
     raise ImportRefusedError(
         f"{path}: is none of the recordings known here ({known}); `arbitrage import` makes a tick set of other files"

@@ -78,8 +78,11 @@ def _check_member(path: Path, symbol: str) -> None:
     """The zip's one member names ticker and resolution. Raises ImportRefusedError where it names others."""
     if not zipfile.is_zipfile(path):
         return
-    with zipfile.ZipFile(path) as archive:
-        found = [_MEMBER.search(name) for name in archive.namelist()]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = [_MEMBER.search(name) for name in archive.namelist()]
+    except zipfile.BadZipFile as error:
+        refuse(path, None, f"is no sound zip file; it is damaged or was cut off ({error})")
     if len(found) != 1 or found[0] is None:
         return
     if found[0][2] != "minute":

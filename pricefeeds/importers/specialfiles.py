@@ -15,12 +15,21 @@ _KINDS = (
 
 def check_file(path: Path) -> None:
     """Raises ImportRefusedError where it is no file, or cannot be reached (as by links that lead in a circle)."""
+    check_kind(path)
+    if not path.exists():
+        refuse(path, None, "cannot be read (No such file or directory)")
+    if path.is_dir():
+        refuse(path, None, "cannot be read (Is a directory)")
+
+
+def check_kind(path: Path) -> None:
+    """The same, but for what is a folder, or is not there at all."""
     try:
         mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
     except OSError as error:
         refuse(path, None, f"cannot be read ({error.strerror or error})")
-    if stat.S_ISDIR(mode):
-        refuse(path, None, "cannot be read (Is a directory)")
     for is_one, name in _KINDS:
         if is_one(mode):
             refuse(path, None, f"is {name} and no file; write what comes out of it to a file, and name that")
