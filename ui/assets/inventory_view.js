@@ -1,7 +1,7 @@
 // Where the money lies, how far it drifted, the plan to bring it back, and profit by exchange, asset and day.
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
-import { count, duration, exchangeName, MINUS, money, reasonName, sum, tone } from "./format.js";
+import { count, duration, exchangeName, MINUS, money, price, reasonName, sum, tone } from "./format.js";
 
 const WAYS = [
   ["exchange", "Exchange"],
@@ -134,7 +134,7 @@ function planRow(row) {
     element("th", { scope: "row" }, `${exchangeName(row.source)} → ${exchangeName(row.destination)}`),
     element("td", { class: "number" }, `${digits(row.amount, row.currency)} ${row.currency}`),
     element("td", { class: "number muted" }, isLeftOut ? "" : `${digits(row.fee, row.currency)} ${row.currency}`),
-    element("td", { class: "number muted" }, isLeftOut ? "" : valueText(row.cost, row.settled)),
+    element("td", { class: "number muted" }, isLeftOut || row.cost === null ? "" : price(row.cost, row.settled)),
     element("td", { class: "after-number" }, isLeftOut ? reasonName(row.reason) : duration(row.seconds * 1_000_000)),
   );
 }
