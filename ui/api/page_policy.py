@@ -17,8 +17,8 @@ _is_host = re.compile(r"[A-Za-z0-9.\-]+(:[0-9]+)?|\[[0-9A-Fa-f:.]+\](:[0-9]+)?",
 def page_policy(html: str) -> str:
     """Of a page whose inline scripts are those of `html`: they are named by what they say, so that none may be added.
 
-    Streamlit mounts the scripts of components as blobs, writes the styles of its parts into the page, and counts 64 bits
-    by WebAssembly; none of it evaluates text.
+    Streamlit mounts the scripts of components as blobs, writes the styles of its parts into the page, and counts 64
+    bits by WebAssembly; none of it evaluates text.
     """
     hashes = [b64encode(sha256(script.encode()).digest()).decode() for script in _inline_scripts(html)]
     scripts = " ".join(("'self'", "blob:", "'wasm-unsafe-eval'", *(f"'sha256-{one}'" for one in dict.fromkeys(hashes))))
