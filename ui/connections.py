@@ -1,7 +1,7 @@
 """How many connections there may be, and how long one may take to say what it wants: before any of our own code."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,8 +20,10 @@ class ConnectionCaps:
     in_all: int = 600
     per_address: int = 500
     without_header: int = 64
-    """Of those that have not said what they want; one more, and the oldest of them goes: who is in earnest has long
-    been answered."""
+    """Of those that have not said what they want for `grace_seconds`; with more the oldest go: who is in earnest has
+    long been answered."""
+    grace_seconds: float = 1.0
+    """So many may connect at once that we have not read yet what they sent."""
     header_seconds: float = 10.0
     being_refused: int = 100
     """Beyond all, those that are being told so; whoever comes then is told nothing."""
@@ -75,9 +77,8 @@ class BoundedHttp(H11Protocol):
         super().connection_made(transport)
         self._await_header()
         others = _http_of(self.connections)
-        waiting = [one for one in others if one.awaits_header]
-        if len(waiting) > self._caps.without_header:
-            min(waiting, key=_since).hang_up("too many without a header")
+        for one in self._overdue(others):
+            one.hang_up("too many without a header")
         if self._is_one_too_many():
             idle = [one for one in others if one.is_idle and one is not self and one.address == self.address]
             if idle:
@@ -105,6 +106,12 @@ class BoundedHttp(H11Protocol):
         self._stop_hurrying()
         self.connections.discard(self)
         self.transport.close()
+
+    def _overdue(self, others: Sequence["BoundedHttp"]) -> list["BoundedHttp"]:
+        waiting = sorted((one for one in others if one.awaits_header), key=_since)
+        latest = self.loop.time() + self._caps.header_seconds - self._caps.grace_seconds
+        too_many = len(waiting) - self._caps.without_header
+        return [one for one in waiting[: max(0, too_many)] if one is not self and _since(one) <= latest]
 
     def _is_one_too_many(self) -> bool:
         counted = [_address_of(one) for one in self.connections if not getattr(one, "is_refused", False)]

@@ -21,7 +21,7 @@ from ui.connections import BoundedHttp, ConnectionCaps
 from ui.server import WebServer, bound_socket, uvicorn_config
 from ui.turned_away import QUIET_SECONDS, TurnedAway
 
-CAPS = ConnectionCaps(in_all=12, per_address=9, without_header=4, header_seconds=0.4)
+CAPS = ConnectionCaps(in_all=12, per_address=9, without_header=4, grace_seconds=0, header_seconds=0.4)
 FEW = StreamCap("events", 3, 5)
 
 
@@ -101,13 +101,21 @@ async def test_a_header_that_never_ends_is_hung_up_on() -> None:
 
 
 async def test_however_many_headers_are_half_sent_others_are_answered() -> None:
-    patient = ConnectionCaps(12, 9, without_header=4, header_seconds=600)
+    patient = ConnectionCaps(12, 9, without_header=4, grace_seconds=0, header_seconds=600)
     async with serving(patient) as (address, server), AsyncExitStack() as stack:
         readers = [await stack.enter_async_context(half_sent(address)) for _ in range(30)]
         assert await healthy(address)
         gone = await asyncio.gather(*(reader.read() for reader in readers[:26]))
         assert set(gone) == {b""}, "the oldest went"
         assert len(server.server_state.connections) <= 5
+
+
+async def test_many_that_come_at_once_and_are_in_earnest_are_all_answered() -> None:
+    async with serving(ConnectionCaps(60, 50, without_header=4)) as (address, _), AsyncExitStack() as stack:
+        ask = f"GET /api/health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        coming = (stack.enter_async_context(half_sent(address, ask)) for _ in range(40))
+        answers = await asyncio.gather(*(reader.read() for reader in await asyncio.gather(*coming)))
+    assert {one[:15] for one in answers} == {b"HTTP/1.1 200 OK"}
 
 
 async def test_one_connection_too_many_is_told_so_and_a_free_place_is_taken_again(
