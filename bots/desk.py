@@ -75,7 +75,7 @@ class Desk:
         self.notes = Notes(self.exchange, knowledge.bounds_of)
         self._markets = markets_by_symbol(markets)
         self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
-        self._lockout = Lockout(account, self.health, knowledge)
+        self._lockout = Lockout(account, self.health, knowledge, pace.steady_clock)
         told = self.health.note, knowledge.forbids
         self.trader = Trader(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
         self.reserver = Reserver(
@@ -228,7 +228,7 @@ class Desk:
 
     async def _guarded(self, work: Errand) -> None:
         try:
-            await self._lockout.noticed(work)
+            await self._lockout.noticed(work, of_an_order=True)
         except (StoreUnavailableError, ExchangeUnavailableError) as error:
             log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
 

@@ -5,6 +5,7 @@ A ban ends, a key is given its permission back: no word of an exchange ends the 
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from bots.health import HealthWatch
 from bots.knowledge import Knowledge
@@ -12,11 +13,16 @@ from bots.persistence import Errand
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
 from exchanges.port import TradingAccount
 from market.backoff import backoff
-from market.clock import SystemClock
+from market.clock import MICROSECONDS, SystemClock, steady_now
 
 FIRST_SECONDS = 1.0
 LONGEST_SECONDS = 10.0
-"""Between two questions; shorter than a refused account pauses its exchange for (`market.breaker`)."""
+"""Between two questions, or two words that it is still so; shorter than a refused account pauses its exchange for
+(`market.breaker`)."""
+ORDER_SECONDS = 15.0
+ORDER_LONGEST_SECONDS = 3_600.0
+"""How long nothing is asked once an order was refused, twice as long each time that it comes again soon: a key that
+reads but may not trade answers every question, and refuses the next order too."""
 
 log = logging.getLogger(__name__)
 
@@ -24,21 +30,39 @@ log = logging.getLogger(__name__)
 class Lockout:
     """Whether the exchange refuses this bot's account, and when it is asked again."""
 
-    def __init__(self, account: TradingAccount, health: HealthWatch, knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        account: TradingAccount,
+        health: HealthWatch,
+        knowledge: Knowledge,
+        steady_clock: Callable[[], int] = steady_now,
+    ) -> None:
         self._account = account
         self._health = health
         self._knowledge = knowledge
+        self._steady_clock = steady_clock
         self._begun = asyncio.Event()
+        self._ask_at = 0
+        self._order_seconds = ORDER_SECONDS
+        """Of the next refusal of an order."""
+        self._trusted_at = 0
+        """From when on the account counts as sound again."""
 
     @property
     def is_on(self) -> bool:
         return self._knowledge.is_locked_out
 
-    def begin(self, error: AccountRefusedError) -> None:
+    @property
+    def may_ask(self) -> bool:
+        return self._steady_clock() >= self._ask_at
+
+    def begin(self, error: AccountRefusedError, *, of_an_order: bool = False) -> None:
         """The exchange has refused the account, for the first time or still."""
         self._health.note("account_refused", self._account.exchange)
         if not self.is_on:
             log.error("paused, %s", error, extra={"exchange": self._account.exchange})
+            if of_an_order:
+                self._hold_back()
         self._knowledge.is_locked_out = True
         self._begun.set()
 
@@ -49,7 +73,10 @@ class Lockout:
             waits = backoff(FIRST_SECONDS, longest=LONGEST_SECONDS)
             while self.is_on:
                 await SystemClock().sleep(next(waits))
-                await self.ask()
+                if self.may_ask:
+                    await self.ask()
+                else:
+                    self._health.note("account_refused", self._account.exchange)
             self._begun.clear()
 
     async def ask(self) -> None:
@@ -64,10 +91,18 @@ class Lockout:
             self._knowledge.is_locked_out = False
             log.warning("resumed, the account is accepted again", extra={"exchange": self._account.exchange})
 
-    async def noticed(self, errand: Errand) -> None:
+    async def noticed(self, errand: Errand, *, of_an_order: bool = False) -> None:
         """`errand`, to which a refused account is an outage like others. Raises what it raises, but for that."""
         try:
             await errand()
         except AccountRefusedError as error:
-            self.begin(error)
+            self.begin(error, of_an_order=of_an_order)
             raise ExchangeUnavailableError(str(error)) from error
+
+    def _hold_back(self) -> None:
+        now = self._steady_clock()
+        if now >= self._trusted_at:
+            self._order_seconds = ORDER_SECONDS
+        wait = round(self._order_seconds * MICROSECONDS)
+        self._ask_at, self._trusted_at = now + wait, now + 3 * wait
+        self._order_seconds = min(2 * self._order_seconds, ORDER_LONGEST_SECONDS)

@@ -171,7 +171,8 @@ class Reserver:
         buy, sell = opportunity.buy.exchange, opportunity.sell.exchange
         own = self.knowledge.legs_to_begin(self.exchange, len(self.attempting))
         open_ones = self.knowledge.open
-        other = self.knowledge.partners.legs_left(sell if buy == self.exchange else buy, open_ones.values())
+        partner = sell if buy == self.exchange else buy
+        other = self.knowledge.partners.legs_left(partner, open_ones.values(), len(self.attempting))
         if opportunity.opportunity_id in open_ones:
             other = None
         return [left for left in (own, other) if left is not None]

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bots.lockout import LONGEST_SECONDS
+from bots.health import HealthWatch
+from bots.knowledge import Knowledge
+from bots.lockout import LONGEST_SECONDS, Lockout
+from exchanges.errors import AccountRefusedError
 from market.arbitrages import FINAL_STATES
 from market.breaker import REFUSED_PAUSE_MS
-from market.clock import MICROSECONDS, Clock
+from market.clock import MICROSECONDS, Clock, steady_now
 from market.money import ZERO
 from tests.bots.exchange_floor import WAIT_SECONDS, Floor, SlowStore, until
 from tests.bots.ledger import balances_by_fills
@@ -34,12 +37,13 @@ class MovedClock:
 
 
 class MovedFloor(Floor):
-    """Its store's clock may be moved on."""
+    """Its store's clock and its steady one may be moved on."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.moved = MovedClock(self.clock)
         self.store = SlowStore(self.moved, self.mishaps)
+        self.steady_clock = lambda: steady_now() + self.moved.ahead
 
 
 @pytest.fixture
@@ -111,3 +115,28 @@ async def test_a_bot_that_starts_during_a_ban_waits_for_its_end(
     await resumed(floor, "alpha", caplog)
     await opening
     await closed_one(floor)
+
+
+async def test_a_key_that_may_not_trade_is_given_longer_each_time_though_it_reads(floor: MovedFloor) -> None:
+    """It answers every question; each arbitrage that begins then leaves a single leg to be unwound at a loss."""
+    now = 1
+    knowledge = Knowledge(EASY)
+    account = floor.accounts["alpha"]
+    lockout = Lockout(account, HealthWatch("alpha", floor.store, knowledge), knowledge, lambda: now)
+
+    def seconds_until_asked() -> int:
+        nonlocal now
+        lockout.begin(AccountRefusedError("may not trade"), of_an_order=True)
+        began = now
+        while not lockout.may_ask:
+            now += MICROSECONDS
+        return (now - began) // MICROSECONDS
+
+    waited = []
+    for _ in range(4):
+        waited.append(seconds_until_asked())
+        await lockout.ask()
+        assert not lockout.is_on
+    assert waited == [15, 30, 60, 120]
+    now += 3_600 * MICROSECONDS
+    assert seconds_until_asked() == 15

@@ -10,7 +10,7 @@ from bots.knowledge import Knowledge
 from bots.partners import Partners
 from bots.reserving import Reserver
 from exchanges.budget import RateBudget, account_budget
-from market.arbitrages import Arbitrage
+from market.arbitrages import Arbitrage, ArbitrageState
 from market.clock import MICROSECONDS
 from market.execution import markets_by_symbol
 from market.opportunities import Opportunity
@@ -28,6 +28,8 @@ from tests.market.samples import (
 from tests.store.conftest import SteppedClock
 
 OPPORTUNITY = opportunity_of((USD_MARKET, levels(("6000", "1"))), (EUR_MARKET, levels(("5618", "1"))))
+
+PRICE = Decimal(6_000)
 
 
 def budget() -> RateBudget:
@@ -53,6 +55,30 @@ def test_a_partner_has_less_with_each_leg_of_its_own_however_often_that_is_seen(
     partners.see(waiting)
     assert partners.legs_left("alpha", (waiting,)) == 1
     assert partners.legs_left("beta", (waiting,)) is None
+
+
+def half(number: int, at: str, state: ArbitrageState = "half_reserved") -> Arbitrage:
+    """With a leg on one of both exchanges alone."""
+    buy, sell = order_leg(USD_MARKET, "buy", Decimal(1), PRICE), order_leg(EUR_MARKET, "sell", Decimal(1), PRICE)
+    leg = replace(buy if at == "alpha" else sell, state="reserved", times={"reserved": 1})
+    return replace(arbitrage_of(OPPORTUNITY, leg), arbitrage_id=str(number), state=state)
+
+
+def test_a_half_reservation_waits_for_the_partner_that_it_lacks() -> None:
+    partners = Partners({"alpha": budget()})
+    assert partners.legs_left("alpha", (half(1, "beta"), half(2, "beta"))) == 2
+    assert partners.legs_left("alpha", (half(1, "alpha"),)) == 3
+    assert partners.legs_left("alpha", (half(1, "beta"),), attempting=2) == 1
+
+
+def test_a_partner_that_let_a_half_expire_had_less_than_was_thought() -> None:
+    """Else the guess of an exchange that spends on other things would never say 0 again."""
+    partners = Partners({"alpha": budget()})
+    for number in (1, 2, 2):
+        partners.see(half(number, "beta", "expired"))
+    assert partners.legs_left("alpha", ()) == 2
+    partners.see(half(3, "alpha", "expired"))
+    assert partners.legs_left("alpha", ()) == 2, "the one that is lacking was beta's"
 
 
 @dataclass
