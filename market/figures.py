@@ -7,7 +7,7 @@ column of them stands right.
 
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
 
-from market.money import decimal_of, decimal_of_whole
+from market.money import decimal_of, decimal_of_double, decimal_of_whole
 
 MINUS = "−"
 UNKNOWN = "–"
@@ -30,9 +30,16 @@ def rounded(value: Number, step: Decimal, *, is_cut: bool = False) -> Decimal:
 
     Raises ValueError for what is no finite number.
     """
-    steps = _WIDE.divide(decimal_of(value), step)
+    steps = _WIDE.divide(_known(value), step)
     whole = steps.to_integral_value(ROUND_DOWN if is_cut else ROUND_HALF_EVEN, _WIDE)
     return _WIDE.multiply(whole, step)
+
+
+def _known(value: Number) -> Decimal:
+    """Decimals are our own, with as many digits as a sum of them has."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
+    return decimal_of_double(value) if isinstance(value, float) else decimal_of(value)
 
 
 def number(value: Number, step: Decimal, *, is_cut: bool = False) -> str:

@@ -248,21 +248,13 @@ async def test_lists_begin_where_they_are_asked_to(bench: Bench) -> None:
     assert sum(decimal_of(row["qty"]) for row in of_one) == Decimal("0.001")
 
 
-async def test_weights_are_counted_and_have_a_limit(bench: Bench) -> None:
+async def test_weights_are_counted(bench: Bench) -> None:
     _, _, headers = await asked(bench, "GET", "/api/v3/depth", SYMBOL)
     first = int(headers["X-MBX-USED-WEIGHT-1M"])
     _, _, headers = await asked(bench, "GET", "/api/v3/exchangeInfo", {})
     used = int(headers["X-MBX-USED-WEIGHT-1M"])
     # a minute may have ended between both
     assert used in (first + 20, 20)
-    while True:
-        status, said, headers = await asked(bench, "GET", "/api/v3/depth", {**SYMBOL, "limit": "5000"})
-        if status != 200:
-            break
-    assert (status, said["code"]) == (429, -1003)
-    assert 0 < int(headers["Retry-After"]) <= 60
-    with pytest.raises(ccxt.DDoSProtection):
-        await bench.client.fetch_order_book(bench.symbol)
 
 
 def test_an_allowance_is_full_again_in_the_next_window() -> None:
