@@ -1,8 +1,8 @@
 """How many connections there may be, and how long one may take to say what it wants: before any of our own code."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
 
 import h11
@@ -42,6 +42,25 @@ REFUSED = (
 )
 
 
+class Waiting:
+    """Those of one server that have not said what they want, oldest first; a flood makes each step of it dear."""
+
+    def __init__(self) -> None:
+        self.turned_away = TurnedAway("connection")
+        self._since: dict[BoundedHttp, float] = {}
+
+    def add(self, connection: "BoundedHttp", now: float) -> None:
+        self._since[connection] = now
+
+    def discard(self, connection: "BoundedHttp") -> None:
+        self._since.pop(connection, None)
+
+    def overdue(self, caps: ConnectionCaps, now: float) -> list["BoundedHttp"]:
+        """So many of the oldest as there are too many, but none that came just now."""
+        oldest = islice(self._since.items(), max(0, len(self._since) - caps.without_header))
+        return [connection for connection, since in oldest if now - since >= caps.grace_seconds]
+
+
 class BoundedHttp(H11Protocol):
     """uvicorn's own HTTP, which else waits for ever for the rest of a header, and takes whoever comes."""
 
@@ -52,11 +71,11 @@ class BoundedHttp(H11Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         caps: ConnectionCaps = CAPS,
-        turned_away: TurnedAway | None = None,
+        waiting: Waiting | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._caps = caps
-        self._turned_away = turned_away or TurnedAway("connection")
+        self._waiting = Waiting() if waiting is None else waiting
         self._hurrying: asyncio.TimerHandle | None = None
         self.is_refused = False
 
@@ -76,11 +95,11 @@ class BoundedHttp(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._await_header()
-        others = _http_of(self.connections)
-        for one in self._overdue(others):
+        for one in self._waiting.overdue(self._caps, self.loop.time()):
             one.hang_up("too many without a header")
         if self._is_one_too_many():
-            idle = [one for one in others if one.is_idle and one is not self and one.address == self.address]
+            others = (one for one in self.connections if isinstance(one, BoundedHttp) and one is not self)
+            idle = [one for one in others if one.is_idle and one.address == self.address]
             if idle:
                 min(idle, key=_since).hang_up("too many connections")
             else:
@@ -102,23 +121,19 @@ class BoundedHttp(H11Protocol):
         super().connection_lost(exc)
 
     def hang_up(self, why: str) -> None:
-        self._turned_away.note(self.address, why)
+        self._waiting.turned_away.note(self.address, why)
         self._stop_hurrying()
         self.connections.discard(self)
         self.transport.close()
 
-    def _overdue(self, others: Sequence["BoundedHttp"]) -> list["BoundedHttp"]:
-        waiting = sorted((one for one in others if one.awaits_header), key=_since)
-        latest = self.loop.time() + self._caps.header_seconds - self._caps.grace_seconds
-        too_many = len(waiting) - self._caps.without_header
-        return [one for one in waiting[: max(0, too_many)] if one is not self and _since(one) <= latest]
-
     def _is_one_too_many(self) -> bool:
+        if len(self.connections) <= min(self._caps.in_all, self._caps.per_address):
+            return False
         counted = [_address_of(one) for one in self.connections if not getattr(one, "is_refused", False)]
         return len(counted) > self._caps.in_all or counted.count(self.address) > self._caps.per_address
 
     def _refuse(self) -> None:
-        self._turned_away.note(self.address, "too many connections")
+        self._waiting.turned_away.note(self.address, "too many connections")
         self.is_refused = True
         self._stop_hurrying()
         if len(self.connections) > self._caps.in_all + self._caps.being_refused:
@@ -128,16 +143,14 @@ class BoundedHttp(H11Protocol):
         self._hurrying = self.loop.call_later(REFUSED_SECONDS, self.transport.close)
 
     def _await_header(self) -> None:
+        self._waiting.add(self, self.loop.time())
         self._hurrying = self.loop.call_later(self._caps.header_seconds, self.hang_up, "no whole header in time")
 
     def _stop_hurrying(self) -> None:
+        self._waiting.discard(self)
         if self._hurrying is not None:
             self._hurrying.cancel()
             self._hurrying = None
-
-
-def _http_of(connections: Iterable[object]) -> list[BoundedHttp]:
-    return [one for one in connections if isinstance(one, BoundedHttp)]
 
 
 def _address_of(connection: object) -> str:

@@ -11,10 +11,9 @@ import uvicorn
 
 from market.session import Session
 from ui.application import build_app, dashboard_of
-from ui.connections import BoundedHttp
+from ui.connections import BoundedHttp, Waiting
 from ui.errors import PortTakenError, UiError
 from ui.slow_sockets import CuttingOff
-from ui.turned_away import TurnedAway
 
 CLOSING_SECONDS = 1
 SEND_BUFFER_BYTES = 262_144
@@ -96,7 +95,7 @@ def uvicorn_config(app: object) -> uvicorn.Config:
         # else any program of this machine may say in a header what address it comes from
         proxy_headers=False,
         server_header=False,
-        http=partial(BoundedHttp, turned_away=TurnedAway("connection")),  # type: ignore[arg-type]  # called as a class
+        http=partial(BoundedHttp, waiting=Waiting()),  # type: ignore[arg-type]  # called as a class
         ws=CuttingOff,
         ws_ping_interval=20.0,
         # each message would be packed anew for each client, at more CPU than all the rest of sending it

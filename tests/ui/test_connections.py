@@ -17,7 +17,7 @@ from tests.ui.test_slow_sockets import all_of, silent
 from tests.ui.waiting import until
 from ui.api.body_limit import BoundedBodies
 from ui.api.stream_caps import BoundedStreams, StreamCap
-from ui.connections import BoundedHttp, ConnectionCaps
+from ui.connections import BoundedHttp, ConnectionCaps, Waiting
 from ui.server import WebServer, bound_socket, uvicorn_config
 from ui.turned_away import QUIET_SECONDS, TurnedAway
 
@@ -61,7 +61,7 @@ def small_app() -> FastAPI:
 async def serving(caps: ConnectionCaps = CAPS) -> AsyncIterator[tuple[str, WebServer]]:
     with bound_socket("127.0.0.1", 0) as listener:
         config = uvicorn_config(small_app())
-        config.http = partial(BoundedHttp, caps=caps)  # type: ignore[assignment]  # called like the class
+        config.http = partial(BoundedHttp, caps=caps, waiting=Waiting())  # type: ignore[assignment]  # called like the class
         server = WebServer(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await server.wait_started(running)
