@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from market.clock import MICROSECONDS
 from market.markets import Market
-from market.money import decimal_of
+from market.money import BoundedDecimal, decimal_of
 from pricefeeds.ticksets.manifest import Manifest, Partition
 from pricefeeds.ticksets.reading import TickSet, batches, read_opening, read_ticks
 
@@ -46,9 +46,9 @@ class Marks:
 
     interval: int | None
     times: tuple[int, ...]
-    opening: dict[str, Decimal]
+    opening: dict[str, BoundedDecimal]
     """By the first quote of each market."""
-    worth: dict[str, tuple[Decimal | None, ...]]
+    worth: dict[str, tuple[BoundedDecimal | None, ...]]
 
 
 def marks_of(tick_set: TickSet) -> Marks:

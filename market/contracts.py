@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.money import EXACT, ZERO, decimal_of
+from market.money import EXACT, ZERO, BoundedDecimal, decimal_of
 
 MarketKind = Literal["spot", "linear", "inverse", "other"]
 """By what a market is settled in: nothing of its own, its quote, its base, or else (quanto contracts, options)."""
@@ -15,7 +15,7 @@ class Contract:
     """`size`: what an amount of 1 stands for, in base currency (linear) or in quote currency (inverse)."""
 
     kind: Literal["linear", "inverse"]
-    size: Decimal
+    size: BoundedDecimal
 
     @property
     def counts_base(self) -> bool:

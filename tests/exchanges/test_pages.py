@@ -56,17 +56,26 @@ def answers() -> dict[str, tuple[list[int], OrderDesk]]:
     """Exchange → how often it was asked, and its desk before it."""
     made: dict[str, tuple[list[int], OrderDesk]] = {}
     calls, told = always([{**COINBASE, "trade_id": number} for number in range(1_000)])
-    made["coinbaseexchange"] = calls, CoinbaseExchangeDesk(SimpleNamespace(exchange_ahead_ms=0, privateGetFills=told))
+    made["coinbaseexchange"] = (
+        calls,
+        CoinbaseExchangeDesk(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetFills=told)),
+    )
     calls, told = always([{**BITSTAMP, "id": number} for number in range(1_000)])
-    client = SimpleNamespace(exchange_ahead_ms=0, privatePostUserTransactions=told)
+    client = SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privatePostUserTransactions=told)
     made["bitstamp"] = calls, BitstampDesk(client)
     calls, told = always([{**BITFLYER, "id": number} for number in range(500)])
-    made["bitflyer"] = calls, BitflyerDesk(SimpleNamespace(exchange_ahead_ms=0, privateGetGetexecutions=told))
+    made["bitflyer"] = (
+        calls,
+        BitflyerDesk(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetGetexecutions=told)),
+    )
     calls, told = always({"result": {"trades": {str(number): KRAKEN for number in range(50)}}})
     _, time = always({"result": {"unixtime": 1}})
     made["kraken"] = calls, KrakenDesk(SimpleNamespace(publicGetTime=time, privatePostTradesHistory=told))
     calls, told = always([{**BINANCE, "id": number, "commissionAsset": "BTC"} for number in range(1_000)])
-    made["binance"] = calls, BinanceDesk(SimpleNamespace(exchange_ahead_ms=0, privateGetMyTrades=told))
+    made["binance"] = (
+        calls,
+        BinanceDesk(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetMyTrades=told)),
+    )
     return made
 
 

@@ -1,10 +1,11 @@
 """Axes of charts with round ends and room for their widest label: two charts one below the other share their left."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, floor, isfinite, log10
 
 from market.figures import number
-from market.money import decimal_of, decimal_of_double, decimal_of_whole
+from market.money import decimal_of, decimal_of_whole
 
 STEPS = (1, 2, 5, 10)
 LEAST_STEP = 0.01
@@ -42,7 +43,8 @@ def axis_over(lowest: float, highest: float, parts: int) -> Axis:
     wide = max((highest - lowest) / parts, LEAST_STEP, abs(highest) * 1e-9)
     power = floor(log10(wide))
     step = next(decimal_of_whole(one).scaleb(power) for one in STEPS if one * 10.0**power >= wide * 0.999_999)
-    ends = (floor(decimal_of_double(lowest) / step) * step, ceil(decimal_of_double(highest) / step) * step)
+    # exact: a double that is almost nothing lies beside 0 all the same
+    ends = (floor(Fraction(lowest) / Fraction(step)) * step, ceil(Fraction(highest) / Fraction(step)) * step)
     if ends[0] == ends[1]:
         ends = (ends[0], ends[1] + step)
     return Axis(float(ends[0]), float(ends[1]), float(step))
