@@ -64,7 +64,7 @@ def test_sixty_sets_are_what_each_comes_to_alone(spark: SparkSession, tick_set: 
         parameters = with_values(definition.parameters, points[number], known)
         assert parameters is not None
         alone = run_backtest(spark, tick_set, parameters)
-        assert whole[number] == result_of(number, WHOLE, points[number], alone.trading)
+        assert whole[number] == result_of(number, WHOLE, points[number], alone.trading, alone.performance)
     assert all(one.is_balanced for one in whole)
     assert sum(one.trades for one in whole) > 60
 
