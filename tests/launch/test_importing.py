@@ -9,15 +9,7 @@ from launch.command import run
 from launch.commands import parser_of_commands
 from pricefeeds.importers.formats import FORMATS
 from pricefeeds.ticksets.reading import open_tick_set
-
-HEADER = "exchange,symbol,timestamp,local_timestamp,ask_amount,ask_price,bid_price,bid_amount\n"
-TIME = 1_723_161_254_087_891
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
+from tests.launch.tardis_rows import HEADER, TIME
 
 
 @pytest.fixture
