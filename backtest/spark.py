@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 
 from cep.errors import CepCannotStartError
 from cep.session import (
-    AUTHENTICATED,
     QUIET_SETTINGS,
     archive_options,
     archive_path,
+    closed_to_others,
     connector_jars,
     joined_options,
     started_session,
@@ -58,7 +58,7 @@ def backtest_session(
     """
     with scratch_folder(home / "spark-backtest") as scratch:
         # a cluster's workers would need the secret, which is for whoever runs the cluster to hand out
-        guarded = AUTHENTICATED if master.startswith("local") else {}
+        guarded = closed_to_others(scratch) if master.startswith("local") else {}
         settings = guarded | _settings(home, scratch, address) | dict(extra or {})
         spark = started_session(master, "backtest", scratch, settings)
         try:

@@ -1,12 +1,15 @@
 """The Spark session: one JVM with as little in it as the real-time query needs, on loopback only."""
 
+import atexit
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
+from tempfile import mkdtemp
 from typing import Any
 
 import pyspark
@@ -52,12 +55,9 @@ WITHOUT_EXCHANGE = {
     # mode, and tests hold what comes out of it against a plain loop
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
 }
-AUTHENTICATED = {
-    # the driver's own servers, for blocks and for messages: with a secret that Spark makes at each start of a local
-    # master and keeps in memory
-    "spark.authenticate": "true",
-    "spark.network.crypto.enabled": "true",
-}
+LONGEST_SOCKET_FOLDER = 60
+"""In bytes: the kernel takes 107 for the whole path of a socket, and Spark gives each a name of 41."""
+
 MEMORY = "512m"
 JVM_OPTIONS = (
     # half the processor time until the first opportunity, and quicker rows for the first minutes
@@ -75,6 +75,26 @@ def connector_jars(folder: Path) -> tuple[Path, ...]:
     return jars
 
 
+def closed_to_others(scratch: Path) -> dict[str, str]:
+    """Settings of a master on this machine, so that no other user of it gets a word in.
+
+    The driver's own servers, for blocks and for messages, ask for a secret that Spark makes at each start and keeps in
+    memory. JVM and Python talk over sockets in a folder of this user: over TCP those for state and results would ask
+    nobody. The folder is `scratch`, or, where that path is too long for a socket, a temporary one.
+    """
+    scratch.mkdir(parents=True, exist_ok=True)
+    folder = str(scratch)
+    if len(os.fsencode(folder)) > LONGEST_SOCKET_FOLDER:
+        folder = mkdtemp(prefix="spark-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return {
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": folder,
+    }
+
+
 def spark_session(
     jars: tuple[Path, ...],
     scratch: Path,
@@ -89,7 +109,7 @@ def spark_session(
     settings = {
         **STREAMING_SETTINGS,
         **QUIET_SETTINGS,
-        **AUTHENTICATED,
+        **closed_to_others(scratch),
         **(WITHOUT_EXCHANGE if partitions == 1 else {}),
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.local.dir": str(scratch),

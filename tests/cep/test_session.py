@@ -1,11 +1,14 @@
 """What of a Spark session can be told without one."""
 
 import os
+import socket
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import pytest
 
-from cep.session import archive_is_current
+from cep.session import LONGEST_SOCKET_FOLDER, archive_is_current, closed_to_others
 
 
 @pytest.mark.parametrize(
@@ -21,3 +24,14 @@ def test_an_archive_older_than_a_jar_is_made_anew(
         archive.touch()
         os.utime(archive, (made, made))
     assert archive_is_current(archive, tmp_path) is is_current
+
+
+@pytest.mark.parametrize("length", [LONGEST_SOCKET_FOLDER, LONGEST_SOCKET_FOLDER + 1, 200])
+def test_sockets_lie_where_no_other_user_comes_and_the_kernel_takes_their_path(length: int) -> None:
+    with TemporaryDirectory() as short:
+        scratch = Path(short) / ("x" * (length - len(short) - 1))
+        folder = Path(closed_to_others(scratch)["spark.python.unix.domain.socket.dir"])
+        assert (folder == scratch) is (length <= LONGEST_SOCKET_FOLDER)
+        assert folder.stat().st_mode & 0o077 == 0 or folder == scratch
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(folder / f".{uuid4()}.sock"))

@@ -20,6 +20,7 @@ from tests.whole.running import new_home, ours_running, running_paper
 pytestmark = pytest.mark.whole
 
 SECONDS = 60
+LOOKS = 15
 CLOSING_SECONDS = 15
 """Of these nothing new is begun, so that REST can tell everything while it still runs."""
 
@@ -30,8 +31,12 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     out = home / "out.json"
     with running_paper(home, "--seconds", str(SECONDS), "--json", str(out)) as paper:
         paper.wait_for("trading on paper", 240)
-        paper.pause(SECONDS - CLOSING_SECONDS)
-        doors, lines, secrets = doors_of(home), command_lines(home), passwords_in(home)
+        looks = []
+        for _ in range(LOOKS):
+            # more than one: some sockets of Spark's were open for parts of a second only
+            paper.pause((SECONDS - CLOSING_SECONDS) / LOOKS)
+            looks.append(doors_of(home))
+        doors, lines, secrets = looks[-1], command_lines(home), passwords_in(home)
         stranger = tried_by_a_stranger(paper)
         for door in doors:
             if door.part in ("cep", "kafka", "mongodb"):
@@ -41,7 +46,13 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         assert code == 0, paper.said
         assert ours_running(home) == []
     document: dict[str, Any] = json.loads(out.read_text())
-    seen = {"doors": doors, "lines": lines, "secrets": secrets, "stranger": stranger}
+    seen = {
+        "doors": doors,
+        "untold": [door for look in looks for door in untold(look)],
+        "lines": lines,
+        "secrets": secrets,
+        "stranger": stranger,
+    }
     return document | {"home": home, "told": told, **seen}
 
 
@@ -94,7 +105,7 @@ def test_no_key_of_an_exchange_account_is_left_in_the_files_of_the_run(summary: 
 
 def test_every_listening_socket_is_in_the_table_of_the_docs(summary: dict[str, Any]) -> None:
     assert {door.part for door in summary["doors"]} == {"cep", "kafka", "mongodb", "ui", "exchanges"}
-    assert untold(summary["doors"]) == []
+    assert summary["untold"] == []
 
 
 def test_strange_frames_to_every_service_end_nothing(summary: dict[str, Any]) -> None:
