@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from exchanges.credentials import ARM_VARIABLE, every_key_variable, key_variables
+from launch.configuration import ENVIRONMENT
 from launch.logins import LOGIN_VARIABLES
 from notices.credentials import PREFIX as NOTICES_PREFIX
 
@@ -61,8 +62,8 @@ def spawn(part: Part, log_path: Path) -> subprocess.Popen[bytes]:
 def child_environment(exchange: str | None = None, *, is_notifier: bool = False) -> dict[str, str]:
     """Ours, less the keys of other exchanges' accounts and of destinations of notices (a JVM shows its environment to
     whoever asks), and less what would keep Python from caching its byte code (importing ccxt costs 10 s without)."""
-    # logins reach each part by a file of its own
-    withheld = {"PYTHONDONTWRITEBYTECODE", *every_key_variable(), *LOGIN_VARIABLES}
+    # addresses, which may hold a password, and logins reach each part by files
+    withheld = {"PYTHONDONTWRITEBYTECODE", *every_key_variable(), *ENVIRONMENT, *LOGIN_VARIABLES}
     if not is_notifier:
         withheld |= {name for name in os.environ if name.startswith(NOTICES_PREFIX)}
     if exchange is None:

@@ -230,8 +230,8 @@ async def test_an_exchange_that_is_not_there_is_one_sentence(tmp_path: Path) -> 
 def test_a_part_gets_the_keys_of_its_own_exchange_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in ARMED.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("ARBITRAGE_KAFKA", "x:1")
+    monkeypatch.setenv("ARBITRAGE_HOME", "there")
     assert not ARMED.keys() & child_environment().keys()
     own = {*key_variables("kraken", False).values(), "ARBITRAGE_ARM_LIVE"}
     assert ARMED.keys() & child_environment("kraken").keys() == own
-    assert child_environment()["ARBITRAGE_KAFKA"] == "x:1"
+    assert child_environment()["ARBITRAGE_HOME"] == "there"
