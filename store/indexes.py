@@ -86,7 +86,10 @@ INDEXES: dict[str, list[IndexModel]] = {
 
 
 async def lay_out(database: Database) -> None:
-    """Make what is missing; many processes may do so at once. Transactions cannot wait for collections to be made."""
+    """Make what is missing; many processes may do so at once. Transactions cannot wait for collections to be made.
+
+    Only a database's owner may make anything: for all others this looks whether it is there.
+    """
     known = set(await database.list_collection_names())
     for name in COLLECTIONS:
         if name not in known:
@@ -96,7 +99,10 @@ async def lay_out(database: Database) -> None:
                 # another process was faster
                 continue
     for name, indexes in INDEXES.items():
-        await database[name].create_indexes(indexes)
+        there = await database[name].index_information()
+        missing = [index for index in indexes if index.document["name"] not in there]
+        if missing:
+            await database[name].create_indexes(missing)
     if await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, {"_id": 1}) is not None:
         # most who come here may not write to it
         return

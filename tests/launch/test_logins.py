@@ -73,6 +73,7 @@ async def test_a_part_changes_in_the_database_what_it_may_and_nothing_else(mongo
         for attempt in (
             refused.update_one({}, {"$set": {"trading_state": "halted"}}, upsert=True),
             client["elsewhere"]["feeds"].insert_one({"_id": 1}),
+            allowed.create_index("at"),
             client.admin.command("createUser", "me", pwd="me", roles=["root"]),
         ):
             with pytest.raises(Exception, match="not authorized"):
