@@ -39,7 +39,8 @@ class Part:
     """What it gets to end where a user stops it, before it is killed. None: as long as it takes, since it has things in
     flight that nobody else would watch; the end of the session waits for nobody."""
     probe: Callable[[], Awaitable[None]] | None = None
-    """Returns once the part really works, where the part cannot say so itself by its ready file."""
+    """Returns once the part really works, where the part cannot say so itself by its ready file. It is asked again
+    after an error that passes, for as long as the part does something."""
 
 
 def spawn(part: Part, log_path: Path) -> subprocess.Popen[bytes]:

@@ -23,8 +23,8 @@ from streams.admin import ensure_topics
 from streams.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from streams.errors import StreamError
 
-SERVICE_SECONDS = 120.0
-"""How long Kafka or mongod may take before they are given up; a loaded machine is slow."""
+ATTEMPT_SECONDS = 10.0
+"""How long Kafka or mongod may take to answer one attempt; another follows while they work."""
 
 
 async def service_parts(
@@ -63,7 +63,7 @@ def kafka_part(session: Session, say: Callable[[str], None]) -> Part:
         say(f"Kafka's log of before knows no login of this data folder and was put aside: {aside}")
 
     async def probe() -> None:
-        await wait_ready(session.kafka, SERVICE_SECONDS)
+        await wait_ready(session.kafka, ATTEMPT_SECONDS)
         await ensure_topics(session.kafka, session.partitions)
         await ensure_users(session.kafka, own.topic_users())
 
@@ -83,7 +83,7 @@ def _mongodb_part(session: Session, settings: Settings) -> Part:
         raise CannotStartError(str(error)) from error
 
     async def probe() -> None:
-        await mongod.wait_ready(SERVICE_SECONDS)
+        await mongod.wait_ready(ATTEMPT_SECONDS)
         await prepare_database(session, settings)
 
     return Part("mongodb", command, probe=probe)

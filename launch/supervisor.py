@@ -16,9 +16,9 @@ from launch.home import ready_file, write_atomically
 from launch.last_words import last_words
 from launch.processes import Roll
 from launch.processes_telling import Teller
-from launch.readiness import IDLE_SECONDS, Patience
+from launch.readiness import IDLE_SECONDS, Patience, until_it_works
 from market.backoff import backoff
-from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.clock import MICROSECONDS, SystemClock, steady_now, wall_now
 from market.session import Session
 
 PATIENT_SECONDS = 60.0
@@ -82,10 +82,11 @@ class Supervisor:
         Raises LaunchError, with what is known of why, only where a missing part is dead: it did nothing for
         `idle_seconds`, or ends again and again.
         """
-        began = said_at = checked_at = wall_now()
+        began, said_at = wall_now(), steady_now()
+        checked_at = said_at
         patience, logs = Patience(idle_seconds, self.restarts), self._home / "logs"
         while missing := self._missing():
-            now = wall_now()
+            now = steady_now()
             if now - checked_at >= min(CHECK_SECONDS, idle_seconds) * MICROSECONDS:
                 checked_at = now
                 why = patience.check({name: self.group_of(name) for name in self._startable(missing)}, now)
@@ -125,14 +126,14 @@ class Supervisor:
         delays = backoff()
         while True:
             await self._due(part)
-            started = wall_now()
+            started = steady_now()
             self.roll.note_start(part.name)
             why = await self._run_once(part)
             if why == NOT_WANTED:
                 await self._stop_part(part)
                 delays = backoff()
                 continue
-            if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
+            if steady_now() - started > STEADY_SECONDS * MICROSECONDS:
                 delays = backoff()
             delay = next(delays)
             self.restarts[part.name] = self.restarts.get(part.name, 0) + 1
@@ -166,8 +167,8 @@ class Supervisor:
 
     async def _pause(self, name: str, seconds: float) -> None:
         """Before the next start; no longer where it is not to run any more."""
-        deadline = wall_now() + int(seconds * MICROSECONDS)
-        while wall_now() < deadline and self.roll.is_wanted(name):
+        deadline = steady_now() + int(seconds * MICROSECONDS)
+        while steady_now() < deadline and self.roll.is_wanted(name):
             await self._clock.sleep(min(POLL_SECONDS, seconds))
 
     async def _run_once(self, part: Part) -> str:
@@ -182,8 +183,8 @@ class Supervisor:
             return f"{error.strerror}: {error.filename or part.command[0]}"
 
     async def _until_exit(self, part: Part, child: subprocess.Popen[bytes]) -> str:
-        probe = asyncio.create_task(self._probe(part))
-        told, started = False, wall_now()
+        probe = asyncio.create_task(self._probe(part, child.pid))
+        told, started = False, steady_now()
         try:
             while child.poll() is None:
                 if probe.done() and (fault := probe.exception()) is not None:
@@ -193,7 +194,7 @@ class Supervisor:
                 if not told and self._is_ready(part.name):
                     told = True
                     self.roll.note_ready(part.name)
-                    self._say(f"{part.name} ready after {(wall_now() - started) / MICROSECONDS:.1f} s")
+                    self._say(f"{part.name} ready after {(steady_now() - started) / MICROSECONDS:.1f} s")
                 await self._clock.sleep(POLL_SECONDS)
         finally:
             probe.cancel()
@@ -201,9 +202,9 @@ class Supervisor:
             ready_file(self._home, part.name).unlink(missing_ok=True)
         return f"exit code {child.returncode}"
 
-    async def _probe(self, part: Part) -> None:
+    async def _probe(self, part: Part, group: int) -> None:
         if part.probe is not None:
-            await part.probe()
+            await until_it_works(part.probe, part.name, group)
             write_atomically(ready_file(self._home, part.name), b"probed")
 
     async def ready_of(self, names: tuple[str, ...]) -> None:
@@ -223,10 +224,10 @@ class Supervisor:
         if child is None:
             return
         signal_group(child.pid, signal.SIGTERM)
-        began = wall_now()
+        began = steady_now()
         while group_members(child.pid) if seconds is not None else child.poll() is None:
             child.poll()
-            if seconds is not None and wall_now() - began > seconds * MICROSECONDS:
+            if seconds is not None and steady_now() - began > seconds * MICROSECONDS:
                 break
             await self._clock.sleep(POLL_SECONDS)
         signal_group(child.pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ from pathlib import Path
 from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import ConnectionFailure, NotPrimaryError, OperationFailure
 
-from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.clock import MICROSECONDS, SystemClock, steady_now
 from store.client import Document
 from store.errors import StoreError, StoreUnavailableError
 from store.users import DatabaseUser, ensure_users
@@ -133,7 +133,7 @@ async def prepare(address: str, key: str, users: tuple[DatabaseUser, ...], secon
 
     Raises StoreUnavailableError after `seconds`.
     """
-    deadline = wall_now() + int(seconds * MICROSECONDS)
+    deadline = steady_now() + int(seconds * MICROSECONDS)
     while True:
         try:
             await _initiate(address, key)
@@ -142,7 +142,7 @@ async def prepare(address: str, key: str, users: tuple[DatabaseUser, ...], secon
                 return
         except (ConnectionFailure, NotPrimaryError) as error:
             log.debug("mongod does not answer yet", extra={"address": address, "error": str(error)})
-        if wall_now() >= deadline:
+        if steady_now() >= deadline:
             raise StoreUnavailableError(f"MongoDB at {address} was not ready within {seconds:.0f} s.")
         await SystemClock().sleep(POLL_SECONDS)
 

@@ -40,19 +40,21 @@ class TopicUser:
     writes: tuple[str, ...]
 
 
-async def ensure_users(address: str, users: Iterable[TopicUser]) -> None:
-    """Each with its password and at least the rights named here; the owner asks. Raises StreamUnavailableError."""
+async def ensure_users(address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS) -> None:
+    """Each with its password and at least the rights named here; the owner asks. Raises StreamUnavailableError, also
+    where one of the answers takes longer than `seconds`."""
     users = tuple(users)
     client = AdminClient(client_settings(address))
     changes: list[UserScramCredentialAlteration] = [_credential(user.login) for user in users]
     rights = [right for user in users for right in _rights(user)]
     try:
-        changed = client.alter_user_scram_credentials(changes, request_timeout=ANSWER_SECONDS)
-        granted = client.create_acls(rights, request_timeout=ANSWER_SECONDS)
-        await asyncio.to_thread(_await_all, changed)
-        await asyncio.to_thread(_await_all, granted)
-    except KafkaException as error:
-        raise StreamUnavailableError(f"Kafka at {address} did not take its users ({reason_of(error)}).") from None
+        changed = client.alter_user_scram_credentials(changes, request_timeout=seconds)
+        granted = client.create_acls(rights, request_timeout=seconds)
+        await asyncio.to_thread(_await_all, changed, seconds)
+        await asyncio.to_thread(_await_all, granted, seconds)
+    except (KafkaException, TimeoutError) as error:
+        reason = reason_of(error) if isinstance(error, KafkaException) else f"no answer within {seconds:g} s"
+        raise StreamUnavailableError(f"Kafka at {address} did not take its users ({reason}).") from None
 
 
 def spark_options(address: str) -> dict[str, str]:
@@ -96,6 +98,6 @@ def _rights(user: TopicUser) -> list[AclBinding]:
     ]
 
 
-def _await_all(futures: "Mapping[Any, Future[Any]]") -> None:
+def _await_all(futures: "Mapping[Any, Future[Any]]", seconds: float) -> None:
     for future in futures.values():
-        future.result(ANSWER_SECONDS)
+        future.result(seconds)

@@ -8,9 +8,9 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from market.clock import MICROSECONDS, wall_now
+from market.clock import MICROSECONDS, steady_now
 from market.logins import login_of
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
 
 REACH_SECONDS = 4.0
@@ -27,6 +27,13 @@ RETAINED_BYTES = {
 }
 """Of a whole topic, all its partitions together."""
 SEGMENT_BYTES = 64 * 1024**2
+PASSING = (
+    KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.NOT_CONTROLLER,
+)
+"""Of a Kafka that is slow or starting. The library marks no answer to an administrator as one to ask for again."""
 
 
 async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
@@ -34,7 +41,7 @@ async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
 
     Raises StreamUnavailableError within `seconds`, StreamRefusedError where the address is none.
     """
-    deadline = wall_now() + int(seconds * MICROSECONDS)
+    deadline = steady_now() + int(seconds * MICROSECONDS)
     await _connect(address, seconds)
     client = _client(address)
     while True:
@@ -43,7 +50,7 @@ async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
             await asyncio.to_thread(client.list_topics, timeout=min(seconds, SLICE_SECONDS))
             return
         except KafkaException as error:
-            if wall_now() >= deadline:
+            if steady_now() >= deadline:
                 raise StreamUnavailableError(
                     f"what listens at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})."
                 ) from None
@@ -165,5 +172,10 @@ def _create(client: AdminClient, topics: list[NewTopic], address: str) -> None:
             cause = error.args[0]
             if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:  # somebody was quicker
                 continue
-            kind = StreamUnavailableError if cause.retriable() else StreamRefusedError
-            raise kind(f"topic {topic} could not be created at {address} ({reason_of(error)}).") from None
+            raise creation_error(topic, address, cause) from None
+
+
+def creation_error(topic: str, address: str, cause: KafkaError) -> StreamError:
+    """What it means to us that a topic was not created."""
+    kind = StreamUnavailableError if cause.code() in PASSING else StreamRefusedError
+    return kind(f"topic {topic} could not be created at {address} ({cause.str()}).")

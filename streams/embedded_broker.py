@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.clock import MICROSECONDS, SystemClock, steady_now, wall_now
 from market.logins import Login
 from streams.access import jaas_of
 from streams.admin import check_reachable
@@ -126,13 +126,13 @@ class EmbeddedBroker:
 
 async def wait_ready(address: str, seconds: float) -> None:
     """Return once Kafka answers for its metadata. Raises StreamUnavailableError after `seconds`."""
-    deadline = wall_now() + int(seconds * MICROSECONDS)
+    deadline = steady_now() + int(seconds * MICROSECONDS)
     while True:
-        left = (deadline - wall_now()) / MICROSECONDS
+        left = (deadline - steady_now()) / MICROSECONDS
         try:
             await check_reachable(address, max(0.1, min(left, 2.0)))
         except StreamUnavailableError:
-            if wall_now() >= deadline:
+            if steady_now() >= deadline:
                 raise
             await SystemClock().sleep(POLL_SECONDS)
         else:

@@ -1,11 +1,15 @@
 """When a start is given up: never on what still works, always on what is dead."""
 
+import os
 from collections.abc import Mapping
 
 import pytest
 
-from launch.readiness import IDLE_SECONDS, MOST_ENDS, Patience
+from launch.errors import LaunchError
+from launch.readiness import IDLE_SECONDS, MOST_ENDS, Patience, until_it_works
 from market.clock import MICROSECONDS
+from store.errors import StoreUnavailableError
+from streams.errors import StreamRefusedError, StreamUnavailableError
 
 GROUP = 17
 Look = tuple[int, Mapping[str, int | None], float]
@@ -16,7 +20,12 @@ def verdicts(*looks: Look) -> list[str | None]:
     used = {GROUP: 0.0}
     patience = Patience(300, {}, used=lambda group: used.get(group, 0.0))
     found = []
+    seen: Look = (0, {}, 0.0)
     for at, missing, seconds in looks:
+        # it looks all the time; only between two given ones nothing is new
+        for between in range(seen[0] + 10, at, 10):
+            patience.check(seen[1], between * MICROSECONDS)
+        seen = at, missing, seconds
         used[GROUP] = seconds
         found.append(patience.check(missing, at * MICROSECONDS))
     return found
@@ -55,3 +64,39 @@ def test_a_part_that_ends_again_and_again_is_given_up_however_much_it_works() ->
         assert patience.check(CEP, second * MICROSECONDS) is None
         restarts["cep"] += 1
     assert patience.check(CEP, 60 * MICROSECONDS) == f"ended {MOST_ENDS} times before it was ready: cep"
+
+
+def test_nobody_is_idle_while_nobody_looks() -> None:
+    """The machine slept, or the supervisor was stopped."""
+    patience = Patience(300, {}, used=lambda _: 0.0)
+    for second in (0, 60, 7_200, 7_260, 7_320, 7_380):
+        assert patience.check(CEP, second * MICROSECONDS) is None
+    assert patience.check(CEP, 7_440 * MICROSECONDS) is not None
+
+
+async def test_a_service_is_asked_again_until_it_works() -> None:
+    answers: list[Exception | None] = [StreamUnavailableError("slow"), StoreUnavailableError("slow"), None]
+
+    async def attempt() -> None:
+        answer = answers.pop(0)
+        if answer is not None:
+            raise answer
+
+    await until_it_works(attempt, "kafka", os.getpgid(0), pause_seconds=0)
+    assert answers == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "end"),
+    [
+        (StreamUnavailableError("no answer."), r"^not ready, and idle for 0 s: kafka \(no answer\.\)$"),
+        (StreamRefusedError("never."), r"^never\.$"),
+    ],
+)
+async def test_a_service_that_is_idle_or_says_no_is_given_up(answer: Exception, end: str) -> None:
+    async def attempt() -> None:
+        raise answer
+
+    with pytest.raises((LaunchError, StreamRefusedError), match=end):
+        # no process has this group
+        await until_it_works(attempt, "kafka", 0, idle_seconds=0.001, pause_seconds=0)

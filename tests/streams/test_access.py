@@ -1,11 +1,13 @@
 """Who may read and write which topics of an embedded Kafka, on a real broker."""
 
+import socket
+
 import pytest
 
 from market.logins import Address, Login
 from streams.access import TopicUser, ensure_users, jaas_of
 from streams.admin import check_reachable
-from streams.errors import StreamError
+from streams.errors import StreamError, StreamUnavailableError
 from streams.reader import TopicReader
 from streams.writer import TopicWriter
 from tests.service_process import ServiceProcess
@@ -48,6 +50,15 @@ async def test_each_user_reads_and_writes_what_it_may_and_nothing_else(
 async def test_a_stranger_gets_no_answer(broker: ServiceProcess, login: Login | None) -> None:
     with pytest.raises(StreamError):
         await check_reachable(Address(broker.address, login), 2.0)
+
+
+async def test_a_kafka_that_does_not_answer_in_time_is_one_sentence() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(StreamUnavailableError, match=r"^Kafka at \S+ did not take its users \(.+\)\.$"):
+            await ensure_users(address, [TopicUser(WRITER, (), ("ticks",))], 0.2)
 
 
 def test_a_password_is_in_no_text_of_an_address_or_a_login() -> None:

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
 from market.logins import Address
-from streams.admin import check_reachable, client_settings, ensure_topics
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.admin import check_reachable, client_settings, creation_error, ensure_topics
+from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, UNORDERED_TOPICS
 from tests.service_process import ServiceProcess
 from tests.services import LOGIN, embedded_kafka
@@ -67,3 +68,19 @@ async def test_a_listener_that_is_no_kafka_is_given_up_on(silent_address: str) -
 
 async def test_one_of_several_hosts_is_enough(empty_broker: ServiceProcess) -> None:
     await check_reachable(Address(f"127.0.0.1:9,{empty_broker.address}", LOGIN), 10.0)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (KafkaError._TIMED_OUT, StreamUnavailableError),
+        (KafkaError.REQUEST_TIMED_OUT, StreamUnavailableError),
+        (KafkaError.NOT_CONTROLLER, StreamUnavailableError),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, StreamRefusedError),
+        (KafkaError.INVALID_REPLICATION_FACTOR, StreamRefusedError),
+    ],
+)
+def test_a_topic_that_a_slow_kafka_did_not_create_may_be_asked_for_again(code: int, kind: type[StreamError]) -> None:
+    error = creation_error("ticks", "127.0.0.1:9", KafkaError(code))
+    assert type(error) is kind
+    assert str(error).startswith("topic ticks could not be created at 127.0.0.1:9 (")
