@@ -43,6 +43,9 @@ TRADING = {
     "live": "TRADING FOR REAL, with money",
 }
 
+EXCHANGE_SECONDS = 60.0
+"""Once all else is ready a session waits no longer for an exchange that does not answer; its parts do."""
+
 Say = Callable[[str], None]
 
 
@@ -115,7 +118,9 @@ async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter, say
         await told_tick_sets(session)
 
     # not a TaskGroup: what was not ready in time is one sentence, not a group of one
-    await together(meter.start(), supervisor.all_ready(), tell_page(), tell_tick_sets())
+    await together(
+        meter.start(), supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS), tell_page(), tell_tick_sets()
+    )
     meter.start_counting_afresh()
 
 

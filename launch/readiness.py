@@ -1,6 +1,6 @@
 """How long a start is waited for: as long as what is missing works. A busy machine is slow; nothing is thrown away."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import psutil
@@ -62,13 +62,13 @@ class Patience:
     def __post_init__(self) -> None:
         self._before = dict(self.restarts)
 
-    def check(self, missing: Mapping[str, int | None], now: int) -> str | None:
+    def check(self, missing: Mapping[str, int | None], now: int, may_idle: Collection[str] = ()) -> str | None:
         """Why the start is to be given up, or None. `missing`: name → process group, None where none runs; `now` by a
-        clock that nobody sets."""
+        clock that nobody sets; `may_idle`: those who wait for what is not ours."""
         self._leave_out_gap(now)
         for name in set(self._seen) - set(missing):
             del self._seen[name]
-        idle = [name for name, group in missing.items() if self._is_idle(name, group, now)]
+        idle = [name for name, group in missing.items() if self._is_idle(name, group, now) and name not in may_idle]
         if idle:
             return f"not ready, and idle for {self.idle_seconds:.0f} s: {', '.join(idle)}"
         ended = [name for name in missing if self._ends(name) >= MOST_ENDS]

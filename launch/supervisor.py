@@ -76,26 +76,43 @@ class Supervisor:
         child = self._children.get(name)
         return None if child is None or child.poll() is not None else child.pid
 
-    async def all_ready(self, idle_seconds: float = IDLE_SECONDS, patient_seconds: float = PATIENT_SECONDS) -> None:
+    async def all_ready(
+        self,
+        idle_seconds: float = IDLE_SECONDS,
+        patient_seconds: float = PATIENT_SECONDS,
+        exchange_seconds: float | None = None,
+    ) -> None:
         """Wait until every part that is to run has reported ready, and say now and then what is missing.
+
+        With `exchange_seconds`, no longer than that for parts of single exchanges once all others are ready: these
+        wait for theirs, which nobody here can hurry.
 
         Raises LaunchError, with what is known of why, only where a missing part is dead: it did nothing for
         `idle_seconds`, or ends again and again.
         """
         began, said_at = wall_now(), steady_now()
-        checked_at = said_at
+        checked_at = others_at = said_at
+        of_exchanges = self._of_exchanges() if exchange_seconds is not None else frozenset()
         patience, logs = Patience(idle_seconds, self.restarts), self._home / "logs"
         while missing := self._missing():
             now = steady_now()
+            others_at = others_at if of_exchanges.issuperset(missing) else now
+            if exchange_seconds is not None and now - others_at > exchange_seconds * MICROSECONDS:
+                self._say(begun_without(missing, last_words(logs, missing, began)))
+                return
             if now - checked_at >= min(CHECK_SECONDS, idle_seconds) * MICROSECONDS:
                 checked_at = now
-                why = patience.check({name: self.group_of(name) for name in self._startable(missing)}, now)
+                groups = {name: self.group_of(name) for name in self._startable(missing)}
+                why = patience.check(groups, now, may_idle=of_exchanges)
                 if why is not None:
                     raise LaunchError(f"{why}. {last_words(logs, missing, began)}. Logs: {logs}")
             if now - said_at >= patient_seconds * MICROSECONDS:
                 said_at = now
                 self._say(f"still waiting for {', '.join(missing)}: {last_words(logs, missing, began)}")
             await self._clock.sleep(POLL_SECONDS)
+
+    def _of_exchanges(self) -> frozenset[str]:
+        return frozenset(part.name for part in self._parts if part.exchange is not None)
 
     def _missing(self) -> list[str]:
         return [part.name for part in self._parts if not self._is_as_wanted(part.name)]
@@ -246,6 +263,11 @@ class Supervisor:
             except psutil.NoSuchProcess:
                 continue
         write_atomically(self._home / "processes.json", json.dumps(noted).encode())
+
+
+def begun_without(missing: Iterable[str], why: str) -> str:
+    """What is said where a session begins though an exchange does not answer."""
+    return f"beginning without {', '.join(missing)}, which wait for their exchange and join once it answers: {why}"
 
 
 def kill_leftovers(home: Path) -> None:

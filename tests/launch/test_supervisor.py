@@ -109,6 +109,22 @@ async def test_a_part_that_works_is_waited_for_however_long(tmp_path: Path) -> N
     await supervisor.stop()
 
 
+async def test_who_waits_for_its_exchange_holds_up_nobody(tmp_path: Path) -> None:
+    said: list[str] = []
+    waiting = "import sys, time; print('kraken did not answer', file=sys.stderr, flush=True); time.sleep(1000)"
+    away = Part("bot-kraken", (sys.executable, "-c", waiting), exchange="kraken")
+    supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "ui"), away], said.append)
+    await supervisor.start()
+    async with asyncio.timeout(20):
+        # idle for longer than anything else may be
+        await supervisor.all_ready(idle_seconds=1.0, exchange_seconds=2.5)
+    pid = supervisor.group_of("bot-kraken")
+    await supervisor.stop()
+    assert pid is not None
+    line = next(line for line in said if line.startswith("beginning without"))
+    assert line.startswith("beginning without bot-kraken, which wait for their exchange and join once it answers: bot-")
+
+
 async def test_who_is_ready_soon_hears_of_no_waiting(tmp_path: Path) -> None:
     said: list[str] = []
     supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "bot")], said.append)
