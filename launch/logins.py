@@ -6,7 +6,8 @@ them run as one user of the system: against each other files protect nothing, ag
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -103,10 +104,24 @@ def supervisors_session(session: Session, told: Configuration, environment: Mapp
         )
     for role in (SUPERVISOR, *ROLES):
         rights = ROLES.get(role, EVERYTHING)
-        own_kafka = None if told.kafka or rights.topics_read is None else own.login(role)
-        own_mongodb = None if told.mongodb or rights.collections is None else own.login(role)
-        keep_logins(session.home, role, own_kafka or named["kafka"], own_mongodb or named["mongodb"])
+        kafka = named["kafka"] if told.kafka else own.login(role)
+        mongodb_login = named["mongodb"] if told.mongodb else own.login(role)
+        keep_logins(
+            session.home,
+            role,
+            None if rights.topics_read is None else kafka,
+            None if rights.collections is None else mongodb_login,
+        )
     return with_logins(replace(session, mongodb=mongodb), SUPERVISOR)
+
+
+@contextmanager
+def session_logins(session: Session, told: Configuration, environment: Mapping[str, str]) -> Iterator[Session]:
+    """As `supervisors_session`; whatever ends the session, the files of its parts go."""
+    try:
+        yield supervisors_session(session, told, environment)
+    finally:
+        forget_logins(session.home)
 
 
 def keep_logins(home: Path, role: str, kafka: Login | None, mongodb: Login | None) -> None:

@@ -12,7 +12,7 @@ from launch.closing import activity_of, finish_trading, report, with_the_store_b
 from launch.configuration import Configuration, first_settings
 from launch.errors import CannotStartError
 from launch.home import check_writable, write_atomically
-from launch.logins import forget_logins, supervisors_session
+from launch.logins import session_logins
 from launch.meter import Meter
 from launch.notice_destinations import told_destinations
 from launch.parts import own_parts, service_parts
@@ -70,13 +70,17 @@ async def run_session(
     session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say
 ) -> int:
     """Start everything, trade until told to stop, check the books. Exit code 0 only where they balance."""
-    started, home = wall_now(), session.home
     session = replace(session, notices=told_destinations(told.notices, os.environ))
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
+    with session_logins(session, told, os.environ) as own_session:
+        return await _run(own_session, settings, options, told, say)
+
+
+async def _run(session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say) -> int:
+    started, home = wall_now(), session.home
     key_file = ensure_api_key(home)
-    session = supervisors_session(session, told, os.environ)
     services = await service_parts(session, told, settings, say)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
@@ -100,7 +104,6 @@ async def run_session(
         await meter.stop()
         await supervisor.stop()
         (home / "run.json").unlink(missing_ok=True)
-        forget_logins(home)
     if session.recordings_mb is not None:
         finish_recording(session, say)
     return report(activity, options.json, say)

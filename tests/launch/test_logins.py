@@ -19,11 +19,12 @@ from launch.logins import (
     named_kafka_login,
     named_login,
     own_logins,
+    session_logins,
     supervisors_session,
     with_logins,
     without_login,
 )
-from launch.paper import PaperOptions, paper_session, paper_settings
+from launch.paper import PaperOptions, paper_session, paper_settings, run_paper
 from launch.rights import ROLES, SUPERVISOR
 from market.logins import Address, Login, login_of
 from market.session import Session
@@ -33,6 +34,7 @@ from store.documents import COLLECTIONS
 from store.reading import open_reader
 from store.trades import open_store
 from store.users import DatabaseUser, ensure_users
+from streams.embedded_broker import free_ports
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
 MONGODB = {"ARBITRAGE_MONGODB_USER": "erika", "ARBITRAGE_MONGODB_PASSWORD": "her secret"}
@@ -149,6 +151,25 @@ def test_a_configured_mongodb_is_used_with_the_login_that_is_named(
     found = with_logins(Session.from_json(mine.to_json()), "bot")
     assert (found.mongodb, login_of(found.mongodb)) == (URI, wanted)
     assert login_of(found.kafka) == own_logins(tmp_path).login("bot")
+    for role in ("cep", "logrecorder"):
+        assert login_of(with_logins(Session.from_json(mine.to_json()), role).mongodb) is None
+
+
+def test_whatever_ends_a_session_the_logins_of_its_parts_go(tmp_path: Path) -> None:
+    told = Configuration(mongodb=URI)
+    with pytest.raises(CannotStartError), session_logins(session(tmp_path, told), told, MONGODB):
+        assert (tmp_path / "logins" / "bot.json").exists()
+        raise CannotStartError("mongodb: not reached.")
+    assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]
+
+
+async def test_a_start_that_finds_its_mongodb_away_leaves_no_login_of_others_behind(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    away = Configuration(mongodb="mongodb://erika:secret@127.0.0.1:9/?replicaSet=rs0", kafka="127.0.0.1:9")
+    options = PaperOptions(None, None, port, None)
+    with pytest.raises(CannotStartError):
+        await run_paper(tmp_path, options, away, lambda _: None)
+    assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]
 
 
 @pytest.mark.parametrize("mode", ["live", "sandbox"])
