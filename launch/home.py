@@ -21,8 +21,7 @@ def home_folder() -> Path:
 def locked(home: Path) -> Iterator[None]:
     """Hold the data folder for this process. Raises CannotStartError where another run has it, or it cannot be used."""
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        keep_private(home)
+        make_private(home)
         lock = (home / "lock").open("a+")
     except OSError as error:
         raise CannotStartError(f"{home}: cannot be used as the data folder ({error.strerror}).") from error
@@ -40,10 +39,13 @@ def is_private(folder: Path) -> bool:
     return not folder.stat().st_mode & 0o077
 
 
-def keep_private(folder: Path) -> None:
-    """Take the rights of others away from a folder of ours; one that all may write to, such as /tmp, is not ours."""
+def make_private(folder: Path) -> None:
+    """Make a folder of ours where there is none, and take the rights of others away from it. One that all may write to,
+    and only add to, such as /tmp, is not ours."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     rights = folder.stat()
-    if rights.st_uid == os.geteuid() and not rights.st_mode & stat.S_ISVTX and rights.st_mode & 0o077:
+    is_shared = rights.st_mode & stat.S_ISVTX and rights.st_mode & stat.S_IWOTH
+    if rights.st_uid == os.geteuid() and not is_shared and not is_private(folder):
         folder.chmod(0o700)
 
 

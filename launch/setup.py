@@ -13,7 +13,7 @@ from cep.session import archive_is_current, archive_path
 from exchanges.markets import paper_markets
 from launch.configuration import Configuration
 from launch.errors import LaunchError
-from launch.home import home_folder
+from launch.home import home_folder, make_private
 from launch.jars import resolve_jars
 from launch.logins import supervisors_session
 from launch.paper import SETTLEMENT_CURRENCY
@@ -33,6 +33,7 @@ def prepare(home: Path, say: Callable[[str], None]) -> None:
 
     Raises CannotStartError.
     """
+    make_private(home)
     try:
         mongod_program()
     except StoreError as error:
