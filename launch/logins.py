@@ -5,6 +5,7 @@ them run as one user of the system: against each other files protect nothing, ag
 """
 
 import json
+import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ LOGIN_VARIABLES = (
     "ARBITRAGE_KAFKA_PASSWORD",
     "ARBITRAGE_KAFKA_MECHANISM",
     "ARBITRAGE_KAFKA_PROTOCOL",
+    "ARBITRAGE_KAFKA_CA",
     "ARBITRAGE_MONGODB_USER",
     "ARBITRAGE_MONGODB_PASSWORD",
 )
@@ -178,7 +180,16 @@ def named_kafka_login(environment: Mapping[str, str]) -> Login | None:
     for name, known in (("mechanism", get_args(Mechanism)), ("protocol", get_args(Protocol))):
         if chosen[name] not in known:
             raise CannotStartError(f"ARBITRAGE_KAFKA_{name.upper()} is {chosen[name]!r}; known are {', '.join(known)}.")
-    return replace(login, **chosen)
+    return replace(login, **chosen, ca=_named_certificates(environment))
+
+
+def _named_certificates(environment: Mapping[str, str]) -> str:
+    """The whole path, since parts may work in other folders. Raises CannotStartError where it is no file to read."""
+    told = environment.get("ARBITRAGE_KAFKA_CA", "")
+    path = Path(told).resolve()
+    if told and not (path.is_file() and os.access(path, os.R_OK)):
+        raise CannotStartError(f"ARBITRAGE_KAFKA_CA is {told!r}, which is no file that can be read; name one in PEM.")
+    return str(path) if told else ""
 
 
 def without_login(uri: str) -> tuple[str, Login | None]:

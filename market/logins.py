@@ -16,6 +16,8 @@ class Login:
     mechanism: Mechanism = "SCRAM-SHA-256"
     """SCRAM shows no password to whoever listens on a port in place of a service that is down."""
     protocol: Protocol = "SASL_PLAINTEXT"
+    ca: str = ""
+    """File of the certificates that a Kafka over TLS is known by; empty: those of the system."""
 
 
 class Address(str):

@@ -67,6 +67,8 @@ def spark_options(address: str) -> dict[str, str]:
             "kafka.sasl.mechanism": login.mechanism,
             "kafka.sasl.jaas.config": jaas_of(login),
         }
+        if login.ca:
+            options |= {"kafka.ssl.truststore.type": "PEM", "kafka.ssl.truststore.location": login.ca}
     return options
 
 

@@ -104,6 +104,8 @@ def client_settings(address: str) -> dict[str, str | int | float | bool]:
             "sasl.username": login.user,
             "sasl.password": login.password,
         }
+        if login.ca:
+            named["ssl.ca.location"] = login.ca
     return named | {
         "bootstrap.servers": str(address),
         "log_level": 0,

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import os
 import shlex
+import shutil
 import socket
 import subprocess
 import uuid
@@ -27,6 +28,10 @@ POLL_SECONDS = 0.05
 JVM_FLAGS = ("-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 RETAINED_BYTES = 2 * 1024**3
 CONTROLLER = "controller"
+ASIDE = "kafka-"
+ASIDE_DAYS = 2
+"""A log keeps its rows for one: of one that was put aside longer ago Kafka itself would have kept nothing."""
+DAY = 86_400 * MICROSECONDS
 OWNER_FILE = "owner"
 """In the broker's folder: a mark of the owner whose password is in its log."""
 
@@ -58,6 +63,7 @@ class EmbeddedBroker:
         Returns where a log was put aside that does not know its owner, such as one of before there were logins.
         Raises StreamRefusedError where the folder cannot be used.
         """
+        drop_old_asides(self.home, wall_now())
         aside = self._put_aside()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_privately(self._server_file, self._server_properties())
@@ -72,7 +78,7 @@ class EmbeddedBroker:
         there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
         if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
             return None
-        aside = self.home / f"kafka-{wall_now()}"
+        aside = self.home / f"{ASIDE}{wall_now()}"
         self.folder.replace(aside)
         return aside
 
@@ -122,6 +128,14 @@ class EmbeddedBroker:
         if done.returncode != 0:
             last = (done.stderr + done.stdout).strip().splitlines()[-1:]
             raise StreamRefusedError(f"{self.folder} could not be formatted for Kafka: {shlex.join(last)}.")
+
+
+def drop_old_asides(home: Path, now: int) -> None:
+    """Logs that were put aside more than a day ago."""
+    for folder in home.glob(f"{ASIDE}*"):
+        put_aside = folder.name.removeprefix(ASIDE)
+        if put_aside.isdecimal() and now - int(put_aside) >= ASIDE_DAYS * DAY:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def wait_ready(address: str, seconds: float) -> None:

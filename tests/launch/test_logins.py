@@ -34,6 +34,8 @@ from store.documents import COLLECTIONS
 from store.reading import open_reader
 from store.trades import open_store
 from store.users import DatabaseUser, ensure_users
+from streams.access import spark_options
+from streams.admin import client_settings
 from streams.embedded_broker import free_ports
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
@@ -196,6 +198,19 @@ def test_kafka_is_reached_over_tls_unless_it_is_said_otherwise() -> None:
     assert named_kafka_login(plain) == Login("erika", "x", "PLAIN", "SASL_PLAINTEXT")
     with pytest.raises(CannotStartError, match="known are SCRAM-SHA-256"):
         named_kafka_login(named | {"ARBITRAGE_KAFKA_MECHANISM": "GSSAPI"})
+
+
+def test_certificates_of_a_kafka_reach_its_clients_and_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {"ARBITRAGE_KAFKA_USER": "erika", "ARBITRAGE_KAFKA_PASSWORD": "x", "ARBITRAGE_KAFKA_CA": "ca.pem"}
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CannotStartError, match=r"^ARBITRAGE_KAFKA_CA is 'ca\.pem', which is no file"):
+        named_kafka_login(named)
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----")
+    address = Address("kafka.example:9093", named_kafka_login(named))
+    assert client_settings(address)["ssl.ca.location"] == str(tmp_path / "ca.pem")
+    told = spark_options(address)
+    assert told["kafka.ssl.truststore.location"] == str(tmp_path / "ca.pem")
+    assert told["kafka.ssl.truststore.type"] == "PEM"
 
 
 @pytest.mark.parametrize(

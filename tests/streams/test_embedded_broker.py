@@ -8,9 +8,18 @@ import pytest
 from launch.errors import CannotStartError
 from launch.home import home_folder
 from launch.jars import broker_classpath
+from market.clock import wall_now
 from market.logins import Login
 from streams.admin import ensure_topics
-from streams.embedded_broker import EmbeddedBroker, free_ports, server_properties, wait_ready
+from streams.embedded_broker import (
+    ASIDE_DAYS,
+    DAY,
+    EmbeddedBroker,
+    drop_old_asides,
+    free_ports,
+    server_properties,
+    wait_ready,
+)
 from streams.errors import StreamRefusedError, StreamUnavailableError
 from streams.reader import TopicReader
 from streams.topics import TICKS
@@ -59,6 +68,15 @@ async def test_data_outlives_a_stop_and_a_change_of_ports(tmp_path: Path) -> Non
             await writer.flush(START_SECONDS)
             await writer.close()
     assert "ERROR" not in (home / "kafka" / "broker.out").read_text()
+
+
+def test_logs_that_were_put_aside_go_once_nothing_in_them_would_be_kept(tmp_path: Path) -> None:
+    now = wall_now()
+    old, new, others = (tmp_path / name for name in (f"kafka-{now - ASIDE_DAYS * DAY}", f"kafka-{now}", "kafka-mine"))
+    for folder in (old, new, others):
+        (folder / "log").mkdir(parents=True)
+    drop_old_asides(tmp_path, now)
+    assert [folder.exists() for folder in (old, new, others)] == [False, True, True]
 
 
 def test_a_log_that_does_not_know_its_owner_is_put_aside(tmp_path: Path) -> None:
