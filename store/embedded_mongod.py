@@ -19,7 +19,7 @@ from pymongo.errors import ConnectionFailure, NotPrimaryError, OperationFailure
 from market.clock import MICROSECONDS, SystemClock, steady_now
 from store.client import Document
 from store.errors import StoreError, StoreUnavailableError
-from store.users import DatabaseUser, ensure_users
+from store.users import DatabaseUser, drop_all_but, ensure_users
 
 REPLICA_SET = "rs0"
 CACHE_GB = 0.25
@@ -60,7 +60,7 @@ class EmbeddedMongod:
     key: str = field(default_factory=new_key, repr=False)
     """Whoever has it is the node itself."""
     users: tuple[DatabaseUser, ...] = ()
-    """Who may use it, and nobody else."""
+    """Who may use it, and nobody else; none named: whoever may already."""
 
     @property
     def uri(self) -> str:
@@ -192,6 +192,8 @@ async def _is_primary_with(address: str, key: str, users: tuple[DatabaseUser, ..
         if not (await client.admin.command("hello")).get("isWritablePrimary"):
             return False
         await ensure_users(client, users)
+        if users:
+            await drop_all_but(client, [user.login.user for user in users])
         return True
     finally:
         client.close()

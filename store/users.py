@@ -1,6 +1,6 @@
 """Who may do what in an embedded MongoDB: a user of each role, who reads a database and writes to some collections."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from motor.motor_asyncio import AsyncIOMotorClient
@@ -38,6 +38,15 @@ async def ensure_users(client: AsyncIOMotorClient[Document], users: Iterable[Dat
         await _made_or_changed(admin.command, "Role", name, {"privileges": privileges, "roles": roles})
         told: Document = {"pwd": user.login.password, "roles": [name], "mechanisms": list(MECHANISMS)}
         await _made_or_changed(admin.command, "User", name, told)
+
+
+async def drop_all_but(client: AsyncIOMotorClient[Document], names: Collection[str]) -> None:
+    """Nobody else comes in any more, also who is there. Raises the driver's errors."""
+    admin = client[ADMIN]
+    for kind in ("user", "role"):
+        for known in (await admin.command(f"{kind}sInfo", 1))[f"{kind}s"]:
+            if known[kind] not in names:
+                await admin.command(f"drop{kind.capitalize()}", known[kind])
 
 
 async def _made_or_changed(command: Callable[..., Awaitable[object]], kind: str, name: str, told: Document) -> None:

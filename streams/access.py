@@ -9,6 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public names, which it does not mark as such
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -17,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public 
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialAlteration,
+    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 
@@ -28,6 +30,11 @@ ROUNDS = 4_096
 """Kafka takes no fewer; passwords are random, so that more would only slow each connection."""
 ANSWER_SECONDS = 15.0
 ANY = "*"
+ANYTHING: Any = None
+"""In a filter; the library's types do not know that it may be None."""
+ANY_RIGHT = AclBindingFilter(
+    ResourceType.ANY, ANYTHING, ResourcePatternType.ANY, ANYTHING, ANYTHING, AclOperation.ANY, AclPermissionType.ANY
+)
 _MODULES = "org.apache.kafka.common.security"
 
 
@@ -41,20 +48,38 @@ class TopicUser:
 
 
 async def ensure_users(address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS) -> None:
-    """Each with its password and at least the rights named here; the owner asks. Raises StreamUnavailableError, also
-    where one of the answers takes longer than `seconds`."""
+    """Each with its password and the rights named here, and nobody else but the owner, who asks.
+
+    Raises StreamUnavailableError, also where one of the answers takes longer than `seconds`.
+    """
     users = tuple(users)
-    client = AdminClient(client_settings(address))
-    changes: list[UserScramCredentialAlteration] = [_credential(user.login) for user in users]
-    rights = [right for user in users for right in _rights(user)]
     try:
-        changed = client.alter_user_scram_credentials(changes, request_timeout=seconds)
-        granted = client.create_acls(rights, request_timeout=seconds)
-        await asyncio.to_thread(_await_all, changed, seconds)
-        await asyncio.to_thread(_await_all, granted, seconds)
+        await asyncio.to_thread(_ensure_users, AdminClient(client_settings(address)), login_of(address), users, seconds)
     except (KafkaException, TimeoutError) as error:
         reason = reason_of(error) if isinstance(error, KafkaException) else f"no answer within {seconds:g} s"
         raise StreamUnavailableError(f"Kafka at {address} did not take its users ({reason}).") from None
+
+
+def _ensure_users(client: AdminClient, owner: Login | None, users: tuple[TopicUser, ...], seconds: float) -> None:
+    wanted = {user.login.user for user in users} | ({owner.user} if owner is not None else set())
+    rights = {right for user in users for right in _rights(user)}
+    asked_users: Any = client.describe_user_scram_credentials(request_timeout=seconds)
+    asked_rights = client.describe_acls(ANY_RIGHT, request_timeout=seconds)
+    known, given = asked_users.result(seconds), asked_rights.result(seconds)
+    changes: list[UserScramCredentialAlteration] = [_credential(user.login) for user in users]
+    changes += [
+        UserScramCredentialDeletion(name, each.mechanism)
+        for name, told in known.items()
+        if name not in wanted
+        for each in told.scram_credential_infos
+    ]
+    taken = [_exactly(right) for right in given if right not in rights]
+    waiting: list[Mapping[Any, Future[Any]]] = [client.alter_user_scram_credentials(changes, request_timeout=seconds)]
+    waiting.append(client.create_acls(list(rights), request_timeout=seconds))
+    if taken:
+        waiting.append(client.delete_acls(taken, request_timeout=seconds))
+    for answers in waiting:
+        _await_all(answers, seconds)
 
 
 def spark_options(address: str) -> dict[str, str]:
@@ -98,6 +123,18 @@ def _rights(user: TopicUser) -> list[AclBinding]:
         AclBinding(kind, name, ResourcePatternType.LITERAL, principal, ANY, operation, AclPermissionType.ALLOW)
         for kind, name, operation in wanted
     ]
+
+
+def _exactly(right: AclBinding) -> AclBindingFilter:
+    return AclBindingFilter(
+        right.restype,
+        right.name,
+        right.resource_pattern_type,
+        right.principal,
+        right.host,
+        right.operation,
+        right.permission_type,
+    )
 
 
 def _await_all(futures: "Mapping[Any, Future[Any]]", seconds: float) -> None:

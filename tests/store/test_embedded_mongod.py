@@ -2,15 +2,19 @@
 
 import asyncio
 import socket
+from contextlib import nullcontext
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from pymongo.errors import OperationFailure
 
+from market.logins import Address, Login
 from store.client import connected
-from store.embedded_mongod import EmbeddedMongod, mongod_program
+from store.embedded_mongod import EmbeddedMongod, mongod_program, prepare, system_client
 from store.errors import StoreError, StoreUnavailableError
-from tests.services import mongod_process, wait_primary
+from store.users import DatabaseUser
+from tests.services import MONGODB_KEY, mongod_process, wait_primary
 
 DEADLINE_SECONDS = 60
 
@@ -26,6 +30,25 @@ async def test_it_stops_cleanly_and_comes_back_with_its_data(tmp_path: Path) -> 
         await wait_primary(process)
         assert await client["kept"]["rows"].count_documents({}) == 1
         client.close()
+
+
+async def test_roles_that_are_gone_are_let_in_no_more(tmp_path: Path) -> None:
+    with mongod_process(tmp_path) as process:
+        place = urlsplit(process.address).netloc
+        now, former = (DatabaseUser(Login(name, name * 10), "kept", ()) for name in ("now", "former"))
+        for users in ((now, former), (now,)):
+            await prepare(place, MONGODB_KEY, users)
+        for user, expectation in (
+            (now, nullcontext()),
+            (former, pytest.raises(OperationFailure, match="Authentication failed")),
+        ):
+            client = connected(Address(process.address, user.login))
+            with expectation:
+                assert await client["kept"]["rows"].find_one() is None
+            client.close()
+        owner = system_client(place, "directConnection=true", MONGODB_KEY)
+        assert [role["role"] for role in (await owner.admin.command("rolesInfo", 1))["roles"]] == ["now"]
+        owner.close()
 
 
 async def test_it_recovers_from_a_kill_again_and_again(tmp_path: Path) -> None:

@@ -46,6 +46,23 @@ async def test_each_user_reads_and_writes_what_it_may_and_nothing_else(
     assert await read(broker.address, other) == []
 
 
+async def test_who_is_no_longer_named_is_let_in_no_more_and_rights_that_are_gone_are_taken(
+    broker: ServiceProcess, new_topic: NewTopicName
+) -> None:
+    kept, taken = await new_topic(1), await new_topic(1)
+    former = Login("former", "f" * 20)
+    await ensure_users(broker.address, [TopicUser(WRITER, (), (kept, taken)), TopicUser(former, (kept,), ())])
+    await check_reachable(Address(broker.address, former))
+    await written(Address(broker.address, WRITER), taken)
+    await ensure_users(broker.address, [TopicUser(WRITER, (), (kept,))])
+    await written(Address(broker.address, WRITER), kept)
+    with pytest.raises(StreamError):
+        await written(Address(broker.address, WRITER), taken)
+    with pytest.raises(StreamError):
+        await check_reachable(Address(broker.address, former), 2.0)
+    await check_reachable(broker.address)
+
+
 @pytest.mark.parametrize("login", [None, Login("writer", "guessed"), Login("nobody", "guessed")])
 async def test_a_stranger_gets_no_answer(broker: ServiceProcess, login: Login | None) -> None:
     with pytest.raises(StreamError):
