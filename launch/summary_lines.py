@@ -25,11 +25,21 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     latencies = summary["latency_ms"]
     if isinstance(latencies, Mapping):
         lines += [_line(f"ms from tick to {stage}", _latencies(row)) for stage, row in latencies.items()]
-    balanced = summary["balanced"]
-    return [
-        *lines,
-        "the books balance" if balanced else f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}",
-    ]
+    return [*lines, _verdict(summary)]
+
+
+def _verdict(summary: Mapping[str, object]) -> str:
+    if summary["balanced"]:
+        return "the books balance"
+    if summary["balance_differences"]:
+        return f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}"
+    before, after = (_names(summary[when]) for when in ("balances_before", "balances_after"))
+    unknown = ", ".join(sorted(exchange_name(name) for name in before ^ after)) or "all exchanges"
+    return f"THE BOOKS WERE NOT COMPARED: the balances of {unknown} are unknown"
+
+
+def _names(rows: object) -> set[str]:
+    return {str(name) for name in rows} if isinstance(rows, Mapping) else set()
 
 
 def _line(title: str, words: str) -> str:

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from launch.summary_lines import summary_lines
 
 PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net")
@@ -44,3 +46,18 @@ def test_nothing_is_said_to_be_nothing_and_books_that_differ_are_named() -> None
     lines = summary_lines(empty | {"balance_differences": [{"exchange": "kraken"}]})
     assert lines[0] == "quotes since all was ready  none"
     assert lines[-1] == "THE BOOKS DO NOT BALANCE: [{'exchange': 'kraken'}]"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unknown"),
+    [
+        ({"kraken": {}}, {}, "Kraken"),
+        ({"kraken": {}}, {"kraken": {}, "bitflyer": {}}, "bitFlyer"),
+        ({}, {}, "all exchanges"),
+    ],
+)
+def test_books_that_could_not_be_compared_are_said_to_be_that(
+    before: dict[str, object], after: dict[str, object], unknown: str
+) -> None:
+    silent = SUMMARY | {"balanced": False, "balances_before": before, "balances_after": after}
+    assert summary_lines(silent)[-1] == f"THE BOOKS WERE NOT COMPARED: the balances of {unknown} are unknown"
