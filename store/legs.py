@@ -80,7 +80,8 @@ def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Se
         booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
     closed = _with_filled_time(closed, rows.now)
     booked = replace(booked, arbitrage=closed)
-    if all(one.is_final for one in closed.legs):
+    # one that counts as not sent and still has its hold is settled first: after the end nobody would
+    if all(one.is_final and one.held == 0 for one in closed.legs):
         booked = _followed(booked, closed, settings, advance)
     return booked.noted(arbitrage)
 

@@ -203,3 +203,17 @@ async def known(store: TradeStore) -> Arbitrage:
     arbitrage = await store.arbitrage(ID)
     assert arbitrage is not None
     return arbitrage
+
+
+async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(store: TradeStore) -> None:
+    """Its bot died between both steps: an end would leave the hold to nobody."""
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
+    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell") is None
+    waiting = await store.finish_leg(ID, "buy", filled(buy), advance)
+    assert (waiting.state, leg_of(waiting, "sell").held > 0) == ("reserved", True)
+    held = await store.finish_leg(ID, "sell", None, advance)
+    assert (held.state, held.reason) == ("held", "halted")
+    assert all(row.held == 0 for row in await store.balance_rows())
