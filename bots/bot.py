@@ -143,7 +143,7 @@ def _account(session: Session, exchange: str, knowledge: Knowledge, environment:
     """On the exchange, simulated or real, where the session has one; else local paper."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
-        knowledge.legs_left = account.legs_left
+        knowledge.legs_left, knowledge.has_room = account.legs_left, account.has_room
         if account.legs_left() is not None:
             knowledge.partners = partners_of(exchange, session.exchanges)
         return account

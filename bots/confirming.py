@@ -1,5 +1,6 @@
 """Asks an exchange without client ids for all else that it knows, before an order that it denies counts as not sent."""
 
+from exchanges.budget import asking_for
 from exchanges.port import TradingAccount
 from market.arbitrages import Leg
 from market.confirmation import ExchangeView, doubt_about
@@ -20,6 +21,11 @@ async def doubt(store: TradeStore, account: TradingAccount, leg: Leg) -> str | N
 
     Raises StoreUnavailableError, ExchangeUnavailableError.
     """
+    with asking_for("follow"):
+        return await _doubt(store, account, leg)
+
+
+async def _doubt(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
     sent_at = leg.times["sending"]
     # the exchange first, balances before fills, and the store last: whatever moved in between shows as a doubt
     before = await _rows(store, leg)

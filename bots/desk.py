@@ -23,7 +23,7 @@ from exchanges.errors import ExchangeError, ExchangeUnavailableError
 from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, LegRole
 from market.clock import MICROSECONDS, Clock, SystemClock, steady_now, wall_now
-from market.execution import advancing, markets_by_symbol
+from market.execution import HALTED, advancing, markets_by_symbol
 from market.leases import UNFENCED, Actor
 from market.markets import Market
 from market.spreads import SpreadWindow
@@ -177,6 +177,8 @@ class Desk:
     async def _round(self) -> None:
         """Look at everything that is open, once."""
         self.knowledge.stopping = self.knowledge.stopping or not await self.store.reservations_open()
+        # before the read: what is begun anew must not be taken for what it was
+        await self._resume()
         arbitrages = await self.store.open_arbitrages()
         now = await self.store.server_now()
         self.knowledge.see_open(arbitrages)
@@ -184,17 +186,20 @@ class Desk:
         self.knowledge.see_balances(await self.store.balance_rows())
         for arbitrage in expired_halves(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id, self._by)
-        await self._resume()
         for thing in due_legs(arbitrages, self.exchange, self._markets, now):
             self._do(thing)
 
     async def _resume(self) -> None:
-        """Whatever a halt had left, once after each change of the settings and at the start."""
+        """Whatever a halt had left, once after each change of the settings and at the start; and what was to be sent
+        here and never left, once there is room for it."""
         settings = self.knowledge.settings
-        if settings.trading_state == "halted" or settings.version == self._resumed_version:
+        if settings.trading_state == "halted":
             return
-        for arbitrage in await self.store.halted_arbitrages():
-            await self.trader.resume(arbitrage.arbitrage_id)
+        is_changed, can_send = settings.version != self._resumed_version, self.knowledge.can_send()
+        for arbitrage in await self.store.resumable_arbitrages():
+            is_ours = can_send and arbitrage.legs[-1].exchange == self.exchange
+            if is_changed if arbitrage.reason == HALTED else is_ours:
+                await self.trader.resume(arbitrage.arbitrage_id)
         self._resumed_version = settings.version
 
     def _execute_own(self, arbitrage: Arbitrage) -> None:

@@ -29,7 +29,7 @@ def _unlimited() -> int | None:
 
 
 def _always() -> bool:
-    """For those that hold no lease."""
+    """For those that hold no lease, or have no rate limits."""
     return True
 
 
@@ -57,6 +57,8 @@ class Knowledge:
     """How far the store's clock is ahead of this machine's, microseconds."""
     legs_left: Callable[[], int | None] = _unlimited
     """How many legs the rate limits of the bot's own exchange let begin, as its account has it now."""
+    has_room: Callable[[], bool] = _always
+    """Whether they let an order leave that is not the first of its trade."""
     partners: Partners = field(default_factory=lambda: Partners({}))
     """The budgets of the other exchanges' bots."""
     holds_lease: Callable[[], bool] = _always
@@ -134,7 +136,13 @@ class Knowledge:
         """Why no order may leave at this very moment; None where it may."""
         if self.settings.trading_state == "halted":
             return "halted"
+        if self.is_locked_out:
+            return "the exchange refuses the account"
         return None if self.holds_lease() else "the lease may be another process's by now"
+
+    def can_send(self) -> bool:
+        """Whether an order that ends a trade would leave now."""
+        return self.forbids() is None and self.has_room()
 
     def legs_to_begin(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less those that are begun there and not at their end, whose cost is not spent yet; `attempts`:

@@ -14,7 +14,7 @@ from exchanges.port import TradingAccount
 from market.arbitrages import Arbitrage, Leg
 from market.clock import MICROSECONDS, SystemClock, wall_now
 from market.differences import HANDLING, Booking, Difference, KeptDifference, RowCorrection, believed
-from market.execution import UNCONFIRMED
+from market.execution import HALTED, UNCONFIRMED
 from market.flights import orders_of_others
 from market.leases import UNFENCED, Actor
 from market.reconciliation import Ours, OwnLeg, Search, Theirs, differences
@@ -137,8 +137,10 @@ class Reconciliation:
     async def _outlived(self) -> tuple[str, ...]:
         if self.settings().trading_state == "halted":
             return ()
-        halted = await self.store.halted_arbitrages()
-        return tuple(one.arbitrage_id for one in halted if is_open_at([one], self.account.exchange))
+        halted = await self.store.resumable_arbitrages()
+        # what never left is taken up again by the desk, once there is room for it
+        mine = (one for one in halted if one.reason == HALTED and is_open_at([one], self.account.exchange))
+        return tuple(one.arbitrage_id for one in mine)
 
     async def _handle(self, difference: Difference, found_at: int) -> bool:
         """Mend it first: one that is kept, but was not mended, would look as if it had been. False where it is gone."""

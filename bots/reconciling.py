@@ -72,5 +72,6 @@ def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: i
     if is_unsettled:
         return Due("settle", identity, leg) if is_own or is_late else None
     if leg.state == "reserved":
-        return Due("execute", identity, leg) if is_own else Due("lapse", identity, leg) if is_late else None
+        # also what is our own: while the exchange refuses the account, nothing is executed
+        return Due("lapse", identity, leg) if is_late else Due("execute", identity, leg) if is_own else None
     return Due("resolve", identity, leg) if is_own and leg.state == "sending" else None

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bots.confirming import doubt, known_orders
 from exchanges.errors import (
@@ -37,10 +37,7 @@ CONFIRM_SECONDS = 30.0
 """How long an exchange without client ids may leave a doubt whether it has an order that it denies: longer than what is
 under way there takes to be booked."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
-NEVER_POSTED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=(), is_posted=False)
 
-FIRST_ROLES = ("buy", "sell")
-"""Of the legs that begin a trade; others end it."""
 LegKey = tuple[str, LegRole]
 Forbids = Callable[[], str | None]
 """Why no order may leave at this very moment; None where it may."""
@@ -81,7 +78,7 @@ class _Search:
 
     def start_anew(self) -> None:
         """It was found, or a look-up failed."""
-        self.missing_since = None
+        self.missing_since = self.doubted_since = None
 
 
 @dataclass(slots=True)
@@ -105,7 +102,7 @@ class Trader:
 
         Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
         """
-        permit = self.permit(role)
+        permit = self.permit()
         leg = await self.store.start_sending(arbitrage_id, role, self.by)
         if leg is None:
             await self._finish_late(arbitrage_id, role)
@@ -123,19 +120,19 @@ class Trader:
         await self._finish(arbitrage_id, leg, None)
 
     async def resume(self, arbitrage_id: str) -> None:
-        """Go on with a single leg that a halt had left as it was. Raises StoreUnavailableError."""
+        """Go on with a single leg that was left since nothing could be sent. Raises StoreUnavailableError."""
         if await self.store.resume(arbitrage_id, self.advance, self.by):
-            log.warning("single leg resumed after a halt", extra={"opportunity_id": arbitrage_id})
+            log.warning("single leg resumed", extra={"opportunity_id": arbitrage_id})
 
     async def settle(self, arbitrage_id: str, leg: Leg) -> None:
         """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
         report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
         await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
 
-    def permit(self, role: LegRole) -> Permit:
+    def permit(self) -> Permit:
         """Of an order that is intended now."""
         asked = self.steady_clock()
-        return Permit(lambda: self._ask(asked), is_unwinding=role not in FIRST_ROLES)
+        return Permit(lambda: self._ask(asked))
 
     def _ask(self, asked: int) -> None:
         """Whether an order intended at `asked`, by the steady clock, may still leave. Raises NotPostedError."""
@@ -150,7 +147,7 @@ class Trader:
             report = await self.account.place(order_of(leg), permit)
         except NotPostedError as error:
             log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
-            await self._finish(arbitrage_id, leg, NEVER_POSTED)
+            await self._finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
         except OrderRefusedError as error:
             self.troubled("order_refused", leg.client_order_id)
             log.warning("order refused: %s", error, extra=_ids(arbitrage_id, leg))

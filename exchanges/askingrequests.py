@@ -1,10 +1,37 @@
 """HTTP requests that ask for an order's permit in their last step before the wire."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
 import aiohttp
 from aiohttp.connector import Connection
 
 from exchanges.errors import NotPostedError
 from exchanges.permits import departing
+from market.clock import wall_now
+
+
+@dataclass(slots=True)
+class LeftAt:
+    """When the newest request of a task left, by this machine's clock, microseconds; None where none has."""
+
+    at: int | None = None
+
+
+_LEFT_AT: ContextVar[LeftAt | None] = ContextVar("left_at", default=None)
+
+
+@contextmanager
+def timed() -> Iterator[LeftAt]:
+    """Requests of this task say when they left: after all that they had to wait for."""
+    left = LeftAt()
+    token = _LEFT_AT.set(left)
+    try:
+        yield left
+    finally:
+        _LEFT_AT.reset(token)
 
 
 class AskingRequest(aiohttp.ClientRequest):
@@ -15,6 +42,9 @@ class AskingRequest(aiohttp.ClientRequest):
         order = departing()
         if order is not None:
             order.ask()
+        left = _LEFT_AT.get()
+        if left is not None:
+            left.at = wall_now()
         return await super().send(conn)
 
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Literal
 
 from exchanges.counters import Limit, Used
-from exchanges.errors import NotPostedError
-from exchanges.limits import BOTS_SHARE, BOTS_SHARES, LEGS, LIMITS, OF_ORDERS, OF_THE_ADDRESS, Weights
+from exchanges.errors import ExchangeUnavailableError, NotPostedError
+from exchanges.limits import BOTS_SHARE, BOTS_SHARES, LEGS, LIMITS, OF_ORDERS, OF_THE_ADDRESS, ORDERS, Weights
 from market.clock import MICROSECONDS, SystemClock, steady_now
 
 Purpose = Literal["poll", "follow"]
@@ -23,8 +23,16 @@ Purse = Mapping[str, Used]
 
 POLLS = Fraction(2, 5)
 """Of every limit that reads count in."""
+POLLS_OF: Mapping[str, Fraction] = {"kraken": Fraction(3, 5)}
+"""Where orders are counted for themselves and comparing takes more: there four reads every 15 s, of one in two."""
 KEPT = Fraction(1, 3)
 """Of what trades have: for those that are open, not for new ones."""
+KEPT_LEGS = 2
+"""Legs whose weights no read takes from the orders that end a trade: those are refused where nothing is left."""
+
+SHUT_SECONDS = 1.0
+LONGEST_SHUT_SECONDS = 120.0
+"""How long nothing is sent after a "too many" where the exchange does not say itself: at first, and at most."""
 
 _PURPOSE: ContextVar[Purpose] = ContextVar("purpose", default="poll")
 
@@ -49,6 +57,8 @@ class RateBudget:
     clock: Callable[[], int] = steady_now
     """Microseconds that nobody sets."""
     _shut_until: int = 0
+    _shut_seconds: float = SHUT_SECONDS
+    """Of the next "too many" that does not say for how long."""
 
     def legs_left(self) -> int | None:
         """How many legs may be begun now, each with the reads that follow it, beside what is kept for those that are
@@ -61,33 +71,72 @@ class RateBudget:
             return 0
         return max(0, int(min((used.left(now) - _kept(used.limit)) / weight for used, weight in weights)))
 
-    def spend(self, weights: Weights, *, is_unwinding: bool) -> None:
+    def has_room(self) -> bool:
+        """Whether one order could leave now; what is kept for open trades is not kept from it."""
+        return self._lacking(ORDERS.get(self.exchange, {}), self.clock()) is None
+
+    def spend(self, weights: Weights) -> None:
         """Of an order that is leaving; never waits. Raises NotPostedError where nothing is left for it."""
         now = self.clock()
-        for name, weight in weights.items():
-            used = self.trades.get(name)
-            if used is not None and used.left(now) - (0 if is_unwinding else _kept(used.limit)) < weight:
-                raise NotPostedError(f"no more requests to {self.exchange} for now ({name})")
+        lacking = self._lacking(weights, now)
+        if lacking is not None:
+            raise NotPostedError(f"no more requests to {self.exchange} for now ({lacking})")
         _add(self.trades, weights, now)
+
+    def _lacking(self, weights: Weights, now: int) -> str | None:
+        """What stands in an order's way."""
+        if now < self._shut_until:
+            return "it asked to stay away"
+        purse = self.trades
+        return next(
+            (name for name, weight in weights.items() if name in purse and purse[name].left(now) < weight), None
+        )
 
     def note_leg(self) -> None:
         """One that another process has sent, with all that follows it."""
         _add(self.trades, LEGS[self.exchange], self.clock())
 
     async def turn(self, weights: Weights) -> None:
-        """Of a read: waits until there is room in the purse that it is paid from."""
-        purse = self.trades if _PURPOSE.get() == "follow" else self.polls
+        """Of a read: waits until there is room in the purse that it is paid from, beside what is left to orders.
+
+        Raises ExchangeUnavailableError while the exchange wants nothing: it would say "too many" again.
+        """
+        follows = _PURPOSE.get() == "follow"
+        purse = self.trades if follows else self.polls
+        kept = self._kept_for_orders() if follows else {}
         while True:
             now = self.clock()
-            waits = [purse[name].seconds_until(weight, now) for name, weight in weights.items() if name in purse]
+            if now < self._shut_until:
+                raise ExchangeUnavailableError(f"{self.exchange} asked to stay away")
+            waits = [
+                purse[name].seconds_until(weight + kept.get(name, 0), now)
+                for name, weight in weights.items()
+                if name in purse
+            ]
             if max(waits, default=0.0) <= 0:
                 _add(purse, weights, now)
                 return
             await SystemClock().sleep(max(waits))
 
-    def shut(self, seconds: float) -> None:
-        """The exchange said "too many": nothing is begun for so long."""
-        self._shut_until = max(self._shut_until, self.clock() + int(seconds * MICROSECONDS))
+    def _kept_for_orders(self) -> Weights:
+        legs = LEGS.get(self.exchange, {})
+        return {name: KEPT_LEGS * legs[name] for name in ORDERS.get(self.exchange, {})}
+
+    def shut(self, seconds: float | None) -> None:
+        """The exchange said "too many": nothing is sent for so long; None where it did not say how long, then for twice
+        as long each time until it answers."""
+        now = self.clock()
+        if seconds is None and now < self._shut_until:
+            # what was asked before is refused beside it
+            return
+        if seconds is None:
+            seconds, self._shut_seconds = self._shut_seconds, min(2 * self._shut_seconds, LONGEST_SHUT_SECONDS)
+        self._shut_until = max(self._shut_until, now + int(seconds * MICROSECONDS))
+
+    def note_answer(self) -> None:
+        """The exchange answered; where nothing was to be sent, to what was asked before."""
+        if self.clock() >= self._shut_until:
+            self._shut_seconds = SHUT_SECONDS
 
 
 def account_budget(exchange: str, clock: Callable[[], int] = steady_now) -> RateBudget:
@@ -95,8 +144,9 @@ def account_budget(exchange: str, clock: Callable[[], int] = steady_now) -> Rate
     limits, shared = LIMITS[exchange], OF_THE_ADDRESS[exchange]
     share = BOTS_SHARES.get(exchange, BOTS_SHARE)
     own = {name: limit.part(share) if name in shared else limit for name, limit in limits.items()}
-    polls = {name: Used(limit.part(POLLS)) for name, limit in own.items() if name not in OF_ORDERS}
-    trades = {name: Used(limit if name in OF_ORDERS else limit.part(1 - POLLS)) for name, limit in own.items()}
+    for_polls = POLLS_OF.get(exchange, POLLS)
+    polls = {name: Used(limit.part(for_polls)) for name, limit in own.items() if name not in OF_ORDERS}
+    trades = {name: Used(limit if name in OF_ORDERS else limit.part(1 - for_polls)) for name, limit in own.items()}
     return RateBudget(exchange, polls, trades, clock)
 
 

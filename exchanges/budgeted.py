@@ -8,12 +8,12 @@ import ccxt
 
 from exchanges.askingrequests import AskingRequest, OrderRequest
 from exchanges.budget import RateBudget
+from exchanges.errors import ExchangeUnavailableError
 from exchanges.limits import Asked, Weights, weights_of
 from exchanges.permits import departing
 
-SHUT_SECONDS = 1.0
-LONGEST_SHUT_SECONDS = 120.0
-"""How long nothing is begun after a "too many", where the exchange does not say itself; and at most."""
+LONGEST_BAN_SECONDS = 3 * 24 * 3_600.0
+"""How long nothing is sent at most, whatever the exchange says: Binance's longest ban. Asking earlier prolongs it."""
 
 
 class WithinBudget:
@@ -39,10 +39,13 @@ class WithinBudget:
             return
         order = departing()
         if order is None:
-            await budget.turn(weights)
+            try:
+                await budget.turn(weights)
+            except ExchangeUnavailableError as error:
+                # as the exchange would say itself
+                raise ccxt.RateLimitExceeded(str(error)) from None
         else:
-            is_unwinding = order.permit.is_unwinding
-            order.spend = lambda: budget.spend(weights, is_unwinding=is_unwinding)
+            order.spend = lambda: budget.spend(weights)
 
     def open(self, lazy: bool = False) -> None:
         """As ccxt's, with a session whose requests ask before they leave."""
@@ -61,10 +64,14 @@ class WithinBudget:
         return self._heard("handle_errors", *answer)
 
     def handle_http_status_code(self, *answer: Any) -> Any:
-        return self._heard("handle_http_status_code", *answer)
+        """The last of the two that ccxt asks."""
+        sorted_out = self._heard("handle_http_status_code", *answer)
+        if self.budget is not None:
+            self.budget.note_answer()
+        return sorted_out
 
     def _heard(self, name: str, *answer: Any) -> Any:
-        """ccxt's own sorting of an answer; after a "too many" nothing is begun for as long as the exchange says."""
+        """ccxt's own sorting of an answer; after a "too many" nothing is sent for as long as the exchange says."""
         try:
             return getattr(super(), name)(*answer)
         except ccxt.BaseError as error:
@@ -79,7 +86,8 @@ def _is_too_many(error: ccxt.BaseError) -> bool:
     return is_named or getattr(error, "http_code", None) in (418, 429)
 
 
-def _seconds_asked(client: Any) -> float:
+def _seconds_asked(client: Any) -> float | None:
+    """None where it does not say."""
     headers = {key.lower(): text for key, text in (client.last_response_headers or {}).items()}
     told = str(headers.get("retry-after", ""))
-    return min(float(told), LONGEST_SHUT_SECONDS) if told.isdigit() else SHUT_SECONDS
+    return min(float(told), LONGEST_BAN_SECONDS) if told.isascii() and told.isdigit() else None

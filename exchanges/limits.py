@@ -46,6 +46,15 @@ BOTS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(1, 5)}
 BOTS_SHARE = Fraction(1, 2)
 """Of an address's limits; the feeds have the rest, and keep to it by their pace (`live_rest_pace` of `pricefeeds`)."""
 
+ORDERS: Mapping[str, Weights] = {
+    "coinbaseexchange": {"private": 1},
+    "bitstamp": {"second": 1, "all": 1},
+    "bitflyer": {"address": 1, "private": 1, "orders": 1, "small orders": 1},
+    "kraken": {"engine": 1},
+    "binance": {"weight": 1, "orders": 1},
+}
+"""What an order alone counts for, a small one where those count more."""
+
 LEGS: Mapping[str, Weights] = {
     "coinbaseexchange": {"private": 3, "fills": 1},
     "bitstamp": {"second": 2, "all": 2},

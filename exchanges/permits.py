@@ -22,8 +22,6 @@ class Permit:
     """What allows one order to be posted; `ask` comes last of all."""
 
     ask: Ask = _nobody_objects
-    is_unwinding: bool = False
-    """Whether the order ends a trade that is open, for which a part of every rate limit is kept."""
 
 
 ANY_TIME = Permit()

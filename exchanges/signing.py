@@ -8,6 +8,7 @@ import ccxt
 import ccxt.async_support
 import ccxt.pro
 
+from exchanges.askingrequests import timed
 from exchanges.budgeted import WithinBudget
 from exchanges.desk import AnswerNotUnderstoodError, number_in, row_of
 from exchanges.errors import AccountRefusedError
@@ -90,9 +91,12 @@ async def measure_clock(client: Any) -> int:
     """
     if client.id == "kraken":
         return 0
-    before = wall_now()
-    theirs, doubt = await _their_milliseconds(client)
+    with timed() as left:
+        asked = wall_now()
+        theirs, doubt = await _their_milliseconds(client)
     after = wall_now()
+    # a turn among other requests, a name's look-up and a handshake say nothing about their clock
+    before = asked if left.at is None else left.at
     client.exchange_ahead_ms = theirs - (before + after) // 2 // _MILLISECOND
     # it may have answered at any moment in between
     client.exchange_doubt_ms = doubt + abs(after - before) // 2 // _MILLISECOND + 1

@@ -34,8 +34,8 @@ _DESKS: dict[str, Callable[[Any], OrderDesk]] = {
     "kraken": KrakenDesk,
     "binance": BinanceDesk,
 }
-# Between two looks at an order that was just taken; an IOC order is mostly done at the first.
-_LOOKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+# After each look at an order that was just taken; an IOC order is mostly done at the first.
+_LOOKS = (0.02, 0.1, 0.5)
 
 Answer = TypeVar("Answer")
 
@@ -68,6 +68,10 @@ class CcxtAccount:
         """How many legs the exchange's rate limits let begin now; None where nothing limits them."""
         return None if self._budget is None else self._budget.legs_left()
 
+    def has_room(self) -> bool:
+        """Whether they let one more order leave now, where it is not the first of its trade."""
+        return self._budget is None or self._budget.has_room()
+
     async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         market = self._market(order)
         if market is None:
@@ -75,10 +79,17 @@ class CcxtAccount:
         broken = rule_broken(order, market)
         if broken is not None:
             raise OrderRefusedError(f"{order.client_order_id} on {self._exchange}: {broken}")
-        await self._clock.measure_once()
+        # an order that is under way must not wait behind what can
+        with asking_for("follow"):
+            await self._clock.measure_once()
+            exchange_order_id = await self._posted(order, market, permit)
+            return await self._followed(order, market, exchange_order_id)
+
+    async def _posted(self, order: LimitOrder, market: Market, permit: Permit) -> str:
+        """The exchange's id of it."""
         try:
             with departure(permit):
-                exchange_order_id = await self._entry.desk.post(order, market)
+                return await self._entry.desk.post(order, market)
         except ccxt.BaseError as error:
             if is_clock_fault(error):
                 # for the next one: this order is refused, and whoever sent it must hear so
@@ -86,8 +97,6 @@ class CcxtAccount:
             raise post_error(self._exchange, error, self._keys) from None
         except AnswerNotUnderstoodError as error:
             raise OutcomeUnknownError(f"{self._exchange} may or may not have the order: {error}") from error
-        with asking_for("follow"):
-            return await self._followed(order, market, exchange_order_id)
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         market = self._market(order)

@@ -105,7 +105,8 @@ def _posting_violations(
         if owner is None:
             yield Violation("unknown_order", f"{account.exchange}: no leg knows {posting.told}")
         else:
-            came.setdefault(owner, []).append(posting)
+            if not _is_anyones(posting, owner):
+                came.setdefault(owner, []).append(posting)
             yield from _differences(posting, owner)
     for filed, own in came.items():
         if len(own) > 1:
@@ -116,6 +117,13 @@ def _posting_violations(
     for order in account.orders:
         if order.state == "open":
             yield Violation("left_open", f"{account.exchange}: order {order.order_id} is still open")
+
+
+def _is_anyones(posting: Posting, owner: FiledLeg) -> bool:
+    """Whether it was refused, has no id of ours, and came when no leg like it had just been sent: it may be of any of
+    them, and the order of the nearest has come beside it."""
+    has_an_id = posting.order_id is not None or posting.client_order_id is not None
+    return not has_an_id and not 0 <= posting.at - owner.leg.times["sending"] <= LONGEST_WAY
 
 
 def _unbooked_orders(account: Account, legs: Iterable[FiledLeg]) -> Iterator[Violation]:

@@ -28,11 +28,12 @@ class FiledLeg:
 def replacements(
     account: Account, orders: Mapping[str | None, FiledLeg | None], arbitrages: Sequence[Arbitrage]
 ) -> Iterator[Violation]:
-    """Legs that counted as never sent, and were replaced, while their orders had filled; `orders`: whose each is."""
+    """Legs that were given up, as never sent or as refused, and were replaced, while their orders had filled; `orders`:
+    whose each is."""
     by_id = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
     for order_id, filled_at in account.filled_since.items():
         filed = orders.get(order_id)
-        if filed is None or "unconfirmed" not in filed.leg.times:
+        if filed is None or not filed.leg.is_final:
             continue
         if filled_at - filed.leg.times.get("sending", 0) > IN_TIME:
             continue
@@ -41,9 +42,13 @@ def replacements(
             yield Violation("replaced_while_filled", detail, filed.arbitrage_id)
 
 
+def _given_up(leg: Leg) -> int:
+    return leg.times.get("unconfirmed", leg.times.get("done", 0))
+
+
 def _sent_in_its_place(filed: FiledLeg, arbitrage: Arbitrage) -> list[Leg]:
     """Legs that were sent after this one was given up and before any fill of it was booked."""
-    given_up = filed.leg.times["unconfirmed"]
+    given_up = _given_up(filed.leg)
     booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= given_up]
     return [
         leg

@@ -40,10 +40,17 @@ class Leg:
     held: BoundedDecimal = Decimal(0)
     """Still held on the exchange's balance row: quote currency where it buys, base where it sells."""
     times: dict[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    """Why its order never left, where it was stopped at the last moment."""
 
     @property
     def is_final(self) -> bool:
         return self.state in ("done", "not_sent")
+
+    @property
+    def is_unposted(self) -> bool:
+        """It ended without a byte of it having left this machine, for certain."""
+        return self.state == "not_sent" and self.exchange_order_id is None and "unconfirmed" not in self.times
 
     @property
     def filled(self) -> Decimal:

@@ -28,6 +28,12 @@ _LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "revers
 """For what turns up once an arbitrage had ended: the opportunity is long gone."""
 
 
+HALTED = "halted"
+"""Why a single leg was left as it is while nothing may be sent."""
+NOT_POSTED = "not_posted"
+"""Why an arbitrage is held: the order that was to unwind it never left, for certain. It is resumed once one can."""
+MOST_TRIES = 20
+"""Of an order that never leaves; then somebody must look at it."""
 UNCONFIRMED = "unconfirmed_order"
 """Why an arbitrage is held: an exchange without client ids denies its order, and its balances do not bear that out."""
 
@@ -52,9 +58,10 @@ class Outcome:
     sold: Decimal
 
 
-def client_order_id(arbitrage_id: str, role: LegRole) -> str:
-    """The same for whoever computes it."""
-    return str(uuid5(_NAMESPACE, f"{arbitrage_id}:{role}"))
+def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
+    """The same for whoever computes it; another one where a leg of that role was allowed to be posted before."""
+    again = f":{sent_before}" if sent_before else ""
+    return str(uuid5(_NAMESPACE, f"{arbitrage_id}:{role}{again}"))
 
 
 def markets_by_symbol(markets: tuple[Market, ...]) -> dict[tuple[str, str], Market]:
@@ -107,12 +114,30 @@ def _end_of(
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
         arbitrage, outcome.left, settings, markets
     ):
-        return "held", "halted" if settings.trading_state == "halted" else "single_leg_left"
+        return "held", _why_left(arbitrage, settings)
     if outcome.bought == 0 or outcome.sold == 0:
         return "held", "below_minimum"
     if any(leg.role in ("reverse", "flatten") and leg.filled > 0 for leg in arbitrage.legs):
         return "unwound", "reversed"
     return "closed", None
+
+
+def _why_left(arbitrage: Arbitrage, settings: Settings) -> str:
+    """What is to be traded away and is not."""
+    if settings.trading_state == "halted":
+        return HALTED
+    last = arbitrage.legs[-1]
+    is_untried = last.role in _steps_of(arbitrage, settings) and last.is_unposted
+    return NOT_POSTED if is_untried and _times(arbitrage, f"{last.role} reserved") < MOST_TRIES else "single_leg_left"
+
+
+def _steps_of(arbitrage: Arbitrage, settings: Settings) -> tuple[LegRole, ...]:
+    return (_LATE_STEPS if "reopened" in arbitrage.times else _STEPS)[settings.single_leg_policy]
+
+
+def _times(arbitrage: Arbitrage, what: str) -> int:
+    """How often that step was taken."""
+    return sum(step.what == what for step in arbitrage.history)
 
 
 def outcome_of(arbitrage: Arbitrage) -> Outcome:
@@ -129,8 +154,7 @@ def lot_tolerance(arbitrage: Arbitrage, markets: Markets) -> Decimal:
 
 def _next_leg(arbitrage: Arbitrage, left: Decimal, settings: Settings, now: int, markets: Markets) -> Leg | None:
     """The first step of the policy that was not tried yet and that its exchange would take."""
-    steps = _LATE_STEPS if "reopened" in arbitrage.times else _STEPS
-    for role in steps[settings.single_leg_policy]:
+    for role in _steps_of(arbitrage, settings):
         if arbitrage.leg(role) is None:
             leg = _unwinding_leg(arbitrage, role, left, settings, now, markets)
             if leg is not None:
@@ -162,7 +186,7 @@ def _unwinding_leg(
         side=side,
         amount=Amount(amount),
         limit_price=limit,
-        client_order_id=client_order_id(arbitrage.arbitrage_id, role),
+        client_order_id=client_order_id(arbitrage.arbitrage_id, role, _times(arbitrage, f"{role} sending")),
         held=amount * per_unit,
         times={"reserved": now},
     )

@@ -92,6 +92,7 @@ REASONS: Mapping[str, str] = {
     "market_missing": "A market is not in this session",
     "no_counterpart": "The second leg was never reserved",
     "nothing_filled": "No order was filled",
+    "not_posted": "The unwinding order never left",
     "order_lost": "The exchange lost the order",
     "reversed": "The single leg was reversed",
     "single_leg_left": "A single leg could not be traded away",

@@ -46,7 +46,7 @@ NEXT_LEG_STATES: Mapping[LegState | None, frozenset[LegState]] = {
     None: frozenset({"reserved", "not_sent"}),
     "reserved": frozenset({"sending", "not_sent"}),
     "sending": frozenset({"done", "not_sent"}),
-    # the order that nobody knew of turned up after all; or one that a halt kept from ever being sent is wanted again
+    # the order that nobody knew of turned up after all; or one that never left this machine is wanted again
     "not_sent": frozenset({"done", "reserved"}),
     "done": frozenset(),
 }
@@ -99,15 +99,21 @@ def _leg_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> li
         known = None if before is None else before.leg(leg.role)
         state = None if known is None else known.state
         if state != leg.state:
-            is_again = known is not None and leg.state == "reserved" and "sending" in known.times
-            if is_again or leg.state not in NEXT_LEG_STATES[state]:
+            if _is_again(known, leg) or leg.state not in NEXT_LEG_STATES[state]:
                 raise IllegalStepError(f"arbitrage {after.arbitrage_id}, {leg.role} leg: {state} → {leg.state}")
-            steps.append(_transition(f"{leg.role} {leg.state}", moment))
+            steps.append(_transition(f"{leg.role} {leg.state}", moment, leg.reason))
         if _is_acknowledged(leg) and (known is None or not _is_acknowledged(known)):
             steps.append(_transition(f"{leg.role} acknowledged", moment))
         if known is not None and len(leg.fills) > len(known.fills):
             steps.append(_transition(f"{leg.role} filled", moment))
     return steps
+
+
+def _is_again(known: Leg | None, leg: Leg) -> bool:
+    """Whether an order would be sent once more: what never left for certain may be, under another id."""
+    if known is None or leg.state != "reserved" or "sending" not in known.times:
+        return False
+    return not known.is_unposted or leg.client_order_id == known.client_order_id
 
 
 def _is_acknowledged(leg: Leg) -> bool:

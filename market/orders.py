@@ -83,3 +83,5 @@ class OrderReport:
     fills: tuple[Fill, ...]
     is_posted: bool = True
     """False: nothing of the order ever left this machine, so that nobody need look for it."""
+    reason: str | None = None
+    """Why it never left."""

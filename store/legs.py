@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from market.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.clock import MICROSECONDS
+from market.execution import HALTED, NOT_POSTED
 from market.lifecycle import Moment, noted
 from market.money import ZERO
 from market.orders import Fill, OrderReport, changes_of
@@ -16,8 +17,8 @@ from market.settings import Settings
 from store.errors import StoreError
 from store.port import Advance
 
-HALTED = "halted"
-"""Why a single leg was left as it is while nothing may be sent."""
+RESUMED = (HALTED, NOT_POSTED)
+"""Why those are held that are taken up again."""
 WAIT_WITHIN = 15 * MICROSECONDS
 """How long after it was reserved a leg may still be sent that first waits until another has landed."""
 MOST_STEPS = 4
@@ -79,19 +80,21 @@ def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Se
         booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
     closed = _with_filled_time(closed, rows.now)
     booked = replace(booked, arbitrage=closed)
-    if all(one.is_final for one in closed.legs):
+    # one that counts as not sent and still has its hold is settled first: after the end nobody would
+    if all(one.is_final and one.held == 0 for one in closed.legs):
         booked = _followed(booked, closed, settings, advance)
     return booked.noted(arbitrage)
 
 
 def resumed(rows: Rows, settings: Settings, advance: Advance) -> Rows:
-    """The rows once a single leg that a halt had left is unwound after all; the same rows where there is none."""
+    """The rows once a single leg that was left since nothing could be sent is unwound after all; the same rows where
+    there is none."""
     arbitrage = rows.arbitrage
-    if arbitrage is None or (arbitrage.state, arbitrage.reason) != ("held", HALTED) or _is_halted(settings):
+    if arbitrage is None or arbitrage.state != "held" or arbitrage.reason not in RESUMED or _is_halted(settings):
         return rows
     again = _reopened(arbitrage, "resumed", rows.now)
-    # what the halt kept from ever being sent may be wanted again
-    again = replace(again, legs=tuple(leg for leg in again.legs if not _was_only_planned(leg)))
+    # what never left may be wanted again
+    again = replace(again, legs=tuple(leg for leg in again.legs if leg.role != "flatten" or not leg.is_unposted))
     after = _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance)
     return _with_those_left_out(after, arbitrage).noted(arbitrage)
 
@@ -104,11 +107,6 @@ def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> l
         for leg in arbitrage.legs
         if leg.exchange == exchange and leg.state == "not_sent" and leg.times.get("unconfirmed", -1) >= since
     ]
-
-
-def _was_only_planned(leg: Leg) -> bool:
-    """The one that unwinds what was reopened, where nobody was ever allowed to send it."""
-    return leg.role == "flatten" and leg.state == "not_sent" and "sending" not in leg.times
 
 
 def _with_those_left_out(rows: Rows, before: Arbitrage) -> Rows:
@@ -154,6 +152,7 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
         fills=leg.fills + fills,
         held=ZERO,
         times=times,
+        reason=None if report is None else report.reason,
     )
 
 

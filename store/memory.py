@@ -144,8 +144,8 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         settings = self.settings_in_force()
         return self._changed(arbitrage_id, Cause("resume"), lambda rows: legs.resumed(rows, settings, advance), by)
 
-    async def halted_arbitrages(self) -> list[Arbitrage]:
-        return [one for one in self._arbitrages.values() if (one.state, one.reason) == ("held", legs.HALTED)]
+    async def resumable_arbitrages(self) -> list[Arbitrage]:
+        return [one for one in self._arbitrages.values() if one.state == "held" and one.reason in legs.RESUMED]
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
         return legs.unconfirmed(self._arbitrages.values(), exchange, since)

@@ -229,10 +229,11 @@ class TradeStore(Protocol):
         ...
 
     async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
-        """Go on with a single leg that a halt left as it was; False where there is none, or trading is still halted."""
+        """Go on with a single leg that a halt left as it was, or whose order never left; False where there is none, or
+        trading is still halted."""
         ...
 
-    async def halted_arbitrages(self) -> list[Arbitrage]:
+    async def resumable_arbitrages(self) -> list[Arbitrage]:
         """Held since nothing might be sent; `resume` goes on with them."""
         ...
 

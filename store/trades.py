@@ -173,8 +173,8 @@ class MongoTradeStore(MongoNotes):
         before, after = await self._changed(arbitrage_id, Cause("resume"), resumed, by)
         return after is not before
 
-    async def halted_arbitrages(self) -> list[Arbitrage]:
-        return await read_arbitrages(self._database, {"state": "held", "reason": legs.HALTED})
+    async def resumable_arbitrages(self) -> list[Arbitrage]:
+        return await read_arbitrages(self._database, {"state": "held", "reason": {"$in": list(legs.RESUMED)}})
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
         found = await read_arbitrages(self._database, {"legs.times.unconfirmed": {"$gte": since}})

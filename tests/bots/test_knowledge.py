@@ -170,3 +170,16 @@ def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
         fresh.see_opening(opening)
         fresh.see_balances(rows.values())
         assert (knowledge.free, knowledge.drift) == (fresh.free, fresh.drift)
+
+
+def test_while_the_account_is_refused_no_order_leaves() -> None:
+    knowledge = Knowledge(settings_of())
+    assert knowledge.forbids() is None
+    assert knowledge.can_send()
+    knowledge.is_locked_out = True
+    assert knowledge.forbids() == "the exchange refuses the account"
+    assert not knowledge.can_send()
+
+
+def test_what_never_left_is_sent_again_only_where_there_is_room() -> None:
+    assert not Knowledge(settings_of(), has_room=lambda: False).can_send()

@@ -34,7 +34,7 @@ PRICE = Decimal(6_000)
 
 def budget() -> RateBudget:
     """Of some exchange: four legs at once, at a clock that stands still."""
-    return account_budget("kraken", lambda: 0)
+    return account_budget("coinbaseexchange", lambda: 0)
 
 
 def arbitrage(number: int, is_sent: bool) -> Arbitrage:

@@ -47,6 +47,12 @@ def test_own_legs(mine: Leg, theirs: Leg, expected: str | None) -> None:
     assert all(thing.leg is mine for thing in things)
 
 
+def test_an_own_leg_past_its_time_lapses() -> None:
+    """While the exchange refuses the account nothing is executed, and nobody else may be there to end it."""
+    one = arbitrage("reserved", leg("reserved"), other("done"))
+    assert [thing.what for thing in due_legs([one], "alpha", SYMBOLS, NOW + 1)] == ["lapse"]
+
+
 @pytest.mark.parametrize(
     ("mine", "theirs", "expected"),
     [

@@ -228,6 +228,9 @@ async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole
     assert leg is not None
     assert (account.posts, leg.state, leg.held) == ([], "not_sent", Decimal(0))
     assert "sending" in leg.times
+    assert arbitrage is not None
+    told = [step.reason for step in arbitrage.history if step.what == f"{role} not_sent"]
+    assert told == ["halted"], "why it never left"
     assert await store.unconfirmed_legs(leg.exchange, 0) == []
 
 
@@ -313,6 +316,18 @@ async def test_a_doubt_that_is_gone_soon_holds_nothing() -> None:
     arbitrage = await store.arbitrage(IDENTITY)
     assert arbitrage is not None
     assert arbitrage.reason is None
+
+
+async def test_a_doubt_counts_from_anew_once_a_look_up_failed() -> None:
+    """The half minute of a doubt begins with the new row of denials."""
+    clock = SteppedClock()
+    store = await reserved(clock, BITFLYER)
+    await store.start_sending(IDENTITY, "sell")
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS))
+    looks = [*([nothing] * 9), away, *([nothing] * 5), found]
+    account = ScriptedAccount(clock, unknown, looks, exchange="bitflyer", owned=dict(WITH_IT))
+    await Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    assert (await buy_leg(store)).filled == Decimal("0.05")
 
 
 async def test_orders_that_other_legs_have_are_not_looked_at() -> None:

@@ -3,13 +3,15 @@
 import asyncio
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
-from exchanges.budget import RateBudget, account_budget, asking_for
-from exchanges.errors import NotPostedError
-from exchanges.limits import BOTS_SHARE, BOTS_SHARES, LEGS, LIMITS, OF_THE_ADDRESS, Asked, Weights, weights_of
+from exchanges.budget import KEPT_LEGS, Purpose, RateBudget, account_budget, asking_for
+from exchanges.errors import ExchangeUnavailableError, NotPostedError
+from exchanges.limits import BOTS_SHARE, BOTS_SHARES, LEGS, LIMITS, OF_THE_ADDRESS, ORDERS, Asked, Weights, weights_of
 from market.clock import MICROSECONDS
+from tests.market.samples import settings_of
 
 POSTS = {
     "coinbaseexchange": Asked(True, "POST", "orders", {}),
@@ -18,6 +20,10 @@ POSTS = {
     "kraken": Asked(True, "POST", "AddOrder", {}),
     "binance": Asked(True, "POST", "order", {}, 0.2),
 }
+
+
+PURPOSES: tuple[Purpose, ...] = ("poll", "follow")
+DEFAULTS = settings_of()
 
 
 @dataclass
@@ -37,10 +43,10 @@ def less(weights: Weights, others: Weights) -> dict[str, int]:
     return {name: weight - others.get(name, 0) for name, weight in weights.items()}
 
 
-async def traded(budget: RateBudget, *, is_unwinding: bool = False) -> None:
+async def traded(budget: RateBudget) -> None:
     """One leg, and what follows it."""
     post = weights_of(budget.exchange, POSTS[budget.exchange])
-    budget.spend(post, is_unwinding=is_unwinding)
+    budget.spend(post)
     with asking_for("follow"):
         await budget.turn(less(LEGS[budget.exchange], post))
 
@@ -52,7 +58,7 @@ async def traded(budget: RateBudget, *, is_unwinding: bool = False) -> None:
         ("coinbaseexchange", 4, 1_796),
         ("bitstamp", 40, 1_000),
         ("bitflyer", 33, 66),
-        ("kraken", 4, 90),
+        ("kraken", 3, 60),
         ("binance", 48, 480),
     ],
 )
@@ -78,15 +84,36 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
     while budget.legs_left():
         await traded(budget)
     post = weights_of(exchange, POSTS[exchange])
+    assert budget.has_room()
     unwound = 0
-    async with asyncio.timeout(20):
-        while not any(used.left(0) < LEGS[exchange].get(name, 0) for name, used in budget.trades.items()):
-            await traded(budget, is_unwinding=True)
-            unwound += 1
-    assert unwound >= 2
+    while budget.has_room():
+        # what is over half done is not refused for what is kept from new trades
+        budget.spend(post)
+        unwound += 1
+    assert unwound >= KEPT_LEGS
     assert all(used.left(0) >= 0 for used in budget.trades.values())
     with pytest.raises(NotPostedError, match=exchange):
-        budget.spend(dict.fromkeys(post, 10_000), is_unwinding=False)
+        budget.spend(post)
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> None:
+    """They wait where they would take what is left to the orders that end a trade."""
+    budget, _ = at(exchange)
+    looks = less(LEGS[exchange], weights_of(exchange, POSTS[exchange]))
+
+    async def look_for_ever() -> None:
+        with asking_for("follow"):
+            for _ in range(10_000):
+                await budget.turn(looks)
+
+    looking = asyncio.create_task(look_for_ever())
+    await asyncio.sleep(0)
+    assert not looking.done(), "the clock stands still, so that it waits for ever"
+    post = weights_of(exchange, POSTS[exchange])
+    for _ in range(KEPT_LEGS):
+        budget.spend(post)
+    looking.cancel()
 
 
 @pytest.mark.parametrize("exchange", LIMITS)
@@ -120,8 +147,54 @@ def test_after_too_many_nothing_begins_until_the_exchange_wants_it() -> None:
     budget, clock = at("binance")
     budget.shut(30)
     assert budget.legs_left() == 0
+    assert not budget.has_room()
     clock.now = 30 * MICROSECONDS
     assert budget.legs_left() == 48
+    assert budget.has_room()
+
+
+async def test_after_too_many_nothing_at_all_leaves_until_the_exchange_wants_it() -> None:
+    """A ban lengthens for who goes on asking."""
+    budget, clock = at("binance")
+    budget.shut(30)
+    for purpose in PURPOSES:
+        with asking_for(purpose), pytest.raises(ExchangeUnavailableError, match="stay away"):
+            await budget.turn({"weight": 1})
+    with pytest.raises(NotPostedError, match="stay away"):
+        budget.spend({"weight": 1, "orders": 1})
+    clock.now = 30 * MICROSECONDS
+    await budget.turn({"weight": 1})
+    budget.spend({"weight": 1, "orders": 1})
+
+
+def shut_for(budget: RateBudget, clock: Clock) -> int:
+    """Seconds of a "too many" that says nothing; the clock stands at its end then."""
+    since = clock.now
+    budget.shut(None)
+    while not budget.has_room():
+        clock.now += MICROSECONDS
+    return (clock.now - since) // MICROSECONDS
+
+
+def test_without_a_word_how_long_each_pause_is_twice_the_last_until_an_answer() -> None:
+    budget, clock = at("binance")
+    pauses = [shut_for(budget, clock) for _ in range(9)]
+    assert pauses == [1, 2, 4, 8, 16, 32, 64, 120, 120]
+    budget.shut(None)
+    # two that were asked together are refused together, and answers to what went before are no sign of favour
+    budget.shut(None)
+    budget.note_answer()
+    clock.now += 120 * MICROSECONDS
+    assert budget.has_room()
+    assert shut_for(budget, clock) == 120
+    budget.note_answer()
+    assert shut_for(budget, clock) == 1
+
+
+def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
+    """Balances, open orders and fills, which count twice, once in `reconcile_ms`."""
+    limit = at("kraken")[0].polls["private"].limit
+    assert limit.most / limit.seconds >= Fraction(4 * 1_000, DEFAULTS.reconcile_ms)
 
 
 @pytest.mark.parametrize(
@@ -152,3 +225,8 @@ def test_after_too_many_nothing_begins_until_the_exchange_wants_it() -> None:
 )
 def test_what_a_request_counts_for(exchange: str, asked: Asked, weights: dict[str, int]) -> None:
     assert weights_of(exchange, asked) == weights
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+def test_what_is_left_to_orders_is_counted_as_they_are(exchange: str) -> None:
+    assert weights_of(exchange, POSTS[exchange]) == ORDERS[exchange]

@@ -1,5 +1,6 @@
 """Requests are signed by the exchange's time: what would be sent, without sending it, and how its time is found."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from email.utils import formatdate
@@ -16,6 +17,7 @@ from market.clock import MICROSECONDS, wall_now
 
 KEYS = Credentials("key", "c2VjcmV0", "password")
 HOUR_MS = 3_600_000
+HELD_UP_MS = 400
 ANY = "http://127.0.0.1:1/x"
 SIGNED: dict[str, tuple[str, str, str, dict[str, str], Callable[[dict[str, Any]], float]]] = {
     "coinbaseexchange": ("orders", "private", "POST", {"a": "b"}, lambda r: float(r["headers"]["CB-ACCESS-TIMESTAMP"])),
@@ -139,3 +141,23 @@ async def test_an_answer_without_a_time_changes_nothing(exchange: str) -> None:
 async def test_kraken_is_not_asked() -> None:
     client = client_of("kraken")
     assert await measure_clock(client) == 0
+
+
+@pytest.mark.parametrize("exchange", SIGNED)
+async def test_a_wait_for_a_turn_is_no_doubt_about_their_clock(exchange: str) -> None:
+    """By how long anything but the answer took, the exchange's time is not in doubt."""
+    async with clock_server(lambda: clock_answer(exchange, 0)) as url:
+        client = client_of(exchange, url)
+        asked = wall_now() // 1_000
+
+        async def throttle(_: object = None) -> None:
+            while wall_now() // 1_000 - asked < HELD_UP_MS:  # noqa: ASYNC110 - nothing else tells of the time
+                await asyncio.sleep(0)
+
+        client.throttle = throttle
+        try:
+            await measure_clock(client)
+            least = 500 if exchange in ("bitstamp", "bitflyer") else 0
+            assert client.exchange_doubt_ms < least + HELD_UP_MS // 2
+        finally:
+            await client.close()

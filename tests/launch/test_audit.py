@@ -276,6 +276,26 @@ def test_an_order_without_client_id_is_known_by_its_likeness() -> None:
     assert "unknown_order" in {violation.kind for violation in strange.violations()}
 
 
+def test_a_leg_that_counted_as_refused_and_was_replaced_is_looked_at_too() -> None:
+    """Whatever it was given up for: its order had filled."""
+    world = replaced_while_it_had_filled(clean_world())
+    legs = [
+        replace(leg, times={name: at for name, at in leg.times.items() if name != "unconfirmed"} | {"done": NOON + 25})
+        if leg.role == "buy"
+        else leg
+        for leg in world.arbitrage.legs
+    ]
+    refused = with_state(world, legs=tuple(legs), history=world.arbitrage.history)
+    assert "replaced_while_filled" in {one.kind for one in refused.violations()}
+    booked = [
+        Transition("buy filled", NOON + 25, "bot", 1) if one.what == "buy filled" else one
+        for one in world.arbitrage.history
+    ]
+    assert "replaced_while_filled" not in {
+        one.kind for one in with_state(refused, legs=tuple(legs), history=tuple(booked)).violations()
+    }, "it ended with its fills, and what followed completes it"
+
+
 @pytest.mark.parametrize(
     ("filled_at", "sent_at", "booked_at", "is_replaced"),
     [
@@ -331,6 +351,10 @@ def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exc
     again = [*entries, Entry(refused=(refused,), at=NOON + 13 + later)]
     found = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", again)}).violations()
     assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == ["opportunity-2"]
+    # one that came when neither had just been sent may be of either
+    strange = [*entries, Entry(refused=(refused,), at=NOON + 12 + 3 * later)]
+    seen = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", strange)})
+    assert "posted_twice" not in {violation.kind for violation in seen.violations()}
 
 
 def test_an_account_is_what_its_journal_says_last() -> None:

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from market.arbitrages import Arbitrage, Leg, LegRole
-from market.execution import advancing
+from market.execution import MOST_TRIES, NOT_POSTED, advancing
 from market.money import Amount
 from market.orders import OrderReport
 from store.port import TradeStore
@@ -11,6 +11,7 @@ from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, reserve_both, sent, wish
 
 ID = "opportunity-1"
+STOPPED = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="no more requests")
 
 
 def leg_of(arbitrage: Arbitrage | None, role: LegRole) -> Leg:
@@ -84,7 +85,7 @@ async def test_while_halted_no_leg_is_sent_and_what_was_left_is_resumed_after(st
     await store.finish_leg(ID, "sell", None, advance)
     held = await store.finish_leg(ID, "buy", filled(buy), advance)
     assert (held.state, held.reason) == ("held", "halted")
-    assert await store.halted_arbitrages() == [held]
+    assert await store.resumable_arbitrages() == [held]
     assert not await store.resume(ID, advance)
     await store.change_settings(settings_of(), 2, "test")
     assert await store.resume(ID, advance)
@@ -139,3 +140,80 @@ async def test_a_step_that_is_not_wanted_after_a_second_halt_stays_in_the_record
     assert held is not None
     assert (held.state, held.reason) == ("held", "single_leg_left")
     assert [(leg.role, leg.state) for leg in held.legs][-1] == ("flatten", "not_sent")
+
+
+async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_id(store: TradeStore) -> None:
+    """For certain not a byte of it was sent: neither a role nor the arbitrage is used up by that."""
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    advance, ids = advancing(MARKETS), set()
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
+    await store.finish_leg(ID, "buy", filled(buy), advance)
+    roles: tuple[LegRole, ...] = ("complete", "reverse", "flatten", "flatten")
+    for role in roles:
+        ids.add((await sent(store, ID, role)).client_order_id)
+        after = await store.finish_leg(ID, role, STOPPED, advance)
+        if after.state == "held":
+            assert after.reason == NOT_POSTED
+            assert await store.resumable_arbitrages() == [after]
+            assert await store.resume(ID, advance)
+    last = await sent(store, ID, "flatten")
+    assert len({last.client_order_id, *ids}) == len(roles) + 1
+    ended = await store.finish_leg(ID, "flatten", filled(last), advance)
+    assert ended.state == "unwound"
+    assert [(step.what, step.reason) for step in ended.history if step.reason == STOPPED.reason] == [
+        (f"{role} not_sent", "no more requests") for role in roles
+    ]
+    assert all(row.held == 0 for row in await store.balance_rows())
+
+
+async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    advance = advancing(MARKETS)
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
+    await store.finish_leg(ID, "buy", filled(buy), advance)
+    roles: tuple[LegRole, ...] = ("complete", "reverse")
+    for role in roles:
+        await sent(store, ID, role)
+        after = await store.finish_leg(ID, role, None, advance)
+    assert (after.state, after.reason) == ("held", "single_leg_left")
+    assert await store.resumable_arbitrages() == []
+    assert not await store.resume(ID, advance)
+
+
+async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    advance = advancing(MARKETS)
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
+    after = await store.finish_leg(ID, "buy", filled(buy), advance)
+    for _ in range(2 + MOST_TRIES):
+        after = await store.finish_leg(ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance)
+        if await store.resume(ID, advance):
+            after = await known(store)
+    assert (after.state, after.reason) == ("held", "single_leg_left")
+    assert sum(step.what == "flatten sending" for step in after.history) == MOST_TRIES
+
+
+async def known(store: TradeStore) -> Arbitrage:
+    arbitrage = await store.arbitrage(ID)
+    assert arbitrage is not None
+    return arbitrage
+
+
+async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(store: TradeStore) -> None:
+    """Its bot died between both steps: an end would leave the hold to nobody."""
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
+    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell") is None
+    waiting = await store.finish_leg(ID, "buy", filled(buy), advance)
+    assert (waiting.state, leg_of(waiting, "sell").held > 0) == ("reserved", True)
+    held = await store.finish_leg(ID, "sell", None, advance)
+    assert (held.state, held.reason) == ("held", "halted")
+    assert all(row.held == 0 for row in await store.balance_rows())
