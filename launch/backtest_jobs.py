@@ -32,6 +32,7 @@ NICENESS = 15
 MOST_REPORT_BYTES = 15_000_000
 """A document of MongoDB holds 16 MB."""
 CANCELLED = "cancelled"
+UNREADABLE = "what it wrote at its end cannot be read; ask for it again"
 
 _FIGURES = TypeAdapter(BacktestFigures)
 log = logging.getLogger("launch")
@@ -209,9 +210,16 @@ class JobRunner:
         if files.report.stat().st_size > MOST_REPORT_BYTES:
             await self._backtests.give_up(job.job_id, self._name, "failed", "its report is too large to be kept")
             return
-        figures = _FIGURES.validate_json(files.figures.read_bytes())
-        trades = TRADES.validate_json(files.trades.read_bytes()) if files.trades.is_file() else ()
-        await self._backtests.finish(job.job_id, self._name, figures, files.report.read_text(), trades)
+        try:
+            figures = _FIGURES.validate_json(files.figures.read_bytes())
+            trades = TRADES.validate_json(files.trades.read_bytes()) if files.trades.is_file() else ()
+            report = files.report.read_text()
+        except (OSError, ValueError) as error:
+            # not JSON, not our figures, not text; the next job must run all the same
+            log.warning("backtest not kept", extra={"job_id": job.job_id, "error": str(error)})
+            await self._backtests.give_up(job.job_id, self._name, "failed", UNREADABLE)
+            return
+        await self._backtests.finish(job.job_id, self._name, figures, report, trades)
 
     async def _put_back(self, job: BacktestJob) -> None:
         try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import struct
 from concurrent.futures import Future
 
 from confluent_kafka import KafkaError, KafkaException
@@ -34,6 +35,8 @@ PASSING = (
     KafkaError.NOT_CONTROLLER,
 )
 """Of a Kafka that is slow or starting. The library marks no answer to an administrator as one to ask for again."""
+ASK_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+"""Which requests a broker knows (ApiVersions 0, of nobody by name): the one question that it answers before a login."""
 
 
 async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
@@ -56,13 +59,16 @@ async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
                 ) from None
 
 
-async def is_listening(address: str, seconds: float) -> bool:
-    """Whether a host at `address` takes a connection within `seconds`: the system does that even for a busy one.
+async def is_answering(address: str, seconds: float, patience: float) -> bool:
+    """Whether a host at `address` takes a connection within `seconds`, which the system does even for a busy one, and
+    answers within `patience`, which a frozen one does not.
 
-    Raises StreamRefusedError where the address is none.
+    Behind TLS only the connection is looked at. Raises StreamRefusedError where the address is none.
     """
+    login = login_of(address)
+    question = b"" if login is not None and login.protocol == "SASL_SSL" else ASK_VERSIONS
     try:
-        await _connect(address, seconds)
+        await _connect(address, seconds, question, patience)
     except StreamUnavailableError:
         return False
     return True
@@ -124,8 +130,9 @@ def reason_of(error: KafkaException) -> str:
     return cause.str() if isinstance(cause, KafkaError) else str(cause)
 
 
-async def _connect(address: str, seconds: float) -> None:
-    """One of the hosts accepts a connection; the library itself would keep silent about why none does."""
+async def _connect(address: str, seconds: float, question: bytes = b"", patience: float = 0) -> None:
+    """One of the hosts accepts a connection, and answers the question where there is one; the library itself would keep
+    silent about why none does."""
     fault = "no host named"
     for host_port in address.split(","):
         host, _, port = host_port.strip().rpartition(":")
@@ -133,15 +140,27 @@ async def _connect(address: str, seconds: float) -> None:
             raise StreamRefusedError(f"{address} is no Kafka address; write host:port.")
         try:
             async with asyncio.timeout(seconds):
-                _, writer = await asyncio.open_connection(host, int(port))
+                reader, writer = await asyncio.open_connection(host, int(port))
+            try:
+                if not question or await _is_answered(reader, writer, question, patience):
+                    return
+            finally:
+                writer.close()
+            fault = "it hung up"
         except TimeoutError:
-            fault = f"no answer within {seconds:.0f} s"
+            fault = "no answer in time"
         except OSError as error:
             fault = os.strerror(error.errno) if error.errno else str(error)
-        else:
-            writer.close()
-            return
     raise StreamUnavailableError(f"Kafka at {address} was not reached ({fault.lower()}); is it running there?")
+
+
+async def _is_answered(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, question: bytes, patience: float
+) -> bool:
+    """Raises TimeoutError, OSError."""
+    writer.write(question)
+    async with asyncio.timeout(patience):
+        return await reader.read(1) != b""
 
 
 def _client(address: str) -> AdminClient:

@@ -4,6 +4,7 @@ from market.access import ANYBODY, AccessTerms, Caller, RateTerms
 from market.clock import wall_now
 from market.session import Session
 from ui.keys import caller_of, key_named, known_key
+from ui.neighbours import counted_address
 from ui.rates import Rates
 from ui.sign_ins import SignIns
 from ui.tickets import Tickets
@@ -35,6 +36,10 @@ class Access:
         """Whose key it is; None where it is nobody's."""
         key = known_key(self.home, given)
         return None if key is None else caller_of(key, "key", address)
+
+    def guessed_wrong(self, address: str) -> float:
+        """0 where another wrong key may come from there, else the seconds until it may."""
+        return self.guesses.take(counted_address(address))
 
     def anybody(self, address: str = "") -> Caller | None:
         """The viewer that everybody is where reading is open; else None."""

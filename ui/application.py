@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import Headers
 
 from market.session import Session
 from store.reading import open_reader
@@ -44,9 +46,11 @@ from ui.api.body_limit import BoundedBodies
 from ui.api.gate import SignedInOnly
 from ui.api.known_parameters import known_parameters
 from ui.api.methods import HeadAsGet, refuse
+from ui.api.operators import operator_of
 from ui.api.page_policy import SafeHeaders, page_policy
 from ui.api.problems import PROBLEM_RESPONSE, answer_problems
 from ui.api.stream_caps import BoundedStreams
+from ui.connections import RawHeaders
 from ui.dashboard import Dashboard, announce, withdraw
 from ui.health import HealthWatch
 from ui.key_changes import tell_key_changes
@@ -82,7 +86,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.add_middleware(BoundedBodies)
     app.add_middleware(HeadAsGet)
     app.add_middleware(SignedInOnly)
-    app.add_middleware(BoundedStreams)
+    app.add_middleware(BoundedStreams, is_operators=partial(is_operators, app))
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
@@ -188,6 +192,11 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
         await asyncio.gather(following, telling, return_exceptions=True)
         await watch.close()
         await reader.close()
+
+
+def is_operators(app: FastAPI, headers: RawHeaders) -> bool:
+    """Whether this head is of an operator's request."""
+    return operator_of(dashboard_of(app).access, Headers(raw=headers)) is not None
 
 
 def dashboard_of(app: FastAPI) -> Dashboard:

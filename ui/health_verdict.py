@@ -6,6 +6,8 @@ told of that, too.
 
 from collections.abc import Iterable, Iterator
 
+from market.figures import counted
+from market.labels import part_name
 from market.session import Session
 from ui.health_rows import FeedHealthRow, FindingRow, HealthReportRow, PartRow, QueryRow, Severity, Verdict
 from ui.health_views import DASHBOARD
@@ -103,7 +105,8 @@ def _process(process: PartRow, now: int) -> Iterator[FindingRow]:
             what = "Somebody stopped it, and it stays so until somebody starts it."
             yield _finding("warning", name, what, "Start it on the page Bots & thresholds.")
         case _ if process["restarts"] and now - process["since"] < FRESH_RESTART_MICROSECONDS:
-            what = f"It ended ({ended}) and runs again; {process['restarts']} times in this session."
+            times = counted(process["restarts"], "time")
+            what = f"It ended ({ended}) and runs again; {times} in this session."
             yield _finding("warning", name, what, "Nothing, if it stays up; else read its log.")
 
 
@@ -216,4 +219,4 @@ def _is_off(name: str, processes: Iterable[PartRow]) -> bool:
 
 
 def _finding(severity: Severity, part: str, what: str, todo: str) -> FindingRow:
-    return FindingRow(severity=severity, part=part, what=what, todo=todo)
+    return FindingRow(severity=severity, part=part_name(part), what=what, todo=todo)

@@ -19,6 +19,8 @@ MOST_BYTES = 1024**2
 MOST_CHARACTERS = 2_000
 """Of one line; a longer one loses its middle."""
 MOST_READ = 5 * MOST_CHARACTERS
+NO_PASSWORDS = frozenset({"user", "mechanism", "protocol"})
+"""Of a login."""
 MONGOD_LEVELS = {"F": "CRITICAL", "E": "ERROR", "W": "WARNING", "I": "INFO"}
 JVM_LEVELS = {"FATAL": "CRITICAL", "WARN": "WARNING", "TRACE": "DEBUG"}
 
@@ -230,8 +232,25 @@ def _shown(text: str, hidden: _Hidden) -> str:
 
 
 def _hidden_here(home: Path) -> _Hidden:
+    """The owner's key and the passwords to the services (`launch.logins` writes them)."""
     try:
         key = (home / "api_key").read_text().strip()
     except OSError:
         key = ""
-    return _Hidden((key,) if key else (), str(home))
+    found = {key, *(word for path in (home / "logins").glob("*.json") for word in _passwords(path))} - {""}
+    # the longest first: it may hold another
+    return _Hidden(tuple(sorted(found, key=len, reverse=True)), str(home))
+
+
+def _passwords(path: Path) -> Iterator[str]:
+    """Every word of the file but names, which say nothing and stand in many a line."""
+    try:
+        waiting: list[object] = [json.loads(path.read_bytes())]
+    except (OSError, ValueError):
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(inner for name, inner in value.items() if name not in NO_PASSWORDS)
+        elif isinstance(value, str):
+            yield value

@@ -10,8 +10,8 @@ from functools import partial
 import uvicorn
 
 from market.session import Session
-from ui.application import build_app, dashboard_of
-from ui.connections import BoundedHttp, Waiting
+from ui.application import build_app, dashboard_of, is_operators
+from ui.connections import BoundedHttp, RawHeaders, Waiting, nobody
 from ui.errors import PortTakenError, UiError
 from ui.slow_sockets import CuttingOff
 
@@ -31,7 +31,7 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
     """
     with bound_socket(session.web_host, session.web_port) as listener:
         app = build_app(session)
-        server = WebServer(uvicorn_config(app))
+        server = WebServer(uvicorn_config(app, partial(is_operators, app)))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.wait_started(serving)
@@ -83,7 +83,7 @@ class WebServer(uvicorn.Server):
             await serving
 
 
-def uvicorn_config(app: object) -> uvicorn.Config:
+def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nobody) -> uvicorn.Config:
     """Quiet: no access log (a request's line would say nothing that a trader needs), our own log format."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # any ASGI application
@@ -95,7 +95,7 @@ def uvicorn_config(app: object) -> uvicorn.Config:
         # else any program of this machine may say in a header what address it comes from
         proxy_headers=False,
         server_header=False,
-        http=partial(BoundedHttp, waiting=Waiting()),  # type: ignore[arg-type]  # called as a class
+        http=partial(BoundedHttp, waiting=Waiting(), is_operators=is_operators),  # type: ignore[arg-type]  # called as a class
         ws=CuttingOff,
         ws_ping_interval=20.0,
         # each message would be packed anew for each client, at more CPU than all the rest of sending it

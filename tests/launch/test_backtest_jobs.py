@@ -132,6 +132,25 @@ async def test_figures_and_report_are_kept(tmp_path: Path, store: MemoryTradeSto
     assert await store.backtests.trades("1", None, 10) == []
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo '{}' > $0/figures.json; echo fine > $0/report.html",
+        "echo 'cut of' > $0/figures.json; echo fine > $0/report.html",
+        "printf '%s' '{figures}' > $0/figures.json; echo '[1]' > $0/trades.json; echo fine > $0/report.html",
+        r"printf '%s' '{figures}' > $0/figures.json; printf '\377' > $0/report.html",
+    ],
+)
+async def test_what_cannot_be_read_fails_its_own_job_alone(
+    tmp_path: Path, store: MemoryTradeStore, script: str
+) -> None:
+    await queued(store)
+    figures = json.dumps(TypeAdapter(BacktestFigures).dump_python(FIGURES, mode="json"))
+    assert await RecordingRunner(tmp_path, store, script.replace("{figures}", figures)).run_next()
+    job = await job_of(store)
+    assert (job.state, job.reason) == ("failed", "what it wrote at its end cannot be read; ask for it again")
+
+
 async def test_all_trades_are_kept(tmp_path: Path, store: MemoryTradeStore) -> None:
     await queued(store)
     figures = json.dumps(TypeAdapter(BacktestFigures).dump_python(FIGURES, mode="json"))

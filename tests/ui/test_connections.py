@@ -11,18 +11,34 @@ import orjson
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
+from uvicorn.server import ServerState
 
 from market.clock import SystemClock
-from tests.ui.test_slow_sockets import all_of, silent
+from tests.ui.test_slow_sockets import UPGRADE, all_of, silent
 from tests.ui.waiting import until
 from ui.api.body_limit import BoundedBodies
 from ui.api.stream_caps import BoundedStreams, StreamCap
-from ui.connections import BoundedHttp, ConnectionCaps, Waiting
+from ui.connections import BoundedHttp, ConnectionCaps, RawHeaders, Waiting
+from ui.neighbours import counted_address
 from ui.server import WebServer, bound_socket, uvicorn_config
 from ui.turned_away import QUIET_SECONDS, TurnedAway
 
-CAPS = ConnectionCaps(in_all=12, per_address=9, without_header=4, grace_seconds=0, header_seconds=0.4)
+CAPS = ConnectionCaps(
+    in_all=12,
+    per_address=9,
+    reserve=5,
+    without_header=4,
+    grace_seconds=0,
+    header_seconds=0.4,
+    body_seconds=0.8,
+    rest_seconds=0.1,
+)
+KEY = "X-API-Key: an operator's\r\n"
 FEW = StreamCap("events", 3, 5)
+
+
+def is_operators(headers: RawHeaders) -> bool:
+    return (b"x-api-key", b"an operator's") in headers
 
 
 async def forever() -> AsyncIterator[bytes]:
@@ -35,7 +51,8 @@ def small_app() -> FastAPI:
     app = FastAPI()
     app.state.gate = asyncio.Event()
     app.add_middleware(BoundedBodies, seconds=0.4)
-    app.add_middleware(BoundedStreams, events=FEW, sockets=StreamCap("sockets", 3, 5), pages=StreamCap("pages", 3, 5))
+    others = {"sockets": StreamCap("sockets", 3, 5), "pages": StreamCap("pages", 3, 5)}
+    app.add_middleware(BoundedStreams, events=FEW, **others, is_operators=is_operators)
 
     @app.get("/api/health")
     async def health() -> str:
@@ -61,7 +78,9 @@ def small_app() -> FastAPI:
 async def serving(caps: ConnectionCaps = CAPS) -> AsyncIterator[tuple[str, WebServer]]:
     with bound_socket("127.0.0.1", 0) as listener:
         config = uvicorn_config(small_app())
-        config.http = partial(BoundedHttp, caps=caps, waiting=Waiting())  # type: ignore[assignment]  # called like the class
+        config.http = partial(  # type: ignore[assignment]  # called like the class
+            BoundedHttp, caps=caps, waiting=Waiting(), is_operators=is_operators
+        )
         server = WebServer(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await server.wait_started(running)
@@ -78,10 +97,10 @@ async def healthy(address: str) -> bool:
 
 @asynccontextmanager
 async def half_sent(
-    address: str, text: str = "GET /api/health HTTP/1.1\r\nHost: "
+    address: str, text: str = "GET /api/health HTTP/1.1\r\nHost: ", come_from: str = "127.0.0.1"
 ) -> AsyncIterator[asyncio.StreamReader]:
     host, port = address.split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+    reader, writer = await asyncio.open_connection(host, int(port), local_addr=(come_from, 0))
     writer.write(text.encode())
     try:
         yield reader
@@ -139,6 +158,64 @@ async def test_one_connection_too_many_is_told_so_and_a_free_place_is_taken_agai
         assert await healthy(address), "an idle connection goes for one that asks"
 
 
+async def test_who_has_all_of_loopback_has_one_address_and_an_operator_gets_in_all_the_same() -> None:
+    ask = "GET /api/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\r\n"
+    async with serving() as (address, server), AsyncExitStack() as stack:
+        for last in range(CAPS.per_address):
+            await stack.enter_async_context(half_sent(address, ask.format("slow", ""), f"127.0.0.{2 + last}"))
+        await until(lambda: len(server.server_state.tasks) == CAPS.per_address)
+        async with half_sent(address, ask.format("health", ""), "127.0.0.99") as reader:
+            assert (await reader.read()).startswith(b"HTTP/1.1 429")
+        for last in range(40):
+            await stack.enter_async_context(half_sent(address, come_from=f"127.0.1.{1 + last}"))
+        async with half_sent(address, ask.format("health", KEY)) as reader:
+            assert (await reader.read()).startswith(b"HTTP/1.1 200")
+        async with half_sent(address, ask.format("health", KEY).replace("operator's", "other's")) as reader:
+            assert (await reader.read()).startswith(b"HTTP/1.1 429")
+        upgrade = UPGRADE.replace("\r\nConnection: Upgrade", "\r\nConnection: Upgrade\r\nHost: 127.0.0.1")
+        async with half_sent(address, f"GET /ws/live HTTP/1.1\r\n{upgrade}\r\n") as reader:
+            assert (await reader.read()).startswith(b"HTTP/1.1 429"), "a socket is a connection as well"
+        async with half_sent(address, f"GET /ws/live HTTP/1.1\r\n{upgrade}{KEY}\r\n") as reader:
+            assert (await reader.read()).startswith(b"HTTP/1.1 403"), "which our application says"
+
+
+class Wire(asyncio.Transport):
+    """A connection from any address."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__({"peername": (host, 1), "sockname": ("10.0.0.1", 2)})
+        self.is_closed = False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+
+async def test_the_oldest_idle_one_goes_of_the_address_that_has_most() -> None:
+    config, state = uvicorn_config(small_app()), ServerState()
+    caps, waiting = ConnectionCaps(in_all=4, per_address=4, reserve=0), Waiting()
+    lonely, old, young, newest = "192.0.2.1", "2001:db8::1", "2001:db8::ffff", "198.51.100.1"
+    wires = [Wire(host) for host in (lonely, old, young, "192.0.2.2", newest)]
+    connections = []
+    for wire in wires:
+        connections.append(BoundedHttp(config, state, {}, caps=caps, waiting=waiting))
+        connections[-1].connection_made(wire)
+    assert [wire.is_closed for wire in wires] == [False, True, False, False, False]
+    for connection in connections:
+        connection.connection_lost(ValueError("the end"))
+
+
+def test_addresses_of_one_owner_count_as_one() -> None:
+    of_loopback = {counted_address(one) for one in ("127.0.0.1", "127.9.8.7", "::1", "::ffff:127.0.0.3")}
+    assert len(of_loopback) == 1
+    assert counted_address("2001:db8:0:1::1") == counted_address("2001:db8:0:1:ffff::2")
+    assert counted_address("2001:db8:0:1::1") != counted_address("2001:db8:0:2::1")
+    assert counted_address("::ffff:192.0.2.1") == counted_address("192.0.2.1") != counted_address("192.0.2.2")
+    assert counted_address("") == ""
+
+
 async def test_streams_are_capped_and_leave_a_reserve_for_plain_requests(caplog: pytest.LogCaptureFixture) -> None:
     async with serving() as (address, _), httpx.AsyncClient(base_url=f"http://{address}") as client:
         async with AsyncExitStack() as stack:
@@ -151,6 +228,8 @@ async def test_streams_are_capped_and_leave_a_reserve_for_plain_requests(caplog:
             assert "has 3 open events already" in refused[0].json()["detail"]
             assert caplog.messages.count("stream turned away") == 1, "one line, not one for each"
             assert await healthy(address)
+            async with client.stream("GET", "/api/stream", headers={"X-API-Key": "an operator's"}) as operators:
+                assert operators.status_code == 200, "an operator gets in all the same"
             async with silent(address, "ws/live") as socket:
                 assert b"403" in (await all_of(socket))[:20], "another kind is counted apart"
         async with client.stream("GET", "/api/stream") as again:
@@ -165,6 +244,33 @@ async def test_a_body_that_does_not_come_is_408_and_its_connection_ends() -> Non
         assert answer.startswith(b"HTTP/1.1 408")
         assert b"/api/problems/too-slow" in answer
         await until(lambda: not server.server_state.connections)
+
+
+@pytest.mark.parametrize("path", ["/api/health", "/api/stream"])
+@pytest.mark.parametrize("length", ["Content-Length: 1000", "Transfer-Encoding: chunked"])
+async def test_a_body_that_no_route_reads_does_not_hold_its_connection(path: str, length: str) -> None:
+    async with serving() as (address, server):
+        host, port = address.split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: {address}\r\n{length}\r\n\r\n".encode())
+        assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 200"), "it is answered"
+        async with asyncio.timeout(5):
+            while server.server_state.connections:
+                writer.write(b"1\r\nx\r\n" if "chunked" in length else b"x")
+                await SystemClock().sleep(0.02)
+        writer.close()
+
+
+async def test_a_body_that_comes_after_its_answer_leaves_the_connection_as_it_is() -> None:
+    patient = ConnectionCaps(header_seconds=600, body_seconds=600, rest_seconds=600)
+    async with serving(patient) as (address, _):
+        host, port = address.split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        for _ in range(3):
+            writer.write(f"GET /api/health HTTP/1.1\r\nHost: {address}\r\nContent-Length: 2\r\n\r\n{{".encode())
+            assert (await reader.readuntil(b'"ok"')).startswith(b"HTTP/1.1 200")
+            writer.write(b"}")
+        writer.close()
 
 
 def test_a_flood_is_one_line_in_ten_seconds_with_its_number(caplog: pytest.LogCaptureFixture) -> None:

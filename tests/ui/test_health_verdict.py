@@ -90,3 +90,9 @@ def test_what_is_failing_comes_first_and_is_counted(tmp_path: Path) -> None:
     assert summary_of(findings) == "2 failing and 1 to look at: cep, bridge, ui"
     assert verdict_of(findings) == "failing"
     assert verdict_of(findings[2:]) == "warning"
+
+
+def test_words_name_exchanges_as_people_do_and_count_as_people_do(tmp_path: Path) -> None:
+    again = part("bot-coinbase-eur", restarts=1, since=report()["now"] - 1_000_000)
+    (finding,) = with_findings(report(processes=[again]), session_of(tmp_path))
+    assert (finding["part"], finding["what"].split("; ")[1]) == ("bot-Coinbase EUR", "1 time in this session.")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from launch.logins import keep_logins, own_logins
+from market.logins import Login
 from ui.log_tail import MOST_BYTES, MOST_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
 
 PARTS = frozenset({"cep", "bot-kraken", "kafka", "mongodb"})
@@ -173,3 +175,14 @@ def test_a_path_of_the_data_folder_is_no_secret(home: Path) -> None:
     write(home, event("continuing", checkpoint=checkpoint, elsewhere="/0123456789abcdef0123456789abcdef0123456789"))
     (line,) = log_tail(home, "cep", PARTS, LogQuestion())["lines"]
     assert line["fields"] == {"checkpoint": checkpoint, "elsewhere": "[hidden]"}
+
+
+def test_passwords_of_the_services_are_hidden_however_they_are_named(home: Path) -> None:
+    keep_logins(home, "ui", Login("ui", "wide-open", "PLAIN", "SASL_SSL"), Login("ui", "wide-open-door"))
+    own = own_logins(home)
+    secrets = ["wide-open", "wide-open-door", own.controller, own.mongodb_key, *own.passwords.values()]
+    (home / "logins" / "bot.json").write_text("{ cut of")
+    write(home, b"".join(event(f"ui says {word} by PLAIN", of=f"<{word}>") for word in secrets))
+    tail = log_tail(home, "cep", PARTS, LogQuestion())["lines"]
+    assert len(tail) == len(secrets)
+    assert {(line["event"], line["fields"]["of"]) for line in tail} == {("ui says [hidden] by PLAIN", "<[hidden]>")}

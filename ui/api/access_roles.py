@@ -16,6 +16,7 @@ from ui.api.problems import PROBLEM_RESPONSE, ProblemError
 from ui.auditing import audit_refusal
 from ui.dashboard import Dashboard
 from ui.keys import KEY_FILE
+from ui.neighbours import counted_address
 from ui.rates import Rates
 from ui.sign_ins import COOKIE
 from ui.tokens import IssuerUnavailableError, TokenRefusedError, Tokens, looks_like_token
@@ -114,7 +115,7 @@ async def _bearer(tokens: Tokens, access: Access, token: str, address: str) -> C
 
 
 def _wrong(access: Access, address: str, detail: str) -> ProblemError:
-    wait = access.guesses.take(address)
+    wait = access.guessed_wrong(address)
     return too_many(wait) if wait else ProblemError(401, detail, headers=CHALLENGE)
 
 
@@ -129,7 +130,7 @@ def address_of(request: Request) -> str:
 
 def rate_name(caller: Caller) -> str:
     """Whose bucket it takes from: a key's own, else the address's."""
-    return f"address {caller.address}" if caller.means == "open" else f"key {caller.name}"
+    return f"address {counted_address(caller.address)}" if caller.means == "open" else f"key {caller.name}"
 
 
 def too_many(wait: float) -> ProblemError:

@@ -60,7 +60,7 @@ async def _caller(websocket: WebSocket, access: Access) -> Caller:
     if ticket is not None:
         caller = access.tickets.redeem(ticket)
         if caller is None or not access.still_holds(caller):
-            wait = access.guesses.take(address)
+            wait = access.guessed_wrong(address)
             raise too_many(wait) if wait else ProblemError(401, "This ticket is used, too old or none.")
         return caller
     key, bearer = websocket.headers.get("x-api-key"), websocket.headers.get("authorization", "")

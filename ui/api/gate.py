@@ -4,7 +4,6 @@ Before Streamlit, since Streamlit asks nobody: its page, its files and its socke
 live socket stand beside it and check for themselves.
 """
 
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
@@ -15,9 +14,9 @@ from starlette.websockets import WebSocketClose
 from market.access import Caller
 from ui.access import Access
 from ui.api.access_roles import CHALLENGE
+from ui.api.operators import cookie_of
 from ui.api.problems import problem_response
 from ui.dashboard import Dashboard
-from ui.sign_ins import COOKIE
 
 SIGN_IN_PAGE = "/sign-in"
 LIVE_SOCKET = "/ws/live"
@@ -73,20 +72,7 @@ def _while_signed_in(access: Access, headers: Headers, receive: Receive) -> Rece
 def _caller(access: Access, headers: Headers) -> Caller | None:
     """By a program's key or a browser's cookie."""
     key = headers.get("x-api-key")
-    return access.by_key(key) if key else access.sign_ins.caller(_cookie(headers))
-
-
-def _cookie(headers: Headers) -> str | None:
-    """One of them that cannot be read makes none of them unreadable."""
-    for part in headers.get("cookie", "").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            try:
-                cookie = SimpleCookie(f"{name}={value}").get(COOKIE)
-            except CookieError:
-                return None
-            return cookie.value if cookie is not None else None
-    return None
+    return access.by_key(key) if key else access.sign_ins.caller(cookie_of(headers))
 
 
 async def _refuse(scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:

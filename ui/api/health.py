@@ -39,7 +39,8 @@ async def health(request: Request) -> HealthRow:
 
 @router.get("/ready", responses={503: PROBLEM_RESPONSE})
 async def ready(request: Request) -> JSONResponse:
-    """200 while Kafka and MongoDB answer and opportunities are found, else 503, within three seconds of their end.
+    """200 while Kafka and MongoDB answer and opportunities are found, else 503, within three seconds of their end; of a
+    Kafka that hangs within ten.
 
     `missing` names what is not there. `detection` is `starting`, `working`, `silent`, or `unknown` where nobody told
     when the session began, which holds nothing up. By what is known: nothing is asked, so it answers at once.

@@ -48,7 +48,7 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
     access, address = access_of(request), address_of(request)
     key = known_key(access.home, given.key.strip())
     if key is None:
-        wait = access.guesses.take(address)
+        wait = access.guessed_wrong(address)
         raise too_many(wait) if wait else ProblemError(401, "This key is not, or no longer, known.", headers=CHALLENGE)
     response.set_cookie(
         COOKIE,

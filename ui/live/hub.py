@@ -26,7 +26,7 @@ from ui.live.audience import Audience
 from ui.live.board import KEPT_ARBITRAGES, Board
 from ui.live.detection import detection_state
 from ui.live.latencies import TradeLatencies
-from ui.live.liveness import detection_process, kafka_listens, keep_looking
+from ui.live.liveness import detection_process, kafka_answers, keep_looking
 from ui.live.messages import ledger_message, pulse_message, settings_message, trade_message
 from ui.live.signs import StreamSigns
 from ui.live.snapshot import Ledger, Snapshot
@@ -250,7 +250,7 @@ class Hub:
         """After an outage nothing is missing: its client reads on behind the last row."""
         if not self._reads_kafka:
             return
-        is_live = await kafka_listens(self._session.kafka) and self._reads_kafka
+        is_live = await kafka_answers(self._session.kafka) and self._reads_kafka
         if is_live != self.board.sources.kafka:
             log.warning("Kafka answers again" if is_live else "Kafka does not answer")
             self._note_source("kafka", is_live=is_live)

@@ -10,10 +10,12 @@ from market.clock import SystemClock
 from market.processes import ProcessState
 from store.errors import StoreError
 from store.reading import TradeReader
-from streams.admin import is_listening
+from streams.admin import is_answering
 
 LOOK_SECONDS = 1.0
-"""Between two looks, and for each: who asks is told within three."""
+"""Between two looks, and for a connection: who asks is told within three where nothing takes one."""
+PATIENCE_SECONDS = 8.0
+"""For an answer: a busy broker takes seconds, a frozen one for ever."""
 
 
 async def keep_looking(look: Callable[[], Awaitable[None]]) -> None:
@@ -23,9 +25,10 @@ async def keep_looking(look: Callable[[], Awaitable[None]]) -> None:
         await SystemClock().sleep(LOOK_SECONDS)
 
 
-async def kafka_listens(address: str) -> bool:
-    """Whether the machine takes a connection for it, however busy the broker is. Raises StreamRefusedError."""
-    return await is_listening(address, LOOK_SECONDS)
+async def kafka_answers(address: str, patience: float = PATIENCE_SECONDS) -> bool:
+    """Whether the machine takes a connection for it, however busy the broker is, and the broker answers there in the
+    end. Raises StreamRefusedError."""
+    return await is_answering(address, LOOK_SECONDS, patience)
 
 
 async def detection_process(reader: TradeReader) -> ProcessState | None:

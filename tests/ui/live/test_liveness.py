@@ -1,5 +1,7 @@
 """Kafka, MongoDB and detection end one after the other: readiness says which, at once, and when each is back."""
 
+import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +10,13 @@ import httpx
 import pytest
 
 from market.clock import wall_now
+from market.logins import Address, Login
 from market.processes import ProcessState, Told
 from market.progress import QueryProgress
 from market.session import Session
 from store.processes import opened_processes
 from store.trades import open_store
-from streams.admin import ensure_topics, is_listening
+from streams.admin import ensure_topics
 from streams.embedded_broker import free_ports
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka, mongod_process, wait_primary
@@ -22,6 +25,7 @@ from tests.ui.samples import SETTINGS, session_of
 from tests.ui.waiting import until
 from ui.application import build_app, dashboard_of
 from ui.live.hub import Hub
+from ui.live.liveness import kafka_answers
 from ui.live.signs import DetectionSigns
 
 HOUR = 3_600_000_000
@@ -87,6 +91,7 @@ async def test_readiness_follows_the_end_and_the_return_of_each(
         await until_said(["detection"])
         await tell(session, "ready")
         await until_said([])
+        assert await kafka_answers(own_kafka.address)
         own_kafka.kill()
         await until_said(["kafka"])
         own_kafka.start()
@@ -100,4 +105,21 @@ async def test_readiness_follows_the_end_and_the_return_of_each(
 
 async def test_whether_anything_listens() -> None:
     (port,) = free_ports(1)
-    assert not await is_listening(f"127.0.0.1:{port}", 1.0)
+    assert not await kafka_answers(f"127.0.0.1:{port}")
+
+
+async def test_a_kafka_that_takes_connections_and_is_frozen_does_not_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as frozen:
+        assert not await kafka_answers(f"127.0.0.1:{frozen.getsockname()[1]}", patience=0.05)
+        # behind TLS nobody can ask in plain words
+        login = Login("ui", "word", protocol="SASL_SSL")
+        assert await kafka_answers(Address(f"127.0.0.1:{frozen.getsockname()[1]}", login), patience=0.05)
+
+
+async def test_a_kafka_that_hangs_up_does_not_answer() -> None:
+    def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        assert not await kafka_answers(f"127.0.0.1:{port}")
