@@ -31,6 +31,7 @@ MEMORY = "1g"
 JVM_OPTIONS = (
     # a backtest is over before the second compiler would have earned its keep: the work is done in Python's workers
     "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseSerialGC",
 )
 SETTINGS = {

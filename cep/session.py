@@ -62,6 +62,8 @@ MEMORY = "512m"
 JVM_OPTIONS = (
     # half the processor time until the first opportunity, and quicker rows for the first minutes
     "-XX:TieredStopAtLevel=1",
+    # one compiler alone is given 48 MB for its code; Spark fills them within minutes, and the rest is then interpreted
+    "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseSerialGC",
 )
 
