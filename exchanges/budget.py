@@ -4,6 +4,7 @@ Each limit is divided in two. `polls` are what can wait: comparisons, balances, 
 of that again a part is left for those that are open already: unwinding and looking up never wait behind new trades.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,6 +26,8 @@ POLLS = Fraction(2, 5)
 """Of every limit that reads count in."""
 POLLS_OF: Mapping[str, Fraction] = {"kraken": Fraction(3, 5)}
 """Where orders are counted for themselves and comparing takes more: there four reads every 15 s, of one in two."""
+POLLS_AT_ONCE = Fraction(1, 5)
+"""Of what polls have of a window; the rest is spread over it, so that a restart forgets little of what was asked."""
 KEPT = Fraction(1, 3)
 """Of what trades have: for those that are open, not for new ones."""
 KEPT_LEGS = 2
@@ -124,8 +127,10 @@ class RateBudget:
 
     def shut(self, seconds: float | None) -> None:
         """The exchange said "too many": nothing is sent for so long; None where it did not say how long, then for twice
-        as long each time until it answers."""
+        as long each time until it answers. Polls begin again one by one, since its count is fuller than ours."""
         now = self.clock()
+        for used in self.polls.values():
+            used.add(max(0, math.floor(used.left(now))), now)
         if seconds is None and now < self._shut_until:
             # what was asked before is refused beside it
             return
@@ -145,7 +150,8 @@ def account_budget(exchange: str, clock: Callable[[], int] = steady_now) -> Rate
     share = BOTS_SHARES.get(exchange, BOTS_SHARE)
     own = {name: limit.part(share) if name in shared else limit for name, limit in limits.items()}
     for_polls = POLLS_OF.get(exchange, POLLS)
-    polls = {name: Used(limit.part(for_polls)) for name, limit in own.items() if name not in OF_ORDERS}
+    reads = {name: limit.part(for_polls) for name, limit in own.items() if name not in OF_ORDERS}
+    polls = {name: Used(limit.steady(POLLS_AT_ONCE)) for name, limit in reads.items()}
     trades = {name: Used(limit if name in OF_ORDERS else limit.part(1 - for_polls)) for name, limit in own.items()}
     return RateBudget(exchange, polls, trades, clock)
 

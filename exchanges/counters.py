@@ -23,6 +23,16 @@ class Limit:
         seconds = self.seconds if self.how == "window" else Fraction(most) * self.seconds / (self.most * share)
         return Limit(self.how, most, seconds)
 
+    def steady(self, at_once: Fraction) -> "Limit":
+        """No more than it allows, of which `at_once` may be used at a time: a window as a counter that runs down.
+
+        Whoever begins with an empty count, as a process does that takes over, exceeds the window by so little.
+        """
+        if self.how == "counter":
+            return self
+        most = max(1, int(self.most * at_once))
+        return Limit("counter", most, Fraction(most) * self.seconds / max(1, self.most - most))
+
 
 def window(most: int, seconds: int) -> Limit:
     return Limit("window", most, Fraction(seconds))

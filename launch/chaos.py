@@ -38,8 +38,9 @@ FOLDER = "chaos"
 BOTS = 2
 """Of each exchange, so that there is somebody to take over."""
 RECOVERY_SECONDS = 180.0
-SETTLE_SECONDS = 60.0
-"""How long the system has, once it is left in peace, to find what was lost and put it right."""
+SETTLE_SECONDS = 180.0
+"""How long the system has, once it is left in peace, to find what was lost and put it right: as fast as the exchanges'
+rate limits let it look, which the bots' many starts have used up."""
 
 PEACE_SECONDS = 10.0
 """Longer than any request may still be under way to an exchange."""

@@ -115,6 +115,6 @@ WIRE = WireExchange(
     parse_rest_book=parse_rest_book,
     server_time=None,
     parse_server_time=parse_server_time,
-    # 500 in five minutes from one address, of which the bot has the other half
-    live_rest_pace=1.2,
+    # 500 in five minutes from one address, of which the bot has half; what is left is for processes that begin anew
+    live_rest_pace=1.5,
 )

@@ -167,6 +167,25 @@ async def test_after_too_many_nothing_at_all_leaves_until_the_exchange_wants_it(
     budget.spend({"weight": 1, "orders": 1})
 
 
+async def test_after_too_many_polls_begin_one_by_one_and_look_ups_at_once() -> None:
+    """The exchange's count is fuller than ours: what was asked before a restart is in it."""
+    budget, clock = at("bitflyer")
+    look = {"address": 1, "private": 1}
+    budget.shut(1)
+    clock.now += MICROSECONDS
+    polling = asyncio.create_task(budget.turn(look))
+    async with asyncio.timeout(20):
+        with asking_for("follow"):
+            for _ in range(20):
+                await budget.turn(look)
+    assert not polling.done()
+    polling.cancel()
+    # one in 3.75 s
+    clock.now += 4 * MICROSECONDS
+    async with asyncio.timeout(20):
+        await budget.turn(look)
+
+
 def shut_for(budget: RateBudget, clock: Clock) -> int:
     """Seconds of a "too many" that says nothing; the clock stands at its end then."""
     since = clock.now

@@ -1,5 +1,6 @@
 """How exchanges count: no stretch of time ever has more than its limit, and parts are no more than the whole."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -57,3 +58,24 @@ def test_parts_are_no_more_than_the_whole(limit: Limit, share: Fraction) -> None
         return
     assert one.most + other.most <= limit.most
     assert sum(Fraction(part.most) / part.seconds for part in (one, other)) <= Fraction(limit.most) / limit.seconds
+
+
+@given(LIMITS, st.fractions(Fraction(1, 10), Fraction(1, 2)), st.integers(0, 40))
+def test_one_that_is_steady_keeps_to_its_window_and_a_restart_forgets_little(
+    limit: Limit, at_once: Fraction, seconds: int
+) -> None:
+    steady = limit.steady(at_once)
+    if limit.how == "counter" or limit.most < 2:
+        return
+    now, taken = 0, 0
+    # used up and begun anew after so many seconds, used up again: within one window
+    for used in (Used(steady), Used(steady)):
+        until = now + min(seconds * MICROSECONDS, int(limit.seconds * MICROSECONDS) // 2 - 1)
+        while True:
+            now += math.ceil(used.seconds_until(1, now) * MICROSECONDS)
+            if now > until:
+                break
+            used.add(1, now)
+            taken += 1
+        now = until
+    assert taken <= limit.most + steady.most
