@@ -78,6 +78,9 @@ class Manifest:
     alike: tuple[Assumption, ...] = ()
     """What counts as what, for all of its markets; their words stand among the assumptions."""
     session_id: str | None = None
+    began_at: int = 0
+    """Microseconds UTC at which a recorded session began; rows before tell what was in force by then. 0: its first row
+    is its beginning."""
     format: int = FORMAT
 
     @property
@@ -99,8 +102,8 @@ class Manifest:
 
     @property
     def start_time(self) -> int:
-        """Microseconds UTC of the first row of any base."""
-        return min(partition.first_time for partition in self.partitions)
+        """Microseconds UTC of the first row of any base, or of the session's beginning where that is later."""
+        return max(self.began_at, min(partition.first_time for partition in self.partitions))
 
     @property
     def end_time(self) -> int:
