@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from market.assets import Assumption
 from market.markets import Market
+from market.validation_words import sentence_of
 from pricefeeds.importers.rows import refuse
 from pricefeeds.ticksets.schema import FORMAT
 
@@ -127,8 +128,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         manifest = _MANIFEST.validate_json(text)
     except ValidationError as error:
-        fault = error.errors()[0]
-        refuse(path, None, f"cannot be read ({'.'.join(map(str, fault['loc']))}: {fault['msg']})")
+        refuse(path, None, f"cannot be read ({sentence_of(error.errors()[:1], 'the file')})")
     if manifest.format != FORMAT:
         refuse(path, None, f"is of format {manifest.format}, while this version reads format {FORMAT}")
     return manifest
