@@ -15,6 +15,7 @@ from backtest.trading_settings import SettingsChange, logged_settings
 from exchanges.markets import taker_fees
 from market.money import BPS, decimal_of
 from market.settings import Settings
+from market.validation_words import explained
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.setproblems import nothing_to_compare
 from pricefeeds.ticksets.manifest import Manifest
@@ -105,9 +106,7 @@ def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
     try:
         return Settings.model_validate(settings.model_dump() | told)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "settings"
-        raise ImportRefusedError(f"{where}: {fault['msg'].removeprefix('Value error, ')}") from None
+        raise ImportRefusedError(explained(error, "settings")) from None
 
 
 def latencies(exchanges: tuple[str, ...], wish: Wish) -> dict[str, Latency]:

@@ -40,8 +40,8 @@ Mids = dict[tuple[str, str], Decimal]
 class Marks:
     """`worth`: asset or currency → settlement value of one unit at each of `times`; None before its first quote.
 
-    `times`, microseconds UTC: the first row, then one each `interval`, then the last row. `interval` is the longest of
-    a day, an hour and a minute of which the recording holds 30 or more; None where it holds fewer minutes.
+    `times`, microseconds UTC: the set's beginning, then one each `interval`, then the last row. `interval` is the
+    longest of a day, an hour and a minute of which the recording holds 30 or more; None where it holds fewer minutes.
     """
 
     interval: int | None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from backtest.trade_lines import traded_of
 from market.arbitrages import Arbitrage, ProfitAndLoss
 from market.money import ZERO, total
 from market.orders import Fill
@@ -71,4 +72,4 @@ class TradingOutcome:
     @property
     def trades(self) -> int:
         """Arbitrages of which anything was bought or sold."""
-        return sum(any(leg.fills for leg in arbitrage.legs) for arbitrage in self.arbitrages)
+        return len(traded_of(self.arbitrages))

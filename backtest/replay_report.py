@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from backtest.recordings import Recording
+from backtest.trade_lines import bracketed, ends_of, trade_lines, traded_of
 from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.money import text_of, total
 
@@ -28,15 +29,14 @@ def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
     """What `arbitrage replay` prints, a line each."""
     profile = recording.profile
     recorded_seconds = (recording.end_time - recording.start_time) / 1_000_000
-    ends = _ends(outcome.arbitrages)
     lines = [
         f"replay {profile.name}: {profile.title}",
         f"recorded {recorded_seconds:.0f} s, replayed {_speed(outcome.speed)} in {outcome.wall_seconds:.0f} s",
         f"quotes in       {sum(outcome.sent.values())}  ({_counts(outcome.sent)})",
-        f"quotes rejected {sum(recording.rejected.values())}{_bracketed(recording.rejected)}",
+        f"quotes rejected {sum(recording.rejected.values())}{bracketed(recording.rejected)}",
         f"opportunities   {outcome.opportunities}",
-        f"trades          {_trades(outcome.arbitrages)}{_bracketed(ends)}",
-        f"refusals        {sum(outcome.refusals.values())}{_bracketed(outcome.refusals)}",
+        *trade_lines(outcome.arbitrages),
+        f"refusals        {sum(outcome.refusals.values())}{bracketed(outcome.refusals)}",
     ]
     if recording.outside:
         lines.insert(4, f"left out        {recording.outside}  (FX quotes at times without a traded quote)")
@@ -63,25 +63,13 @@ def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, objec
         "rejected_by_reason": dict(recording.rejected),
         "fx_quotes_left_out": recording.outside,
         "opportunities": outcome.opportunities,
-        "trades": _trades(outcome.arbitrages),
-        "arbitrages_by_end": _ends(outcome.arbitrages),
+        "trades": len(traded_of(outcome.arbitrages)),
+        "arbitrages_by_end": ends_of(outcome.arbitrages),
         "refusals": sum(outcome.refusals.values()),
         "refusals_by_reason": dict(outcome.refusals),
         "currency": profile.settlement_currency,
         "profit": {name: text_of(amount) for name, amount in _profit(outcome)},
     }
-
-
-def _trades(arbitrages: tuple[Arbitrage, ...]) -> int:
-    """Those of which anything was bought or sold; a half reservation that expired is none."""
-    return sum(any(leg.fills for leg in arbitrage.legs) for arbitrage in arbitrages)
-
-
-def _ends(arbitrages: tuple[Arbitrage, ...]) -> dict[str, int]:
-    ends: dict[str, int] = {}
-    for arbitrage in arbitrages:
-        ends[arbitrage.state] = ends.get(arbitrage.state, 0) + 1
-    return dict(sorted(ends.items()))
 
 
 def _profit(outcome: ReplayOutcome) -> list[tuple[str, Decimal]]:
@@ -106,7 +94,3 @@ def _speed(speed: float) -> str:
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-def _bracketed(counts: Mapping[str, int]) -> str:
-    return f"  ({_counts(counts)})" if counts else ""

@@ -1,6 +1,5 @@
 """A backtest's result as `--json` writes it: money as decimal strings, times in microseconds UTC."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -8,6 +7,7 @@ from backtest.outcome import Lifetime, TradingOutcome
 from backtest.parameters import Balances, Parameters
 from backtest.performance_document import bars_rows, performance_rows
 from backtest.result import BacktestResult
+from backtest.trade_lines import ends_of
 from market.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.money import BPS, text_of
 
@@ -97,11 +97,6 @@ def _parameter_rows(parameters: Parameters) -> dict[str, object]:
 def profit_row(profit: ProfitAndLoss) -> dict[str, str]:
     """Its currency, and each part."""
     return {"currency": profit.currency} | {part: text_of(getattr(profit, part)) for part in PROFIT_PARTS}
-
-
-def ends_of(arbitrages: Sequence[Arbitrage]) -> dict[str, int]:
-    """State → how many ended in it."""
-    return dict(sorted(Counter(arbitrage.state for arbitrage in arbitrages).items()))
 
 
 def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:

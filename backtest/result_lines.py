@@ -1,11 +1,12 @@
 """What `arbitrage backtest` prints of a result, a line each."""
 
-from collections.abc import Mapping
+from decimal import Decimal
 
+from backtest.outcome import TradingOutcome
 from backtest.performance_words import CANNOT_TELL, ratio_words, share_words
 from backtest.result import BacktestResult, LatencyCost, drawdown_of
-from backtest.result_document import ends_of
 from backtest.spacing import bars_words
+from backtest.trade_lines import bracketed, trade_lines
 from market.arbitrages import PROFIT_PARTS
 from market.clock import MICROSECONDS
 
@@ -21,10 +22,10 @@ def result_lines(result: BacktestResult) -> list[str]:
         *(() if bars is None else (f"NOTE: {bars}",)),
         f"recorded {recorded:,.0f} s, tested in {sum(result.seconds.values()):.1f} s",
         f"quotes in       {manifest.quotes}",
-        f"quotes rejected {sum(manifest.rejected.values())}{_bracketed(manifest.rejected)}",
-        f"opportunities   {trading.opportunities}",
-        f"trades          {trading.trades}{_bracketed(ends_of(trading.arbitrages))}",
-        f"refusals        {sum(refused.values())}{_bracketed(refused)}",
+        f"quotes rejected {sum(manifest.rejected.values())}{bracketed(manifest.rejected)}",
+        f"opportunities   {trading.opportunities}{bracketed(_parts(trading))}",
+        *trade_lines(trading.arbitrages),
+        f"refusals        {sum(refused.values())}{bracketed(refused)}",
     ]
     lines += [f"p&l {part:<13} {getattr(trading.profit, part):>z14.2f} {currency}" for part in PROFIT_PARTS]
     lines += _performance_lines(result)
@@ -32,14 +33,24 @@ def result_lines(result: BacktestResult) -> list[str]:
     return [*lines, "assumed:", *(f"  - {assumption}" for assumption in result.assumptions)]
 
 
+def _parts(trading: TradingOutcome) -> dict[str, int]:
+    """What became of the opportunities; they sum to all of them."""
+    refused = sum(one.count for one in trading.refusals.values())
+    parts = {"traded": trading.trades, "refused": refused}
+    neither = trading.opportunities - trading.trades - refused
+    # over before anybody decided, or reserved and not filled
+    return parts | ({"neither": neither} if neither else {})
+
+
 def _performance_lines(result: BacktestResult) -> list[str]:
     trading, performance = result.trading, result.performance
-    currency, drawdown = trading.profit.currency, drawdown_of(trading.equity)
+    currency, fall = trading.profit.currency, drawdown_of(trading.equity)
+    depth = f"max drawdown      {-fall.depth:>z14.2f} {currency}"
     missed = f"missed profit     {trading.missed:>z14.2f} {currency}  (once per episode, within the limits)"
     if performance is None:
-        return [f"max drawdown      {drawdown.depth:>z14.2f} {currency}", missed]
+        return [depth, missed]
     return [
-        f"max drawdown      {drawdown.depth:>z14.2f} {currency}  ({share_words(drawdown.share(performance.capital))})",
+        f"{depth}  ({share_words(_negative(fall.share(performance.capital)))})",
         missed,
         f"capital           {performance.capital:>z14.2f} {currency}  (the opening balances at the opening mid)",
         f"return on capital {share_words(performance.return_on_capital):>14}",
@@ -59,5 +70,5 @@ def _latency_line(cost: LatencyCost, currency: str) -> str:
     return f"{cost.added_ms:>5g} ms later    {cost.net:>z14.2f} {currency}  ({cost.trades} trades)"
 
 
-def _bracketed(counts: Mapping[str, int]) -> str:
-    return f"  ({', '.join(f'{name} {count}' for name, count in counts.items())})" if counts else ""
+def _negative(share: Decimal | None) -> Decimal | None:
+    return None if share is None else -share

@@ -1,5 +1,6 @@
 """What a sweep may vary, and a backtest's parameters with a set's values in them.
 
+
 Every numeric setting by its own name; `fee_bps` and `latency_ms` of all exchanges, or of one as `fee_bps.kraken`;
 `decision_ms`, `failed_share` and `seed` of the backtest.
 """
@@ -16,6 +17,7 @@ from backtest.parameters import Latency, Parameters
 from backtest.sweep_errors import SweepRefusedError
 from market.money import BPS, BoundedDecimal, text_of
 from market.settings import Settings
+from market.validation_words import fault_words
 
 Milliseconds = Annotated[float, Field(ge=0, le=60_000, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -42,8 +44,7 @@ class Variable:
         try:
             self.adapter.validate_python(text_of(value))
         except ValidationError as error:
-            fault = error.errors()[0]["msg"]
-            raise SweepRefusedError(f"{self.name}={text_of(value)}: {fault[0].lower()}{fault[1:]}") from None
+            raise SweepRefusedError(f"{self.name}={text_of(value)}: {fault_words(error.errors()[0])}") from None
         return value
 
 

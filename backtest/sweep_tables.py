@@ -137,7 +137,7 @@ def _set_lines(results: Sequence[SetResult]) -> list[str]:
     return [
         head,
         *(
-            f"  {result.number:>6} {result.net:>14.2f} {result.drawdown:>12.2f} {result.trades:>8}"
+            f"  {result.number:>6} {result.net:>14.2f} {-result.drawdown:>z12.2f} {result.trades:>8}"
             f" {_return(result):>10} {_sharpe(result):>8} {result.missed:>14.2f}  {_said(result)}"
             for result in results
         ),
@@ -202,7 +202,7 @@ def _effect_lines(name: str, effects: list[Effect], *, is_of_bars: bool) -> list
         f"{name}: over all that the others were",
         head,
         *(
-            f"  {one.values:>24} {one.sets:>6} {one.mean_net:>14.2f} {one.best_net:>14.2f} {one.mean_drawdown:>14.2f}"
+            f"  {one.values:>24} {one.sets:>6} {one.mean_net:>14.2f} {one.best_net:>14.2f} {-one.mean_drawdown:>z14.2f}"
             f" {one.mean_trades:>12.1f}"
             for one in effects
         ),

@@ -28,8 +28,10 @@ class RefusalCounts:
         refused_at: int,
         grounds: Callable[[], str] | None = None,
     ) -> None:
-        self._counts[reason] = self._counts.get(reason, 0) + 1
-        self._newest = (opportunity.opportunity_id, reason)
+        # the store may refuse both bots, yet it is one opportunity
+        if self.newest_reason(opportunity.opportunity_id) is None:
+            self._counts[reason] = self._counts.get(reason, 0) + 1
+            self._newest = (opportunity.opportunity_id, reason)
 
     def newest_reason(self, identity: str) -> str | None:
         """Why the opportunity was refused that was decided upon last; None where it was not."""

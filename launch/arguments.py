@@ -139,7 +139,7 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
-    works = parser.add_subparsers(dest="work", required=True)
+    works = parser.add_subparsers(dest="work", required=True, metavar="add | list | revoke")
     add = works.add_parser("add", help="make a key and show it once")
     add.add_argument("name", metavar="NAME", help="whom it is for: the audit log says so")
     add.add_argument("--role", choices=("viewer", "operator"), required=True, help="reads, or changes too")

@@ -30,6 +30,7 @@ from launch.prerequisites import checked_java
 from launch.stopping import Stopping
 from market.backtests import BacktestFigures
 from market.money import text_of
+from market.validation_words import explained
 from pricefeeds.errors import ImportRefusedError
 
 Say = Callable[[str], None]
@@ -153,7 +154,7 @@ def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
     except ValidationError as error:
         raise CannotStartError(
             f'{path}: is no JSON object of exchanges and their milliseconds, as {{"kraken": [41.5, 60]}} '
-            f"({error.errors()[0]['msg']})."
+            f"({explained(error, 'the document')})."
         ) from error
     lacking = [exchange for exchange, told in samples.items() if not told]
     if lacking or not samples:

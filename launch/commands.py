@@ -21,6 +21,7 @@ from launch.arguments import (
     add_sweep,
 )
 from launch.command_imports import add_imports, add_sets, run_imports, run_sets_command
+from launch.command_line import CommandLine
 from launch.command_notices import add_notices, run_notices, run_notifier_part
 from launch.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
@@ -46,8 +47,8 @@ def run_words(words: list[str]) -> int:
 
 
 def parser_of_commands() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="arbitrage", description="Cross-exchange crypto arbitrage on paper.")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser = CommandLine(prog="arbitrage", description="Cross-exchange crypto arbitrage on paper.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text, add_arguments, entry in _commands():
         command = commands.add_parser(name, help=text)
         add_arguments(command)

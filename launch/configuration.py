@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
 from launch.access_terms import LimitConfiguration, OidcConfiguration, access_terms
 from launch.errors import CannotStartError
@@ -15,6 +15,9 @@ from launch.transfers import TransferConfiguration
 from market.access import AccessTerms
 from market.money import BoundedDecimal
 from market.settings import Settings
+from market.validation_words import explained, fault_words, sentence_of
+
+DEFAULT_FILE = "arbitrage.toml"
 
 
 class FeedConfiguration(BaseModel):
@@ -101,6 +104,13 @@ class Configuration(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 
+    _file: str = PrivateAttr(default=DEFAULT_FILE)
+
+    @property
+    def file(self) -> str:
+        """Where it was read, for errors that are found later."""
+        return self._file
+
     @property
     def access(self) -> AccessTerms:
         """Who may read and change."""
@@ -127,25 +137,37 @@ def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Con
     Raises CannotStartError in one sentence.
     """
     document = _document(path)
-    told = {name: value for name, value in environment.items() if name in ENVIRONMENT and value}
-    source = " and ".join([str(path or "arbitrage.toml"), *told])
+    told = {ENVIRONMENT[name]: value for name, value in environment.items() if name in ENVIRONMENT and value}
+    file = str(path or DEFAULT_FILE)
     try:
-        return Configuration.model_validate(document | {ENVIRONMENT[name]: value for name, value in told.items()})
+        configuration = Configuration.model_validate(document | told)
     except ValidationError as error:
-        raise CannotStartError(f"{source}: {explained(error)}.") from error
+        raise CannotStartError(f"{_where_and_why(error, file, told)}.") from error
+    configuration._file = file
+    return configuration
 
 
-def first_settings(values: Mapping[str, Any]) -> Settings:
-    """The settings that a new database starts with. Raises CannotStartError in one sentence."""
+def first_settings(told: Configuration, before: Mapping[str, Any]) -> Settings:
+    """What a new database starts with: what was told above `before`. Raises CannotStartError in one sentence."""
     try:
-        return Settings.model_validate(values)
+        return Settings.model_validate({**before, **told.settings})
     except ValidationError as error:
-        raise CannotStartError(f"[settings]: {explained(error)}.") from error
+        raise CannotStartError(f"{told.file}: [settings]: {explained(error, 'the table')}.") from error
+
+
+def _where_and_why(error: ValidationError, file: str, told: Mapping[str, str]) -> str:
+    """Each fault with the file or the variable that it came from."""
+    variables = {field: variable for variable, field in ENVIRONMENT.items() if field in told}
+    faults = error.errors()
+    in_file = [fault for fault in faults if fault["loc"][:1] == () or fault["loc"][0] not in variables]
+    said = [f"{file}: {sentence_of(in_file, 'the document')}"] if in_file else []
+    said += [f"{variables[str(fault['loc'][0])]}: {fault_words(fault)}" for fault in faults if fault not in in_file]
+    return "; ".join(said)
 
 
 def _document(path: Path | None) -> dict[str, Any]:
     if path is None:
-        path = Path("arbitrage.toml")
+        path = Path(DEFAULT_FILE)
         if not path.exists():
             return {}
     try:
@@ -154,24 +176,3 @@ def _document(path: Path | None) -> dict[str, Any]:
         raise CannotStartError(f"{path}: cannot be read ({error.strerror}); name a readable TOML file.") from error
     except (ValueError, RecursionError) as error:
         raise CannotStartError(f"{path}: is not valid TOML ({error}); correct that place.") from error
-
-
-def explained(error: ValidationError) -> str:
-    """All faults of a document in one line: where, and what is wrong there."""
-    return "; ".join(
-        f"{'.'.join(str(part) for part in fault['loc']) or 'the document'}: {_fault(fault['type'], fault['msg'])}"
-        for fault in error.errors()
-    )
-
-
-def _fault(kind: str, message: str) -> str:
-    return _FAULTS.get(kind, message.removeprefix("Value error, "))
-
-
-_FAULTS = {
-    "extra_forbidden": "there is no such setting",
-    "dict_type": "must be a table",
-    "model_type": "must be a table",
-    "missing": "is missing",
-}
-"""Kind of fault → what it is called where people who never saw a line of Python read it."""

@@ -33,12 +33,12 @@ def make_environment(folder: Path, say: Say) -> None:
     stamp = folder / "setup.stamp"
     if stamp.exists() and stamp.read_text() == _fingerprint(folder):
         return
-    say(f"[1/5] Python {platform.python_version()} and Java are there")
+    say(f"[1/4] Python {platform.python_version()} and Java are there")
     _create(folder, say)
-    say(f"[3/5] installing {len(PINS.read_text().splitlines())} pinned packages (a minute or two) ...")
+    say(f"[3/4] installing {len(PINS.read_text().splitlines())} pinned packages (a minute or two) ...")
     _install(folder, "-r", str(PINS))
     _install(folder, "--no-deps", "-e", str(PROJECT))
-    say("[4/5] caching byte code (ccxt alone would cost 10 s at every start) ...")
+    say("[4/4] caching byte code (ccxt alone would cost 10 s at every start) ...")
     _compile(folder)
     stamp.write_text(_fingerprint(folder))
 
@@ -53,7 +53,7 @@ def _fingerprint(folder: Path) -> str:
 
 
 def _create(folder: Path, say: Say) -> None:
-    say(f"[2/5] virtual environment {folder}")
+    say(f"[2/4] virtual environment {folder}")
     if _answers(_python(folder)):
         return
     try:

@@ -156,7 +156,7 @@ async def as_the_exchanges_say(session: Session, environment: Mapping[str, str])
 def live_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Settings:
     """What a new database starts with: nothing is traded until somebody switches it on. Raises CannotStartError."""
     first = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees), "trading_state": "halted"}
-    return first_settings(first | told.settings)
+    return first_settings(told, first)
 
 
 def _traded(session: Session) -> tuple[str, ...]:

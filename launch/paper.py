@@ -221,4 +221,4 @@ def paper_settings(told: Configuration) -> Settings:
     """What a new data folder starts with. Raises CannotStartError for values out of range."""
     enabled = told.exchanges or tuple(taker_fees())
     fees = {name: fee for name, fee in simulated_taker_fees().items() if name in (*taker_fees(), *enabled)}
-    return first_settings({"enabled_exchanges": enabled, "taker_fees": fees} | told.settings)
+    return first_settings(told, {"enabled_exchanges": enabled, "taker_fees": fees})

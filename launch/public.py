@@ -100,7 +100,7 @@ async def as_listed(session: Session) -> tuple[Session, dict[str, Decimal]]:
 def public_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Settings:
     """What a new database starts with. Raises CannotStartError for values out of range."""
     first: dict[str, object] = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees)}
-    return first_settings(first | told.settings)
+    return first_settings(told, first)
 
 
 def _place(session: Session, exchange: str) -> str:

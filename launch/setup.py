@@ -37,13 +37,13 @@ def prepare(home: Path, say: Callable[[str], None]) -> None:
     try:
         mongod_program()
     except StoreError as error:
-        say(f"[5/5] {error}")
-    resolve_jars(home, lambda line: say(f"[5/5] {line}"))
-    say("[5/5] detection for backtests: compiled once, kept beside its source")
+        say(str(error))
+    resolve_jars(home, say)
+    say("detection for backtests: compiled once, kept beside its source")
     load_kernel()
     if not archive_is_current(archive_path(home)):
         with said_to(home / "logs" / "backtest-spark.log"):
-            asyncio.run(_archive_classes(home, lambda line: say(f"[5/5] {line}")))
+            asyncio.run(_archive_classes(home, say))
 
 
 async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
@@ -91,7 +91,8 @@ def main() -> int:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    """Without a number: these are looked at before each start, the steps of `launch.environment` once."""
+    sys.stdout.write(f"set-up: {line}\n")
     sys.stdout.flush()
 
 

@@ -160,7 +160,7 @@ def _remove(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str
     folders = {name: _own_folder(home, name) for name in options.names}
     for name, folder in folders.items():
         if not folder.exists() and not folder.is_symlink() and left_behind(folder) is None:
-            raise CannotStartError(f"{name}: is no tick set; `arbitrage sets list` names those that there are.")
+            raise CannotStartError(f"{name} is no tick set; `arbitrage sets list` names those that there are.")
     told = ", ".join(f"{name} ({_size(folder) / MEGABYTE:,.1f} MB)" for name, folder in folders.items())
     if not options.is_sure:
         if not sys.stdin.isatty() and ask is input:
@@ -201,8 +201,8 @@ def _folder(home: Path, name: str) -> Path:
     """Raises CannotStartError."""
     found = _folders(home)
     if name not in found:
-        names = ", ".join(sorted(found)) or "none; `arbitrage import` makes one"
-        raise CannotStartError(f"{name}: is no tick set; there is {names}.")
+        known = ", ".join(sorted(found)) or "none yet; `arbitrage import` makes one"
+        raise CannotStartError(f"{name} is no tick set; the data folder has {known}.")
     return found[name]
 
 

@@ -14,6 +14,7 @@ from market.orders import OrderReport
 from market.reservations import Reservation
 from market.rows import Rows
 from market.sight import RowsRead, Sight, rows_read, rows_read_to_reserve
+from market.validation_words import sentence_of
 
 StepKind = Literal["reserve", "expire", "send", "acknowledge", "finish", "resume"]
 
@@ -103,5 +104,4 @@ def grounds_of(text: str) -> Grounds:
 
 
 def _fault(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return sentence_of(error.errors()[:1], "the text")

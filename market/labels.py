@@ -128,6 +128,20 @@ PROFIT_PARTS: Mapping[str, str] = {
 }
 
 
+BACKTEST_FIELDS: Mapping[str, str] = {
+    "tick_set": "Recorded ticks",
+    "min_net_bps": "Trade at or above (bps net)",
+    "max_notional": "Most per arbitrage",
+    "max_total_notional": "Most of all open together",
+    "cool_down_ms": "Cool-down of a pair (ms)",
+    "fee_bps": "Taker fee a side (bps)",
+    "latency_ms": "Latency of orders (ms)",
+    "failed_percent": "Orders that fail (%)",
+    "seed": "Seed",
+    "fee_tiers": "Fees by volume",
+}
+
+
 def exchange_name(exchange: str) -> str:
     """Its own id, where nobody gave it a name."""
     return EXCHANGES.get(exchange, exchange)

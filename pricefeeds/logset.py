@@ -64,6 +64,7 @@ def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
             partitions=(),
             quotes=reading.quotes,
             session_id=span.session_id,
+            began_at=span.started_at,
         )
         return builder.finish(manifest)
 

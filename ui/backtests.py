@@ -16,7 +16,7 @@ from market.settings import Settings
 from store.port import Backtests
 from ui.auditing import auditing
 from ui.dashboard import Dashboard
-from ui.field_problems import FieldProblem, field_problems
+from ui.field_problems import FieldProblem, field_problems, words_of
 
 log = logging.getLogger("ui")
 
@@ -123,7 +123,7 @@ class BacktestInvalidError(Exception):
     """`errors`: which field is wrong and why."""
 
     def __init__(self, errors: list[FieldProblem]) -> None:
-        super().__init__("; ".join(f"{problem['field']}: {problem['why']}" for problem in errors))
+        super().__init__(words_of(errors))
         self.errors = errors
 
 

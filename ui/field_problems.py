@@ -1,9 +1,11 @@
 """Which field of an input is wrong, and why, in a person's words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from typing_extensions import TypedDict
+
+from market.validation_words import fault_words, place_of
 
 
 class FieldProblem(TypedDict):
@@ -15,12 +17,15 @@ class FieldProblem(TypedDict):
 
 def field_problems(errors: Sequence[Any], whole: str) -> list[FieldProblem]:
     """From pydantic's errors; `whole` names what an error without a field is about."""
-    return [
-        FieldProblem(field=".".join(str(part) for part in error["loc"]) or whole, why=_why(error)) for error in errors
-    ]
+    return [FieldProblem(field=place_of(error, whole), why=fault_words(error)) for error in errors]
 
 
-def _why(error: dict[str, Any]) -> str:
-    if error["type"] == "extra_forbidden":
-        return "there is no such setting"
-    return str(error["msg"]).removeprefix("Value error, ")
+def words_of(problems: Sequence[FieldProblem], labels: Mapping[str, str] | None = None) -> str:
+    """All of them in a sentence without its stop; `labels`: field → what people know it by."""
+    names = labels or {}
+    return "; ".join(f"{names.get(name, name)}: {why}" for name, why in map(_named, problems))
+
+
+def _named(problem: FieldProblem) -> tuple[str, str]:
+    """Where in a request it stood is no part of a field's name."""
+    return problem["field"].removeprefix("body.").removeprefix("query."), problem["why"]

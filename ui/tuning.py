@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 
@@ -11,16 +10,17 @@ from market.settings import Settings, TradingState
 from store.errors import VersionConflictError
 from ui.auditing import auditing
 from ui.dashboard import Dashboard
-from ui.field_problems import FieldProblem, field_problems
+from ui.field_problems import FieldProblem, field_problems, words_of
 
 log = logging.getLogger("ui")
 
 
-@dataclass(slots=True)
 class SettingsInvalidError(Exception):
     """`errors`: which field is wrong and why."""
 
-    errors: list[FieldProblem]
+    def __init__(self, errors: list[FieldProblem]) -> None:
+        super().__init__(words_of(errors))
+        self.errors = errors
 
 
 class SettingsMissingError(Exception):

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from backtest.verification.errors import CannotVerifyError
 from market.arbitrages import Refusal
 from market.markets import Market
+from market.validation_words import sentence_of
 from pricefeeds.errors import ImportRefusedError
 from pricefeeds.logset import LogSpan
 from pricefeeds.ticksets.reading import TickSet, open_tick_set
@@ -169,8 +170,5 @@ def _value(path: Path, number: int, line: bytes, adapter: TypeAdapter[Value]) ->
     try:
         return adapter.validate_json(line)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise CannotVerifyError(
-            f"{path}, line {number}: is not as this version writes it ({where}: {fault['msg']})"
-        ) from error
+        why = sentence_of(error.errors()[:1], "the line")
+        raise CannotVerifyError(f"{path}, line {number}: is not as this version writes it ({why})") from error

@@ -6,6 +6,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from exchanges.simulated.faults import FAULT_KINDS, ActiveFault, Fault, FaultRefusedError
+from market.validation_words import fault_words
 
 _FAULT = TypeAdapter(Fault)
 _NAMES = tuple(field.name for field in fields(Fault))
@@ -28,7 +29,7 @@ def fault_from(body: object) -> Fault:
         return _FAULT.validate_json(orjson.dumps(body), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        raise FaultRefusedError(f"{first['loc'][0]}: {first['msg']}, not {first['input']!r}.") from None
+        raise FaultRefusedError(f"{first['loc'][0]}: {fault_words(first)}, not {first['input']!r}.") from None
 
 
 def fault_row(active: ActiveFault, now: int) -> dict[str, object]:

@@ -20,6 +20,7 @@ from pydantic import (
 
 from market.money import BoundedDecimal
 from market.quotes import MAX_LEVELS
+from market.validation_words import explained
 from pricefeeds.importers.mapped_times import Fold
 from pricefeeds.importers.rows import refuse
 from pricefeeds.importers.specialfiles import check_file
@@ -142,6 +143,4 @@ def read_mapping(path: Path) -> Mapping:
     try:
         return Mapping.model_validate(document)
     except ValidationError as error:
-        fault = error.errors()[0]
-        place = ".".join(map(str, fault["loc"])) or "it"
-        refuse(path, None, f"is no mapping: {place}: {fault['msg'].removeprefix('Value error, ')}")
+        refuse(path, None, f"is no mapping: {explained(error, 'it')}")

@@ -3,6 +3,7 @@
 `timestamp` is the exchange's own, `local_timestamp` that of arrival, by which rows are ordered.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -36,6 +37,9 @@ OF_CONTRACTS = frozenset(
 """Tardis' names of exchanges whose symbols do not say what a contract is on and settled in."""
 SNAPSHOT = ("asks[0].price", "asks[0].amount", "bids[0].price", "bids[0].amount")
 QUOTES = (*COMMON, "ask_amount", "ask_price", "bid_price", "bid_amount")
+
+
+ONE_EACH = "rows of one exchange a file"
 
 
 def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
@@ -110,8 +114,19 @@ def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["
         return exchanges, _renamed(cells["symbol"], lambda _: str(options.symbol))
     exchange_names = [str(name) for name in exchanges.unique().to_pylist()]
     if len(exchange_names) > 1:
-        refuse(path, None, f"holds rows of {', '.join(exchange_names[:3])}; cut it by exchange")
+        refuse(path, None, f"holds rows of {', '.join(exchange_names[:3])}; {cutting_words(path, cells)}")
     return exchanges, _renamed(cells["symbol"], lambda name: our_symbol(path, exchange_names[0], name))
+
+
+def cutting_words(path: Path, cells: pa.Table) -> str:
+    """How a file of several exchanges becomes one of a single one; their names in the file are not always ours."""
+    told, place = str(cells["exchange"][0].as_py()), cells.column_names.index("exchange") + 1
+    # the line is for a shell, and the name is whatever the file says
+    name = told if told.isascii() and told.replace("-", "").isalnum() else "NAME"
+    source, file = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{name}-{path.name}")))
+    cut = f"awk -F, 'NR==1 || ${place}==\"{name}\"'"
+    line = f"zcat {source} | {cut} | gzip > {file}" if path.suffix == ".gz" else f"{cut} {source} > {file}"
+    return f"import one exchange a file, each cut as here: {line}"
 
 
 def _renamed(cells: Cells, name_of: Callable[[str], str]) -> "pa.StringArray":
@@ -132,20 +147,20 @@ def has_columns(names: tuple[str, ...]) -> Callable[[Path, bytes], bool]:
 TARDIS_TOPS = (
     Format(
         name="tardis-quotes",
-        description="Tardis CSV quotes or book_ticker: best bid and ask with amounts, arrival time in microseconds",
+        description=f"Tardis CSV quotes or book_ticker: best bid and ask, arrival time in microseconds; {ONE_EACH}",
         read=read_quotes,
         fits=has_columns(QUOTES),
     ),
     Format(
         name="tardis-trades",
-        description="Tardis CSV trades: a print a row, arrival time in microseconds",
+        description=f"Tardis CSV trades: a print a row, arrival time in microseconds; {ONE_EACH}",
         read=read_trades,
         fits=has_columns(TRADES),
         needs=("half_spread_bps",),
     ),
     Format(
         name="tardis-snapshots",
-        description="Tardis CSV book_snapshot_5 and book_snapshot_25: up to ten levels a side are kept",
+        description=f"Tardis CSV book_snapshot_5 and book_snapshot_25: up to ten levels a side are kept; {ONE_EACH}",
         read=read_snapshots,
         fits=has_columns((*COMMON, *SNAPSHOT)),
     ),

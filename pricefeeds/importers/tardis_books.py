@@ -17,7 +17,7 @@ from pricefeeds.importers.csvcolumns import UNREADABLE, csv_parts, demand_column
 from pricefeeds.importers.format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
 from pricefeeds.importers.mapped_books import Place, book_row, faulty_row
 from pricefeeds.importers.rows import level_of, whole_number
-from pricefeeds.importers.tardis import COMMON, has_columns, market_columns
+from pricefeeds.importers.tardis import COMMON, ONE_EACH, has_columns, market_columns
 from pricefeeds.wire.orderbook import OrderBook
 
 UPDATES = (*COMMON, "is_snapshot", "side", "price", "amount")
@@ -113,7 +113,8 @@ def _level_change(change: _Change) -> tuple[bool, bool, Level]:
 
 TARDIS_BOOKS = Format(
     name="tardis-l2",
-    description="Tardis CSV incremental_book_L2: books are built from their first snapshot on, ten levels a side kept",
+    description="Tardis CSV incremental_book_L2: books are built from their first snapshot on, ten levels a side kept; "
+    f"{ONE_EACH}",
     read=read_updates,
     fits=has_columns(UPDATES),
 )

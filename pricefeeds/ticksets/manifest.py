@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from market.assets import Assumption
 from market.markets import Market
+from market.validation_words import sentence_of
 from pricefeeds.importers.rows import refuse
 from pricefeeds.ticksets.schema import FORMAT
 
@@ -78,6 +79,9 @@ class Manifest:
     alike: tuple[Assumption, ...] = ()
     """What counts as what, for all of its markets; their words stand among the assumptions."""
     session_id: str | None = None
+    began_at: int = 0
+    """Microseconds UTC at which a recorded session began; rows before tell what was in force by then. 0: its first row
+    is its beginning."""
     format: int = FORMAT
 
     @property
@@ -99,8 +103,8 @@ class Manifest:
 
     @property
     def start_time(self) -> int:
-        """Microseconds UTC of the first row of any base."""
-        return min(partition.first_time for partition in self.partitions)
+        """Microseconds UTC of the first row of any base, or of the session's beginning where that is later."""
+        return max(self.began_at, min(partition.first_time for partition in self.partitions))
 
     @property
     def end_time(self) -> int:
@@ -124,8 +128,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         manifest = _MANIFEST.validate_json(text)
     except ValidationError as error:
-        fault = error.errors()[0]
-        refuse(path, None, f"cannot be read ({'.'.join(map(str, fault['loc']))}: {fault['msg']})")
+        refuse(path, None, f"cannot be read ({sentence_of(error.errors()[:1], 'the file')})")
     if manifest.format != FORMAT:
         refuse(path, None, f"is of format {manifest.format}, while this version reads format {FORMAT}")
     return manifest

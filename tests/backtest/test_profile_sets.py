@@ -149,7 +149,7 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
     [
         (Wish(values={"speed": "1"}), "'speed' is no setting that a backtest can change"),
         (Wish(values={"version": "2"}), "'version' is no setting"),
-        (Wish(values={"min_net_bps": "high"}), "min_net_bps: Input should be a valid number"),
+        (Wish(values={"min_net_bps": "high"}), "min_net_bps: must be a number"),
         (Wish(values={"min_net_bps": "-5"}), "min_net_bps must not be below emit_net_bps"),
         (Wish(values={"enabled_exchanges": "kraken"}), "kraken, which has no taker fee"),
         (Wish(follow_logged_settings=True), "holds no settings that could be followed"),

@@ -13,6 +13,7 @@ from backtest.outcome import EquityPoint
 from backtest.result import Drawdown, drawdown_of, figures_of
 from backtest.result_document import lifetime_row, result_document
 from backtest.result_lines import result_lines
+from backtest.trading_refusals import RefusalCounts
 from tests.backtest.made_up_result import START, outcome_of, result_of
 
 
@@ -72,6 +73,24 @@ def test_the_lines_say_it_in_short() -> None:
     assert "trades          3  (closed 3)" in lines
     assert any(line.startswith("p&l net") and "-0.25 USD" in line for line in lines)
     assert "  - taker fees in bps a side: alpha 10, beta 12" in lines
+
+
+def test_the_lines_add_up_and_a_fall_is_below_zero_as_on_the_page() -> None:
+    whole = outcome_of()
+    half = replace(whole.arbitrages[0], state="expired", legs=())
+    lines = result_lines(result_of(replace(whole, opportunities=21, arbitrages=(*whole.arbitrages, half))))
+    assert "opportunities   21  (traded 3, refused 17, neither 1)" in lines
+    assert "trades          3  (closed 3)" in lines
+    assert "begun, no fill  1  (expired 1): among those that were not traded" in lines
+    assert "opportunities   20  (traded 3, refused 17)" in result_lines(result_of())
+    assert any(line.startswith("max drawdown") and "-4.00 USD" in line for line in lines)
+
+
+def test_an_opportunity_that_both_bots_refuse_counts_once() -> None:
+    counts, opportunity = RefusalCounts(), outcome_of().arbitrages[0].opportunity
+    for reason in ("liquidity_used", "pair_busy"):
+        counts.refuse(opportunity, reason, 0)
+    assert {reason: refused.count for reason, refused in counts.sums([]).items()} == {"liquidity_used": 1}
 
 
 def test_assumptions_say_what_depth_and_settings_there_were() -> None:

@@ -58,13 +58,13 @@ def test_settings_that_do_not_go_together_make_no_set() -> None:
         ("version=1", "'version' is no parameter of a sweep"),
         ("single_leg_policy=1", "'single_leg_policy' is no parameter of a sweep"),
         ("latency_ms.binance=1", "as in latency_ms.NAME"),
-        ("min_net_bps=0,10001", "min_net_bps=10001: input should be less than or equal to 10000"),
-        ("max_notional=0", "max_notional=0: input should be greater than 0"),
-        ("max_open_arbitrages=1.5", "max_open_arbitrages=1.5: input should be a valid integer"),
-        ("fee_bps=-1", "fee_bps=-1: input should be greater than or equal to 0"),
-        ("fee_bps.kraken=1001", "fee_bps.kraken=1001: input should be less than or equal to 1000"),
-        ("latency_ms=-5", "latency_ms=-5: input should be greater than or equal to 0"),
-        ("failed_share=2", "failed_share=2: input should be less than or equal to 1"),
+        ("min_net_bps=0,10001", "min_net_bps=10001: must be at most 10,000"),
+        ("max_notional=0", "max_notional=0: must be more than 0"),
+        ("max_open_arbitrages=1.5", "max_open_arbitrages=1.5: must be a whole number"),
+        ("fee_bps=-1", "fee_bps=-1: must be at least 0"),
+        ("fee_bps.kraken=1001", "fee_bps.kraken=1001: must be at most 1,000"),
+        ("latency_ms=-5", "latency_ms=-5: must be at least 0"),
+        ("failed_share=2", "failed_share=2: must be at most 1"),
     ],
 )
 def test_unknown_names_and_values_out_of_bounds_are_refused(text: str, said: str) -> None:
@@ -77,5 +77,5 @@ def test_unknown_names_and_values_out_of_bounds_are_refused(text: str, said: str
 def test_both_ends_of_a_range_are_checked_and_whole_numbers_stay_whole() -> None:
     grid = Grid((), (range_of("max_open_arbitrages=1:8"), range_of("min_net_bps=0:8")), draws=3)
     assert [part.is_whole for part in checked_against(grid, PARAMETERS).ranges] == [True, False]
-    with pytest.raises(SweepRefusedError, match="less than or equal to 1000"):
+    with pytest.raises(SweepRefusedError, match="at most 1,000"):
         checked_against(Grid((), (range_of("max_open_arbitrages=1:1001"),), draws=3), PARAMETERS)

@@ -27,4 +27,39 @@ def test_a_wrong_option_is_one_sentence(words: str, sentence: str, capsys: pytes
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert sentence in said
+    assert said.count("\n") == 1
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "paper --secnds 5",
+            "arbitrage paper: there is no --secnds (did you mean --seconds?); see `arbitrage paper --help`",
+        ),
+        (
+            "paper --secnds=5",
+            "arbitrage paper: there is no --secnds (did you mean --seconds?); see `arbitrage paper --help`",
+        ),
+        ("paper --xyzzy", "arbitrage paper: there is no --xyzzy; see `arbitrage paper --help`"),
+        ("paper now", "arbitrage paper: 'now' is one word too many; see `arbitrage paper --help`"),
+        ("backtest set --prgress x", "arbitrage backtest: there is no --prgress; see `arbitrage backtest --help`"),
+        ("papr", "arbitrage: COMMAND: there is no 'papr' (did you mean paper?); see `arbitrage --help`"),
+        ("", "arbitrage: what is missing: COMMAND; see `arbitrage --help`"),
+        ("keys", "arbitrage keys: what is missing: add | list | revoke; see `arbitrage keys --help`"),
+        ("keys drop", "add | list | revoke: there is no 'drop', only add, list, revoke; see `arbitrage keys --help`"),
+        ("keys add", "arbitrage keys add: what is missing: NAME, --role; see `arbitrage keys add --help`"),
+        ("keys add x --rle viewer", "arbitrage keys add: what is missing: --role; see `arbitrage keys add --help`"),
+        ("paper --seconds", "arbitrage paper: --seconds: expected one argument; see `arbitrage paper --help`"),
+    ],
+)
+def test_a_slip_names_its_command_and_what_is_nearest(
+    words: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(words.split())
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.endswith(f"{sentence}\n")
+    assert said.count("\n") == 1

@@ -1,11 +1,15 @@
 """A mistake in the configuration is told whatever else runs."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from launch.command import run
+from launch.commands import parser_of_commands
 from launch.home import locked
+
+README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.mark.parametrize(
@@ -33,3 +37,14 @@ def test_a_mistake_is_told_beside_a_running_session(
     said = capsys.readouterr().err
     assert sentence in said
     assert ("in use" in said) == (not text)
+
+
+def test_the_readme_lists_every_command() -> None:
+    rows = re.findall(r"^\| (`arbitrage .*?`) \|", README.read_text(), re.MULTILINE)
+    listed = {
+        name for row in rows for words in re.findall(r"arbitrage ([a-z|\\]+)", row) for name in words.split("\\|")
+    }
+    usage = parser_of_commands().format_help().partition("COMMAND\n")[2]
+    known = set(re.findall(r"^    ([a-z]+)", usage, re.MULTILINE))
+    assert "logrecorder" in known
+    assert known - listed == set()

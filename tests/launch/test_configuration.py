@@ -6,6 +6,7 @@ import pytest
 
 from launch.configuration import read_configuration
 from launch.errors import CannotStartError
+from launch.paper import paper_settings
 
 
 def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,6 +67,36 @@ def test_a_broken_variable_is_named(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(CannotStartError, match="ARBITRAGE_KAFKA"):
         read_configuration(path, {"ARBITRAGE_KAFKA": "nonsense"})
+
+
+@pytest.mark.parametrize(
+    ("environment", "text", "sentence"),
+    [
+        ({"ARBITRAGE_PORT": "abc"}, None, "ARBITRAGE_PORT: must be a whole number."),
+        (
+            {"ARBITRAGE_PORT": "0"},
+            "colour = 1",
+            "FILE: colour: there is no such setting; ARBITRAGE_PORT: must be at least 1.",
+        ),
+        ({"ARBITRAGE_BIND": "::1"}, "port = 70000", "FILE: port: must be at most 65,535."),
+    ],
+)
+def test_each_fault_is_where_it_was_written(
+    tmp_path: Path, environment: dict[str, str], text: str | None, sentence: str
+) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text(text or "")
+    with pytest.raises(CannotStartError) as refused:
+        read_configuration(path, environment)
+    assert str(refused.value).replace(str(path), "FILE") == sentence
+
+
+def test_first_settings_that_are_wrong_name_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[settings]\nmin_net_bps = 20000\n")
+    with pytest.raises(CannotStartError) as refused:
+        paper_settings(read_configuration(path, {}))
+    assert str(refused.value) == f"{path}: [settings]: min_net_bps: must be at most 10,000."
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("sweep set --grid min_net_pbs=1", "'min_net_pbs' is no parameter of a sweep"),
         ("sweep set --grid min_net_bps=", "has no values"),
         ("sweep set --grid min_net_bps=9:3:1", "is empty"),
-        ("sweep set --grid max_notional=0,5", "max_notional=0: input should be greater than 0"),
+        ("sweep set --grid max_notional=0,5", "max_notional=0: must be more than 0"),
         ("sweep set --grid latency_ms=0:1000:1 --grid fee_bps=0:100:1", "101,101 sets are too many"),
         ("sweep set --range max_notional=1:5", "max_notional is a range: say with --random N"),
         ("sweep set --range max_notional=1:5 --random 0", "--random must draw at least one set"),

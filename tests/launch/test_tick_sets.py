@@ -52,6 +52,11 @@ def test_a_set_is_shown_repaired_and_removed(mine: Path, capsys: pytest.CaptureF
     assert "dropped: 1 quotes of binance BTC/USDT of a.csv" in said(capsys, "sets repair mine --drop a.csv")
     assert said(capsys, "sets remove mine --yes") == "removed: mine\n"
     assert "there is no tick set yet" in said(capsys, "sets")
+    assert run(["sets", "show", "nosuch"]) == 2
+    said_then = capsys.readouterr().err
+    assert said_then == (
+        "arbitrage: nosuch is no tick set; the data folder has none yet; `arbitrage import` makes one.\n"
+    )
     assert list(mine.parent.iterdir()) == []
 
 
@@ -71,10 +76,10 @@ def test_it_asks_before_it_removes(mine: Path, home: Path, answer: str, stays: b
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("sets show other", "other: is no tick set; there is mine."),
-        ("sets repair other", "other: is no tick set; there is mine."),
-        ("sets remove other --yes", "other: is no tick set; there is mine."),
-        ("sets remove ../home --yes", "../home: is no tick set"),
+        ("sets show other", "other is no tick set; the data folder has mine."),
+        ("sets repair other", "other is no tick set; the data folder has mine."),
+        ("sets remove other --yes", "other is no tick set; the data folder has mine."),
+        ("sets remove ../home --yes", "../home is no tick set"),
         ("sets repair mine --alike USDT", "--alike 'USDT' is not of the form ASSET=ASSET"),
         ("sets repair mine --unlike USDT", "mine: does not count USDT as another asset; it counts nothing as another."),
         ("sets repair mine --drop c.csv", "mine: has no import c.csv; it has a.csv, b.csv."),

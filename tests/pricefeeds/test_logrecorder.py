@@ -162,6 +162,18 @@ def test_the_settings_in_force_where_cep_began_stand_before_all_rows(tmp_path: P
         assert (first["offset"], first["kind"], first["document"]) == (29, "settings", text)
 
 
+def test_it_spans_its_own_session_although_its_settings_were_written_in_the_one_before(tmp_path: Path) -> None:
+    parts = LogParts(tmp_path / "raw")
+    values = LogMaker(4).write(100)
+    parts.write(TICKS, [record(TICKS, number, value) for number, value in enumerate(values)])
+    text = settings_row(settings(7), START - 86_400_000_000, BASES).decode()
+    last = json.loads(values[99])["received_time"]
+    own = replace(span(30, 99, text), started_at=START + 60)
+    build_tick_set(parts, own, tmp_path / "set")
+    manifest = open_tick_set(tmp_path / "set").manifest
+    assert (manifest.start_time, manifest.end_time) == (START + 60, last)
+
+
 @pytest.mark.parametrize(("left_out", "sentence"), [(40, "lacks rows 40 to 40"), (59, "ends before row 59")])
 def test_rows_that_are_missing_are_named(tmp_path: Path, left_out: int, sentence: str) -> None:
     parts = LogParts(tmp_path / "raw")

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.api.access import CHANGING_METHODS
-from ui.api.problems import problem_response
+from ui.api.problems import invalid_response, problem_response
 from ui.field_problems import FieldProblem
 
 MOST_BYTES = 1_048_576
@@ -71,7 +71,7 @@ def _refusal(body: bytes) -> Response | None:
     if field is None:
         return None
     wrong = [FieldProblem(field=field, why="holds half of a character (a lone surrogate); send whole ones")]
-    return problem_response(422, "The request is not valid.", {"errors": wrong})
+    return invalid_response(wrong)
 
 
 def _half_character(body: bytes) -> str | None:

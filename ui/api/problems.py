@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from store.errors import CursorError, StoreError
-from ui.field_problems import FieldProblem, field_problems
+from ui.field_problems import FieldProblem, field_problems, words_of
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -87,6 +87,11 @@ def problem_response(
     return JSONResponse({**body, **(members or {})}, status, headers, MEDIA_TYPE)
 
 
+def invalid_response(wrong: list[FieldProblem]) -> JSONResponse:
+    """The reason stands in `detail` for people, and by field in `errors` for programs."""
+    return problem_response(422, f"The request is not valid. {words_of(wrong)}.", {"errors": wrong})
+
+
 def problem_of(error: ProblemError) -> JSONResponse:
     return problem_response(error.status, error.detail, error.members, error.headers)
 
@@ -102,15 +107,13 @@ def answer_problems(app: FastAPI) -> None:
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:
             # FastAPI's answer to a body that is no text; one that is no JSON gets 422 from it, and so do both here
-            wrong = [FieldProblem(field="body", why="is not JSON in UTF-8")]
-            return problem_response(422, "The request is not valid.", {"errors": wrong})
+            return invalid_response([FieldProblem(field="body", why="is not JSON in UTF-8")])
         detail = f"There is nothing at {request.url.path}." if error.status_code == 404 else str(error.detail)
         return problem_response(error.status_code, detail, headers=error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        wrong = field_problems(error.errors(), "request")
-        return problem_response(422, "The request is not valid.", {"errors": wrong})
+        return invalid_response(field_problems(error.errors(), "request"))
 
     @app.exception_handler(CursorError)
     async def _cursor(_: Request, error: CursorError) -> JSONResponse:

@@ -95,8 +95,7 @@ async def _changed(change: Coroutine[Any, Any, Settings], conflict_status: int) 
         detail = f"The settings are at version {conflict.current} by now; read them again and change those."
         raise ProblemError(conflict_status, detail, {"current_version": conflict.current}) from None
     except SettingsInvalidError as invalid:
-        wrong = "; ".join(f"{problem['field']}: {problem['why']}" for problem in invalid.errors)
-        raise ProblemError(422, f"Not changed. {wrong}.", {"errors": invalid.errors}) from None
+        raise ProblemError(422, f"Not changed. {invalid}.", {"errors": invalid.errors}) from None
 
 
 def _answer(current: Settings) -> JSONResponse:

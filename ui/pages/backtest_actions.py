@@ -5,9 +5,11 @@ from decimal import Decimal
 
 from market.backtests import BacktestJob, TickSetSummary
 from market.clock import MICROSECONDS
+from market.labels import BACKTEST_FIELDS
 from market.money import decimal_of_whole, text_of
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
+from ui.field_problems import words_of
 from ui.pages.acting import Outcome, acted
 
 WHO = "dashboard"
@@ -39,7 +41,7 @@ def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outco
             lambda _: "Queued. It runs behind live trading, one at a time.",
         )
     except BacktestInvalidError as invalid:
-        return Outcome(False, f"Not started. {invalid}.")
+        return Outcome(False, f"Not started. {words_of(invalid.errors, BACKTEST_FIELDS)}.")
     except TooManyWaitingError:
         return Outcome(False, f"Not started: {MOST_WAITING} wait already.")
 

@@ -3,6 +3,7 @@
 import streamlit
 
 from market.backtests import TickSetSummary
+from market.labels import BACKTEST_FIELDS as LABELS
 from store.errors import StoreError
 from ui.dashboard import Dashboard
 from ui.pages.acting import keep_outcome, show_outcome
@@ -15,12 +16,7 @@ from ui.pages.times import moment, shown_zone
 PLACE = "backtests"
 PREFIX = "backtest."
 EMPTY = "as the tick set has it"
-THRESHOLDS = (
-    ("min_net_bps", "Trade at or above (bps net)"),
-    ("max_notional", "Most per arbitrage"),
-    ("max_total_notional", "Most of all open together"),
-    ("cool_down_ms", "Cool-down of a pair (ms)"),
-)
+THRESHOLDS = ("min_net_bps", "max_notional", "max_total_notional", "cool_down_ms")
 PLAIN = ("tick_set", "fee_bps", "latency_ms", "seed", "failed_percent")
 
 
@@ -47,17 +43,17 @@ def show_backtests() -> None:
 def _show_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:
     titles = {one.name: _set_words(one) for one in tick_sets}
     with streamlit.form("backtest", border=True):
-        streamlit.selectbox("Recorded ticks", list(titles), format_func=titles.__getitem__, key=f"{PREFIX}tick_set")
+        streamlit.selectbox(LABELS["tick_set"], list(titles), format_func=titles.__getitem__, key=f"{PREFIX}tick_set")
         columns = streamlit.columns(4, gap="medium")
-        for column, (name, label) in zip(columns, THRESHOLDS, strict=True):
-            column.text_input(label, key=f"{PREFIX}{name}", placeholder=EMPTY)
+        for column, name in zip(columns, THRESHOLDS, strict=True):
+            column.text_input(LABELS[name], key=f"{PREFIX}{name}", placeholder=EMPTY)
         columns = streamlit.columns(4, gap="medium")
-        columns[0].text_input("Taker fee a side (bps)", key=f"{PREFIX}fee_bps", placeholder=EMPTY)
-        columns[1].text_input("Latency of orders (ms)", key=f"{PREFIX}latency_ms", placeholder="50")
-        columns[2].text_input("Orders that fail (%)", key=f"{PREFIX}failed_percent", placeholder="0")
-        columns[3].text_input("Seed", "1", key=f"{PREFIX}seed")
+        columns[0].text_input(LABELS["fee_bps"], key=f"{PREFIX}fee_bps", placeholder=EMPTY)
+        columns[1].text_input(LABELS["latency_ms"], key=f"{PREFIX}latency_ms", placeholder="50")
+        columns[2].text_input(LABELS["failed_percent"], key=f"{PREFIX}failed_percent", placeholder="0")
+        columns[3].text_input(LABELS["seed"], "1", key=f"{PREFIX}seed")
         streamlit.text_input(
-            "Fees by volume",
+            LABELS["fee_tiers"],
             key=f"{PREFIX}fee_tiers",
             placeholder="none",
             help="exchange=volume:bps,volume:bps, the volume of 30 days, exchanges apart by spaces: "
@@ -70,7 +66,7 @@ def _start(dashboard: Dashboard) -> None:
     """Runs before the script does, so it sees the form as it was sent."""
     state = streamlit.session_state
     entered: dict[str, object] = {name: str(state.get(f"{PREFIX}{name}") or "").strip() for name in PLAIN}
-    typed = {name: str(state.get(f"{PREFIX}{name}", "")).strip() for name, _ in THRESHOLDS}
+    typed = {name: str(state.get(f"{PREFIX}{name}", "")).strip() for name in THRESHOLDS}
     entered["settings"] = {name: text for name, text in typed.items() if text}
     entered["fee_tiers"] = fee_tiers_of(str(state.get(f"{PREFIX}fee_tiers", "")))
     keep_outcome(PLACE, start_backtest(dashboard, entered))

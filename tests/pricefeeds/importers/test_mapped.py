@@ -279,13 +279,13 @@ def test_where_no_row_has_all_columns_all_are_counted(tmp_path: Path) -> None:
 
 MAPPINGS: dict[str, tuple[str, str]] = {
     "no TOML": ("[time", "is no TOML"),
-    "nothing": ("", "is no mapping: time: Field required"),
+    "nothing": ("", "is no mapping: time: is missing"),
     "no prices": ('[time]\ncolumn = "at"\nunit = "s"', "it: it needs one of [quote], [levels], [print] and [bar]"),
     "two kinds": (QUOTES_MAPPING + '[print]\nprice = "b"\namount = "bq"', "it: it needs one of [quote], [levels]"),
-    "an unknown word": (QUOTES_MAPPING + "\nbit = 1", "is no mapping: quote.bit: Extra inputs are not permitted"),
-    "an unknown unit": (QUOTES_MAPPING.replace('"ms"', '"min"'), "is no mapping: time.unit: Input should be 's', 'ms'"),
+    "an unknown word": (QUOTES_MAPPING + "\nbit = 1", "is no mapping: quote.bit: there is no such setting"),
+    "an unknown unit": (QUOTES_MAPPING.replace('"ms"', '"min"'), "is no mapping: time.unit: must be 's', 'ms'"),
     "an unknown zone": (PRINTS_MAPPING.replace("Tokyo", "Edo"), "time.zone: Asia/Edo is no known time zone"),
-    "eleven levels": (LEVELS_MAPPING.replace("count = 3", "count = 11"), "levels.count: Input should be less than or"),
+    "eleven levels": (LEVELS_MAPPING.replace("count = 3", "count = 11"), "levels.count: must be at most 10"),
     "levels without a number": (LEVELS_MAPPING.replace("bid{level}", "bid"), "levels: each name needs {level} where"),
     "no amount": (PRINTS_MAPPING.replace("constant_amount", "# "), "print: name amount, or constant_amount where"),
     "bars without a length": (BARS_MAPPING.replace("bar_seconds = 300", ""), "bar_seconds and [bar] belong together"),

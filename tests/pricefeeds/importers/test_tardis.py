@@ -1,5 +1,8 @@
+import subprocess
 from decimal import Decimal
 from pathlib import Path
+
+import pytest
 
 from pricefeeds.importers.format import FileOptions
 from pricefeeds.importers.formats import FORMATS
@@ -53,6 +56,26 @@ def test_quotes_name_their_markets_and_put_the_ask_first(tmp_path: Path) -> None
             "ask_price": 61837.64,
         }
     ]
+
+
+@pytest.mark.parametrize("name", ["two of them.csv.gz", "two.csv"])
+def test_the_line_that_cuts_a_file_by_exchange_works(tmp_path: Path, name: str) -> None:
+    rows = [row(number, "1,1.2,1.1,1", market) for number, market in enumerate(("coinbase,ETH-USD", "kraken,XBT/EUR"))]
+    path, text = tmp_path / name, QUOTES + "".join(rows)
+    if path.suffix == ".gz":
+        gzipped(path, text)
+    else:
+        path.write_text(text)
+    line = refusal("tardis-quotes", path, FileOptions()).partition("each cut as here: ")[2]
+    subprocess.run(line, shell=True, check=True)
+    (whole,) = read_as("tardis-quotes", path.with_name(f"coinbase-{name}"), FileOptions()).usable
+    assert (whole["exchange"], whole["symbol"]) == ("coinbaseexchange", "ETH/USD")
+
+
+def test_the_list_of_formats_says_that_a_file_is_of_one_exchange() -> None:
+    tardis = [one.description for name, one in FORMATS.items() if name.startswith("tardis-")]
+    assert len(tardis) == 4
+    assert all("one exchange a file" in description for description in tardis)
 
 
 def test_names_are_those_used_here(tmp_path: Path) -> None:

@@ -53,6 +53,9 @@ async def test_a_refused_change_is_kept_with_the_reason(
     assert answer.status_code == status
     (entry,) = await entries(api, key, outcome="refused")
     assert (entry["action"], entry["outcome"]) == ("settings.change", "refused")
+    # in the words of the answer, for people
+    assert reason in str(entry["reason"])
+    assert not str(entry["reason"]).startswith("[{")
 
 
 ODD = b'{"version": 1, "$set": {"a.b": 1}, "\\u0000": "\\ufffd", "big": 1180591620717411303424, "api_key": "hidden"}'

@@ -56,6 +56,13 @@ async def test_who_says_no_name_stands_under_that_of_the_key(api: httpx.AsyncCli
     assert newest["who"] == change["who"] == "owner"
 
 
+async def test_a_state_that_there_is_not_is_named_with_those_there_are(api: httpx.AsyncClient, key: str) -> None:
+    answer = await api.put("/api/trading-state", json={"state": "haltd"}, headers={"X-API-Key": key})
+    why = "must be 'running', 'reducing' or 'halted'"
+    assert (answer.status_code, answer.json()["detail"]) == (422, f"The request is not valid. state: {why}.")
+    assert answer.json()["errors"] == [{"field": "body.state", "why": why}]
+
+
 @pytest.mark.parametrize("key", [None, "wrong", "ä"])
 async def test_without_the_key_nothing_else_is_looked_at(api: httpx.AsyncClient, key: str | None) -> None:
     headers = {b"X-API-Key": key.encode()} if key else {}

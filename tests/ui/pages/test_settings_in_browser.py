@@ -245,7 +245,7 @@ def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steeri
     steering.type("max_open_arbitrages", "12.5")
     steering.save()
     expect(steering.page.locator('[data-setting="max_open_arbitrages"]')).to_contain_text(
-        "valid integer", timeout=NEWS_MS
+        "ust be a whole number", timeout=NEWS_MS
     )
     steering.type("max_open_arbitrages", "12")
     steering.type("emit_net_bps", "99")

@@ -1,0 +1,46 @@
+"""Parses the command line; a mistake in it is one sentence that names the command, and exit code 2."""
+
+import argparse
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import NoReturn
+
+REQUIRED = "the following arguments are required: "
+
+
+class CommandLine(argparse.ArgumentParser):
+    """Of `arbitrage` and of each of its commands, which makes parsers of its own class."""
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloaded in typeshed
+        """A command's own parser refuses what is left over: the one above it would not know whose it is."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.error(self._unknown(left[0]))
+        return found, left
+
+    def error(self, message: str) -> NoReturn:
+        """Without the usage, which buries the one line that says what is wrong."""
+        if message.startswith(REQUIRED):
+            message = f"what is missing: {message.removeprefix(REQUIRED)}"
+        self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see `{self.prog} --help`\n")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = list(map(str, action.choices))
+            raise argparse.ArgumentError(action, f"there is no {value!r}{_nearest(str(value), known)}")
+
+    def _unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"{word!r} is one word too many"
+        name = word.partition("=")[0]
+        shown = (option for option, one in self._option_string_actions.items() if one.help != argparse.SUPPRESS)
+        return f"there is no {name}{_nearest(name, shown)}"
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """As the end of a sentence; all of them where few are known and none is near."""
+    every = list(known)
+    near = get_close_matches(word, every, n=1)
+    if near:
+        return f" (did you mean {near[0]}?)"
+    return "" if word.startswith("-") else f", only {', '.join(every)}"
