@@ -56,7 +56,8 @@ async def _all(writes: Iterable[Awaitable[None]]) -> None:
 class Notes:
     """Opportunities that were acted on, and refusals: the first of each (pair, reason, second), the rest counted.
 
-    An opportunity is refused once, however often it is tried: the sums are compared with how many were seen. A crash loses at most those that were not written yet: they inform, nothing is decided by them.
+    An opportunity is refused once, however often it is tried: the sums are compared with how many were seen. A crash
+    loses at most those that were not written yet: they inform, nothing is decided by them.
     """
 
     def __init__(self, exchange: str, bounds: Callable[[Opportunity], TradeBounds]) -> None:

@@ -64,7 +64,7 @@ class Meter:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def start_counting_afresh(self) -> None:
-        """Forget quotes and latencies of the warm-up. Opportunities stay: bots answer those as well, from the first on."""
+        """Forget quotes and latencies of the warm-up. Opportunities stay: bots answer those, too."""
         self.quotes = dict.fromkeys(self.quotes, 0)
         self.opportunity_latencies.clear()
         self.shown_latencies.clear()
