@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from market.arbitrages import Refusal
@@ -19,12 +19,31 @@ BELOW_THRESHOLD = "below_threshold"
 
 MOST_NOTES = 10_000
 """Of each kind, kept over an outage of the store."""
+MOST_REMEMBERED = 20_000
+"""Of what was refused lately: an opportunity that is seen again comes within seconds."""
 AT_ONCE = 4
 """Writes under way together: more would keep the driver's few threads from reservations."""
 
 log = logging.getLogger(__name__)
 
 _Key = tuple[str, str, str, str, int]
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """The newest so many names."""
+
+    most: int
+    _names: dict[Hashable, None] = field(default_factory=dict)
+
+    def is_new(self, name: Hashable) -> bool:
+        """It is known from now on."""
+        if name in self._names:
+            return False
+        self._names[name] = None
+        if len(self._names) > self.most:
+            del self._names[next(iter(self._names))]
+        return True
 
 
 async def _all(writes: Iterable[Awaitable[None]]) -> None:
@@ -37,7 +56,8 @@ async def _all(writes: Iterable[Awaitable[None]]) -> None:
 class Notes:
     """Opportunities that were acted on, and refusals: the first of each (pair, reason, second), the rest counted.
 
-    A crash loses at most those that were not written yet: they inform, nothing is decided by them.
+    An opportunity is refused once, however often it is tried: the sums are compared with how many were seen. A crash
+    loses at most those that were not written yet: they inform, nothing is decided by them.
     """
 
     def __init__(self, exchange: str, bounds: Callable[[Opportunity], TradeBounds]) -> None:
@@ -46,6 +66,9 @@ class Notes:
         self._bounds = bounds
         self._refusals: dict[_Key, Refusal] = {}
         self._opportunities: dict[str, Opportunity] = {}
+        self._refused = _Remembered(MOST_REMEMBERED)
+        self._kept_whole = _Remembered(MOST_REMEMBERED)
+        """A second is longer than the time between two writes: the first of it may be written already."""
         self.dropped = 0
         """Notes that found no room since the last write that succeeded."""
 
@@ -59,6 +82,8 @@ class Notes:
         self, opportunity: Opportunity, reason: str, refused_at: int, grounds: Callable[[], str] | None = None
     ) -> None:
         """`refused_at` is wall time, microseconds; `grounds` are asked for where this one is kept whole."""
+        if not self._refused.is_new(opportunity.opportunity_id):
+            return
         pair = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
         key = (*pair, reason, refused_at // MICROSECONDS)
         known = self._refusals.get(key)
@@ -70,9 +95,10 @@ class Notes:
         if len(self._refusals) >= MOST_NOTES:
             self.dropped += 1
             return
-        text = None if grounds is None else grounds()
+        is_first = self._kept_whole.is_new(key)
+        text = grounds() if is_first and grounds is not None else None
         self._refusals[key] = replace(self._refusal(opportunity, reason, refused_at), grounds=text)
-        if reason != BELOW_THRESHOLD:
+        if is_first and reason != BELOW_THRESHOLD:
             self.keep(opportunity)
 
     async def write(self, store: TradeStore) -> None:

@@ -33,10 +33,6 @@ Execute = Callable[[str, LegRole], None]
 """Starts trading a leg of an arbitrage, without waiting for it."""
 
 
-OWN_REASON = "rate_budget"
-"""What one exchange's bot alone knows, so that it speaks for itself."""
-
-
 class NoteBook(Protocol):
     """Where it is put down what became of an opportunity."""
 
@@ -80,7 +76,7 @@ class Reserver:
         if reason is None:
             self.backlog.push(opportunity)
         else:
-            self._refuse_for_both(opportunity, reason, known)
+            self._refuse(opportunity, reason, lambda: self._grounds(opportunity, known))
 
     def see_half(self, arbitrage: Arbitrage) -> None:
         """An arbitrage whose other leg is reserved and waits for this one."""
@@ -108,11 +104,11 @@ class Reserver:
         known = self._circumstances(opportunity)
         reason = self.early_refusal(opportunity, known)
         if reason is not None:
-            self._refuse_for_both(opportunity, reason, known)
+            self._refuse(opportunity, reason, lambda: self._grounds(opportunity, known))
             return
         decision = decided(opportunity, side, self.markets, self.knowledge.free, known)
         if isinstance(decision, Refused):
-            self._refuse_for_both(opportunity, decision.reason, known)
+            self._refuse(opportunity, decision.reason, lambda: self._grounds(opportunity, known))
             return
         self.attempting.add(identity)
         try:
@@ -181,17 +177,14 @@ class Reserver:
         is_used_up = self.knowledge.is_used_up(opportunity)
         return sight_of(opportunity, self.exchange, known, self.knowledge.free, is_used_up=is_used_up)
 
-    def _refuse_for_both(self, opportunity: Opportunity, reason: str, known: Circumstances) -> None:
-        """Both bots come to the same answer here; the buyer's speaks, so that an opportunity is not counted twice.
-
-        Of a rate budget the bot knows best whose own it is: where that one is used up, it speaks, unless both are.
-        """
-        speaks = opportunity.buy.exchange == self.exchange
-        if reason == OWN_REASON:
-            own, *other = [left < 1 for left in self._legs_left(opportunity)]
-            speaks = own and (speaks or not any(other))
-        if speaks:
-            self._refuse(opportunity, reason, lambda: Grounds(self._sight(opportunity, known)))
+    def _grounds(self, opportunity: Opportunity, known: Circumstances) -> Grounds:
+        return Grounds(self._sight(opportunity, known))
 
     def _refuse(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:
+        """The buyer's bot speaks for both, so that an opportunity is not counted twice. The seller's speaks where the
+        buyer has reserved: it alone says no then."""
+        identity = opportunity.opportunity_id
+        speaks = self.exchange == opportunity.buy.exchange or identity in self.knowledge.open
+        if not speaks or self._is_reserved(identity):
+            return
         self.notes.refuse(opportunity, reason, self.wall_clock(), lambda: grounds_text(grounds()))

@@ -64,9 +64,8 @@ class Meter:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def start_counting_afresh(self) -> None:
-        """Forget counts and latencies of the warm-up; the distinct ids stay known."""
+        """Forget quotes and latencies of the warm-up. Opportunities stay: bots answer those, too."""
         self.quotes = dict.fromkeys(self.quotes, 0)
-        self.opportunities = 0
         self.opportunity_latencies.clear()
         self.shown_latencies.clear()
 

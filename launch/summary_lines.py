@@ -13,13 +13,11 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     """`summary`: the document of `--json`, which keeps every digit."""
     profit = _texts(summary["pnl"])
     currency = profit.get("currency", "")
-    missed = {reason_name(reason): money(text, currency) for reason, text in _texts(summary["refused_profit"]).items()}
     lines = [
         _line("quotes since all was ready", _counts(summary["quotes"], exchange_name)),
-        _line("opportunities since then", f"{_whole(summary['opportunities']):,}"),
+        _line("opportunities", f"{_whole(summary['opportunities']):,}"),
         _line("arbitrages by how they end", _counts(summary["arbitrages"], state_name)),
-        _line("rejections by reason", _counts(summary["refusals"], reason_name)),
-        _line("... and missed profit", _listed(missed)),
+        *_reasons(summary["refusals"], _texts(summary["refused_profit"]), currency),
         _line("profit and loss", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
     ]
     latencies = summary["latency_ms"]
@@ -49,6 +47,21 @@ def _line(title: str, words: str) -> str:
 def _counts(counts: object, name: Callable[[str], str]) -> str:
     found = counts.items() if isinstance(counts, Mapping) else ()
     return _listed({name(str(key)): f"{_whole(count):,}" for key, count in found})
+
+
+def _reasons(refusals: object, missed: Mapping[str, str], currency: str) -> list[str]:
+    """A line each, the most frequent first. A gap is rejected at every sighting and missed once."""
+    counts = {str(reason): _whole(count) for reason, count in refusals.items()} if isinstance(refusals, Mapping) else {}
+    reasons = sorted(counts.keys() | missed.keys(), key=lambda reason: (-counts.get(reason, 0), reason))
+    if not reasons:
+        return [_line("rejections by reason", "none")]
+    width = max(len(reason_name(reason)) for reason in reasons)
+    digits = max(len(f"{count:,}") for count in counts.values()) if counts else 1
+    return ["rejections by reason"] + [
+        f"  {reason_name(reason):<{width}}  {counts.get(reason, 0):>{digits},}"
+        f"  missed {money(missed.get(reason, '0'), currency)}"
+        for reason in reasons
+    ]
 
 
 def _latencies(row: object) -> str:

@@ -1,15 +1,14 @@
-"""How money, times and names stand in a line that people read. Rounded here alone; programs get exact facts."""
+"""How money, times and names stand in a line that people read. Programs get exact facts."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 
 from market.clock import MICROSECONDS
+from market.figures import MINUS, TENTH, money_step, number, rounded, signed
 from market.money import text_of
 from market.session import Mode
 
-CENT = Decimal("0.01")
-TENTH = Decimal("0.1")
 NAMES = {
     "binance": "Binance",
     "bitflyer": "bitFlyer",
@@ -43,16 +42,19 @@ def signed_money(amount: Decimal, currency: str) -> str:
     """`+3.21 USD`, with the sign always; below a cent with two digits that say something."""
     if amount == 0:
         return f"0.00 {currency}"
-    rounded = amount.quantize(CENT, ROUND_HALF_EVEN)
-    if rounded == 0:
+    step = money_step(currency)
+    if rounded(amount, step) == 0:
         step = Decimal(1).scaleb(amount.adjusted() - 1)
-        rounded = amount.quantize(step, ROUND_HALF_EVEN)
-    text = f"{rounded:+,f}"
-    return f"{text} {currency}"
+    return f"{_plain_minus(signed(amount, step))} {currency}"
 
 
 def signed_bps(bps: Decimal) -> str:
-    return f"{bps.quantize(TENTH, ROUND_HALF_EVEN):,f} bps"
+    return f"{_plain_minus(number(bps, TENTH))} bps"
+
+
+def _plain_minus(figure: str) -> str:
+    """Where these go not everything shows another."""
+    return figure.replace(MINUS, "-")
 
 
 def exact(amount: Decimal) -> str:

@@ -105,7 +105,7 @@ class HealthWatch:
             change_streams=change_stream_rows(self._reader.standing, telling, now, server_ahead),
             latencies=latency_rows(hub.latencies, hub.audience.deliveries),
             processes=[part_row(process) for process in processes],
-            clients={"clients": len(hub.audience), "resynchronisations": hub.audience.resynchronisations},
+            clients={"clients": hub.audience.pages, "resynchronisations": hub.audience.resynchronisations},
         )
         report["findings"] = with_findings(report, self._session)
         report["verdict"] = verdict_of(report["findings"])

@@ -141,7 +141,7 @@ class PartRow(TypedDict):
 
 
 class ClientsRow(TypedDict):
-    """Those who listen to the live stream; `resynchronisations`: how often one fell behind and began anew."""
+    """Pages that are open in browsers, not programs; `resynchronisations`: how often one fell behind and began anew."""
 
     clients: int
     resynchronisations: int

@@ -204,7 +204,7 @@ def _parts(report: HealthReportRow) -> Iterator[Metric]:
     yield _gauge("arbitrage_process_up", "1 while the process is ready.", ("part",), up)
     yield _counter("arbitrage_process_restarts", "Restarts that nobody asked for.", ("part",), restarts)
     clients = report["clients"]
-    yield _gauge("arbitrage_websocket_clients", "Who listens to the live stream.", (), [((), clients["clients"])])
+    yield _gauge("arbitrage_websocket_clients", "Pages in browsers that listen.", (), [((), clients["clients"])])
     drops: list[Labelled] = [((), clients["resynchronisations"])]
     yield _counter("arbitrage_websocket_resynchronisations", "Clients that fell behind.", (), drops)
 

@@ -54,6 +54,18 @@ async def test_later_refusals_of_the_same_second_are_added() -> None:
     await notes.write(store)
     (refusal,) = store.refusals.values()
     assert (refusal.opportunity_id, refusal.count) == ("1", 2)
+    assert store.opportunities.keys() == {"1"}, "the second is only counted: no refusal names it, it would seem expired"
+
+
+async def test_an_opportunity_that_is_refused_again_is_counted_once() -> None:
+    """As the stream has it, and again when its other leg is reserved."""
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    notes.refuse(opportunity("1"), "rate_budget", 1_000_000)
+    await notes.write(store)
+    notes.refuse(opportunity("1"), "rate_budget", 1_010_000)
+    notes.refuse(opportunity("1"), "pair_busy", 2_010_000)
+    await notes.write(store)
+    assert await store.refusal_counts() == {"rate_budget": 1}
 
 
 async def test_below_the_threshold_only_the_refusal_is_stored() -> None:
@@ -86,7 +98,8 @@ async def test_of_a_second_the_most_that_is_tradable_is_kept_and_no_more_than_on
     lives = one.expires_at - one.event_time
     for number, profit in enumerate((200.0, 500.0, 300.0)):
         deep = replace(one.buy, amount=Decimal(5)), replace(one.sell, amount=Decimal(5))
-        notes.refuse(replace(one, buy=deep[0], sell=deep[1], expected_profit=profit), "stale", number)
+        again = replace(one, opportunity_id=str(number))
+        notes.refuse(replace(again, buy=deep[0], sell=deep[1], expected_profit=profit), "stale", number)
     await notes.write(store)
     (refusal,) = store.refusals.values()
     # 100 of 500 dollars are in the one of five coins that a trade may sell
@@ -98,11 +111,11 @@ async def test_a_long_outage_does_not_fill_the_memory() -> None:
     store, notes = MemoryTradeStore(), Notes("alpha", at_most)
     one = opportunity("1")
     for second in range(MOST_NOTES + 5):
-        notes.refuse(one, "below_threshold", second * 1_000_000)
-    notes.refuse(one, "below_threshold", 1)
+        notes.refuse(replace(one, opportunity_id=str(second)), "below_threshold", second * 1_000_000)
+    notes.refuse(replace(one, opportunity_id="of the first second"), "below_threshold", 1)
     assert notes.dropped == 5
     await notes.write(store)
     assert notes.dropped == 0
-    notes.refuse(one, "stale", 1)
+    notes.refuse(replace(one, opportunity_id="afterwards"), "stale", 1)
     await notes.write(store)
-    assert await store.refusal_counts() == {"below_threshold": 2, "stale": 1}
+    assert await store.refusal_counts() == {"below_threshold": MOST_NOTES + 1, "stale": 1}

@@ -1,6 +1,6 @@
 """What a bot makes of the rate limits of its own exchange and of its partners', and who says so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -102,17 +102,32 @@ class Said:
     ("alpha", "beta", "said"),
     [
         (0, 4, (["rate_budget"], [])),
-        (4, 0, ([], ["rate_budget"])),
+        (4, 0, (["rate_budget"], [])),
         (0, 0, (["rate_budget"], [])),
         (4, 4, ([], [])),
     ],
 )
-def test_it_is_refused_once_by_whose_limits_it_is(alpha: int, beta: int, said: tuple[list[str], list[str]]) -> None:
+def test_it_is_refused_once_by_the_buyer(alpha: int, beta: int, said: tuple[list[str], list[str]]) -> None:
     assert _said("alpha", alpha, beta) == said[0]
     assert _said("beta", beta, alpha) == said[1]
 
 
-def _said(exchange: str, own: int, partners: int) -> list[str]:
+def test_the_seller_guesses_the_buyers_limits_and_is_not_counted_beside_it() -> None:
+    """Each thought that it alone had none left."""
+    assert (_said("alpha", 0, 4), _said("beta", 0, 4)) == (["rate_budget"], [])
+
+
+def test_the_seller_says_why_it_does_not_join() -> None:
+    assert _said("beta", 0, 4, [replace(half(1, "alpha"), arbitrage_id=OPPORTUNITY.opportunity_id)]) == ["rate_budget"]
+
+
+@pytest.mark.parametrize("exchange", ["alpha", "beta"])
+def test_what_it_has_reserved_itself_it_does_not_refuse(exchange: str) -> None:
+    own = replace(half(1, exchange), arbitrage_id=OPPORTUNITY.opportunity_id)
+    assert _said(exchange, 0, 4, [own]) == []
+
+
+def _said(exchange: str, own: int, partners: int, known: Sequence[Arbitrage] = ()) -> list[str]:
     """What the bot of `exchange` says to the opportunity; it is kept for later where it says nothing."""
     clock = SteppedClock()
     clock.time = OPPORTUNITY.event_time + MICROSECONDS // 100
@@ -120,10 +135,12 @@ def _said(exchange: str, own: int, partners: int) -> list[str]:
     for _ in range(4 - partners):
         other.note_leg()
     knowledge = Knowledge(settings_of(max_notional=600), legs_left=lambda: own)
+    knowledge.see_open(known)
     knowledge.partners = Partners({"beta" if exchange == "alpha" else "alpha": other})
     notes = Said()
     store, markets = MemoryTradeStore(clock), markets_by_symbol(MARKETS)
     reserver = Reserver(exchange, store, markets, clock, knowledge, notes, lambda _, __: None, wall_clock=clock.now)
     reserver.see(OPPORTUNITY)
-    assert reserver.early_refusal(OPPORTUNITY) == ("rate_budget" if min(own, partners) == 0 else None)
+    if not known:
+        assert reserver.early_refusal(OPPORTUNITY) == ("rate_budget" if min(own, partners) == 0 else None)
     return notes.reasons

@@ -11,8 +11,8 @@ SUMMARY: dict[str, object] = {
     "quotes": {"coinbaseexchange": 1204, "bitflyer": 2},
     "opportunities": 12331,
     "arbitrages": {"closed": 52, "held": 1, "half_reserved": 1},
-    "refusals": {"pair_busy": 2273, "a_new_one": 1},
-    "refused_profit": {"pair_busy": "12.300000000000000000412", "a_new_one": "0"},
+    "refusals": {"a_new_one": 1, "pair_busy": 2273},
+    "refused_profit": {"a_new_one": "0", "pair_busy": "12.300000000000000000412", "stale": "1.5"},
     "pnl": {"currency": "USD"} | dict.fromkeys(PARTS, "-0.00000006") | {"net": "224.10512345678901234"},
     "latency_ms": {"opportunity": {"p50": 3.14159, "p95": 5.0, "p99": 12_345.678}, "shown": None},
     "balanced": True,
@@ -23,10 +23,12 @@ SUMMARY: dict[str, object] = {
 def test_the_end_of_a_session_is_said_in_words_and_short_figures() -> None:
     assert summary_lines(SUMMARY) == [
         "quotes since all was ready  Coinbase 1,204, bitFlyer 2",
-        "opportunities since then    12,331",
+        "opportunities               12,331",
         "arbitrages by how they end  closed 52, residual 1, awaiting second leg 1",
-        "rejections by reason        This pair has one open 2,273, A new one 1",
-        "... and missed profit       This pair has one open +$12.30, A new one $0.00",
+        "rejections by reason",
+        "  This pair has one open  2,273  missed +$12.30",
+        "  A new one                   1  missed $0.00",
+        "  A quote is too old          0  missed +$1.50",
         "profit and loss             Gross seen $0.00, Latency $0.00, Depth $0.00, Fees $0.00, FX $0.00, "
         "Unwinding $0.00, Net +$224.11",
         "ms from tick to opportunity p50 3.1, p95 5.0, p99 12,345.7",

@@ -38,6 +38,7 @@ def test_money_keeps_its_sign_and_is_never_more_than_half_a_cent_off(amount: Dec
 
 
 def test_bps_and_counts() -> None:
+    assert signed_money(Decimal("1200.4"), "JPY") == "+1,200 JPY", "as on the pages"
     assert signed_bps(Decimal("8.449")) == "8.4 bps"
     assert (plural(1, "trade"), plural(1_200, "trade")) == ("1 trade", "1,200 trades")
 

@@ -39,7 +39,8 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
     if admission is None:
         return
     await websocket.accept(admission.subprotocol)
-    async with audience.client(since) as client:
+    # a page brings a ticket, and names the protocol with it
+    async with audience.client(since, is_page=admission.subprotocol is not None) as client:
         sending = asyncio.create_task(_send(websocket, audience, client))
         leaving = asyncio.create_task(_until_gone(websocket))
         refused = asyncio.create_task(until_refused(websocket, admission.caller))

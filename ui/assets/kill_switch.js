@@ -4,6 +4,7 @@ import { ask, refusalWords } from "./asking.js";
 import { element, setClass, setText } from "./elements.js";
 import { lasting } from "./lasting.js";
 import { liveFeed } from "./live_feed.js";
+import { who } from "./who.js";
 
 const STATES = {
   running: ["Trading is on.", "", "good"],
@@ -35,6 +36,7 @@ class KillSwitch {
     for (const [state, button] of Object.entries(this.buttons)) button.onclick = () => this.switchTo(state);
     this.version = 0;
     this.attempts = 0;
+    who.listen(() => this.forgetRefusal());
     this.draw();
   }
 
@@ -85,10 +87,16 @@ class KillSwitch {
     this.draw();
     if (attempt !== this.attempts) return;
     if (answer.isDone) this.say(`${DONE[state]} (version ${answer.body.settings_version}).`, "good");
-    else this.say(`${answer.status ? "Not done: " : "No answer: "}${refusalWords(answer)}`, "bad");
+    else this.say(`${answer.status ? "Not done: " : "No answer: "}${refusalWords(answer)}`, "bad", answer.status === 401 || answer.status === 403);
   }
 
-  say(words, tone) {
+  // What was said of who may is over once somebody else signs in.
+  forgetRefusal() {
+    if (this.isRefusal) this.say("", "");
+  }
+
+  say(words, tone, isRefusal = false) {
+    this.isRefusal = isRefusal;
     setText(this.said, words);
     setClass(this.said, `said ${tone}`);
   }

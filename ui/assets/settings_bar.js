@@ -37,13 +37,14 @@ export class SettingsBar {
     );
   }
 
-  draw({ version, mine, count, isSaving, isLive }) {
-    setText(this.count, count ? `● ${count} unsaved change${count === 1 ? "" : "s"} to version ${version}` : `Version ${version}, no unsaved changes.`);
+  draw({ version, mine, count, wrong, isSaving, isLive }) {
+    const invalid = wrong ? `; ${wrong} of them ${wrong === 1 ? "is" : "are"} not valid` : "";
+    setText(this.count, count ? `● ${count} unsaved change${count === 1 ? "" : "s"} to version ${version}${invalid}` : `Version ${version}, no unsaved changes.`);
     setClass(this.count, count ? "warn" : "");
     if (this.mine.textContent !== mine.textContent || !count) this.mine.replaceChildren(...(count ? [mine] : []));
     this.lost.hidden = isLive !== false;
     this.discard.disabled = !count || Boolean(isSaving);
-    this.save.disabled = Boolean(isSaving);
+    this.save.disabled = !count || Boolean(isSaving);
   }
 
   drawClash(clashes, labels) {

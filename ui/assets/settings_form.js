@@ -174,7 +174,7 @@ class SettingsForm {
     }
     const mine = touched.map((name) => ({ name, before: this.edits.values[name], after: this.edits.value(name) }));
     const clashes = this.isSaving ? [] : this.edits.clashes;
-    this.bar.draw({ version: settings.version, mine: changeList(mine, this.labels), count: mine.length, isSaving: this.isSaving, isLive: this.isLive });
+    this.bar.draw({ version: settings.version, mine: changeList(mine, this.labels), count: mine.length, wrong: touched.filter((name) => this.problemOf(name)).length, isSaving: this.isSaving, isLive: this.isLive });
     this.bar.drawClash(clashes.map((name) => ({ name, before: this.edits.typed.get(name).base, after: this.edits.values[name] })), this.labels);
     this.bar.drawWhole(touched.length ? this.refused.get("settings") : null);
     this.root.dataset.version = settings.version;

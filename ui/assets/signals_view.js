@@ -53,7 +53,7 @@ function signalRow(signal) {
     element("td", {}, exchangeName(signal.exchange), " ", element("small", {}, signal.symbol)),
     element("td", { class: "number" }, at(signal.trade_price)),
     element("td", { class: "number muted" }, at(signal.average)),
-    element("td", { class: "after-number" }, `${signal.trade_location} / ${signal.quote_region}`),
+    element("td", { class: "after-number" }, [...new Set([signal.trade_location, signal.quote_region])].join(" / ")),
     element("td", {}, signal.trade_strategy),
     element("td", { title: order?.reason ? reasonName(order.reason) : "" }, order ? orderText(order, signal.symbol.split("/")[0]) : "signal only"),
   );

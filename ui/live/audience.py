@@ -33,14 +33,19 @@ class Audience:
         return len(self._clients)
 
     @property
+    def pages(self) -> int:
+        """Browsers' tabs: not programs, of which the session's own meter is one."""
+        return sum(client.is_page for client in self._clients)
+
+    @property
     def resynchronisations(self) -> int:
         """How often any who listened fell behind."""
         return self._resynchronisations + sum(client.resynchronisations for client in self._clients)
 
     @asynccontextmanager
-    async def client(self, heard: int | None = None) -> AsyncIterator[LiveClient]:
+    async def client(self, heard: int | None = None, *, is_page: bool = False) -> AsyncIterator[LiveClient]:
         """One more who listens; `heard`: the last message's sequence where it comes back."""
-        client = LiveClient(heard)
+        client = LiveClient(heard, is_page=is_page)
         self._clients.add(client)
         try:
             yield client

@@ -43,9 +43,10 @@ class Numbers:
 class LiveClient:
     """Messages in order. A client that falls behind loses them all and gets a snapshot instead, as at its start."""
 
-    def __init__(self, heard: int | None = None, limit: int = QUEUED_MESSAGES) -> None:
+    def __init__(self, heard: int | None = None, limit: int = QUEUED_MESSAGES, *, is_page: bool = False) -> None:
         """`heard`: the sequence of the last message that the client has, from this connection or an earlier one."""
         self.heard = heard
+        self.is_page = is_page
         self.is_owed = False
         """Trades that it missed could not be read; its next snapshot tries again."""
         self.resynchronisations = 0

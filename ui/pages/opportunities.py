@@ -18,7 +18,7 @@ def show_opportunities() -> None:
     if dashboard is None:
         return
     session = dashboard.session
-    with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with streamlit.container(horizontal=True, vertical_alignment="top", gap="small"):
         span = streamlit.segmented_control(
             "Span", list(SPANS), default="10m", required=True, format_func=SPANS.__getitem__, key="opportunities.span"
         )

@@ -5,7 +5,7 @@ from datetime import tzinfo
 
 import streamlit
 
-from market.figures import bps, counted, duration, worth
+from market.figures import UNKNOWN, bps, counted, duration, worth
 from market.labels import exchange_name, reason_name
 from market.money import decimal_of
 from store.errors import StoreError
@@ -53,7 +53,7 @@ def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | No
         streamlit.caption("Refusals that were counted together stand at the spread of the first of their second.")
     with right:
         streamlit.subheader("Why not", anchor=False)
-        rows = ledger_lines(found["ledger"], found["currency"])
+        rows = [*ledger_lines(found["ledger"], found["currency"]), *expired_lines(found["unanswered"])]
         streamlit.html(table("Why not: reasons of refusals", LEDGER_HEADS, rows, "Nothing was refused."))
         streamlit.caption(
             "Missed profit: what one trade within the limits would have brought at the best levels, once per episode. "
@@ -93,7 +93,7 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
         Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
         Figure("Realised", money_cell(net, currency), "by those taken, so far"),
         Figure("Rejected", Cell(f"{found['refused']:,}"), f"missed {missed}"),
-        Figure("Expired unanswered", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
+        Figure("Expired", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
         Figure("Lived (median)", Cell(_lived(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {_lived(life['p90_ms'])}"),
     ]
 
@@ -108,6 +108,11 @@ def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
         ]
         for row in ledger
     ]
+
+
+def expired_lines(count: int) -> list[Line]:
+    """What no check refused and nobody took: with it the sightings sum to all that were seen and not taken."""
+    return [["Expired before both bots had answered", f"{count:,}", UNKNOWN, UNKNOWN]] if count else []
 
 
 def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:

@@ -83,6 +83,14 @@ async def test_a_message_is_encoded_once_and_numbered_for_everybody(listening: L
     assert len(audience) == 0
 
 
+async def test_a_page_that_is_open_is_counted_and_a_program_is_not(listening: Listening) -> None:
+    """The session's own meter listens all the time."""
+    audience = listening.audience
+    async with audience.client(), audience.client(is_page=True):
+        assert (len(audience), audience.pages) == (2, 1)
+    assert audience.pages == 0
+
+
 async def test_a_snapshot_is_made_once_for_all_who_come_until_something_is_told(listening: Listening) -> None:
     first, second = (listening.audience.snapshot_message() for _ in range(2))
     assert first is second

@@ -78,6 +78,10 @@ def test_nobody_halts_trading_without_a_key(steering: Steering) -> None:
     words = "Not done: sign in with an operator's API key first."
     expect(steering.watched.part("kill-switch")).to_contain_text(words, timeout=NEWS_MS)
     assert steering.trading_state() == "running"
+    steering.sign_in()
+    expect(steering.watched.part("kill-switch")).not_to_contain_text("Not done")
+    steering.page.get_by_role("button", name="Sign out").click()
+    expect(steering.page.get_by_role("textbox", name="API key")).to_be_visible()
 
 
 def test_who_signed_in_stays_so_over_a_reload_and_a_typed_address_in_all_tabs_until_the_sign_out(

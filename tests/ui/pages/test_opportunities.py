@@ -20,7 +20,7 @@ from ui.dashboard import Dashboard
 from ui.pages.cells import Steps
 from ui.pages.dom_tables import Cell
 from ui.pages.opportunities_charts import life_chart, preview_chart, spread_chart
-from ui.pages.opportunities_figures import statistics_figures
+from ui.pages.opportunities_figures import expired_lines, statistics_figures
 from ui.pages.opportunities_list import ROWS, fate, opportunity_lines
 from ui.pages.preview import preview_figures
 
@@ -170,10 +170,15 @@ def test_a_line_has_the_money_and_the_time_in_words() -> None:
 def test_figures_say_what_each_number_counts() -> None:
     shown = {one.name: one.value.text for one in statistics_figures(STATISTICS, UTC)}
     assert shown["Seen"] == "12,331"
-    assert shown["Expired unanswered"] == "6,301"
+    assert shown["Expired"] == "6,301"
     assert shown["Lived (median)"] == "48 ms"
     preview = {one.name: one.value.text for one in preview_figures(PREVIEW)}
     assert (preview["Taken then"], preview["Gained at most"], preview["Sightings gained"]) == ("52", "22", "840")
+
+
+def test_why_not_has_a_line_for_those_that_expired_so_that_it_sums_to_all_that_were_not_taken() -> None:
+    assert [line[:2] for line in expired_lines(6_301)] == [["Expired before both bots had answered", "6,301"]]
+    assert expired_lines(0) == []
 
 
 def test_a_threshold_outside_of_a_chart_is_not_drawn_at_its_edge() -> None:
