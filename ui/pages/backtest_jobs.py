@@ -19,9 +19,9 @@ from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 2.0
 HEADS = (
-    *words("Asked for", "Tick set", "Changed", "State"),
+    *words("Asked for", "By", "Tick set", "Changed", "State"),
     *numbers("Net", "Return", "Max drawdown", "Sharpe", "Missed profit", "Fees", "Trades", "Opportunities", "Ran for"),
-    *words("Report", "By"),
+    *words("Report"),
 )
 STATE_TONES = {"done": "good", "failed": "bad", "cancelled": "quiet"}
 End = Callable[[Dashboard, str], None]
@@ -103,13 +103,13 @@ def _line(job: BacktestJob, zone: tzinfo) -> Line:
         ]
     return [
         moment(job.asked_at, zone),
+        job.who,
         f"{job.request.tick_set} (bars)" if figures is not None and figures.is_of_bars else job.request.tick_set,
         changes_words(job),
         Cell(state_words(job), STATE_TONES.get(job.state, "")),
         *told,
         "–" if took is None else f"{took} s",
         Cell("open", link=f"/api/backtests/{job.job_id}/report") if job.has_report else "–",
-        job.who,
     ]
 
 
