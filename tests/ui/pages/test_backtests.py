@@ -215,3 +215,10 @@ def test_curves_of_one_tick_set_are_laid_over_each_other_by_its_time_others_from
 def test_fees_by_volume_are_read_by_exchange() -> None:
     assert fee_tiers_of("") == {}
     assert fee_tiers_of(" a=0:1,5:2\nb=0:3 c") == {"a": "0:1,5:2", "b": "0:3", "c": ""}
+
+
+def test_a_long_name_pushes_no_column_out_and_who_and_the_report_stand_in_front() -> None:
+    job = replace(JOB, request=BacktestRequest("ddeea" * 6), state="done", figures=FIGURES, has_report=True)
+    html = results_table([job], UTC)
+    assert f'title="{"ddeea" * 6}">ddeeaddeea…</td>' in html
+    assert html.index(">By<") < html.index(">Report<") < html.index(">Net<")
