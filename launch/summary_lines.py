@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from market.arbitrages import PROFIT_PARTS as PARTS
-from market.figures import TENTH, money, number
+from market.figures import TENTH, money, number, worth
 from market.labels import PROFIT_PARTS, exchange_name, reason_name, state_name
 
 TITLE_WIDTH = 27
@@ -59,7 +59,7 @@ def _reasons(refusals: object, missed: Mapping[str, str], currency: str) -> list
     digits = max(len(f"{count:,}") for count in counts.values()) if counts else 1
     return ["rejections by reason"] + [
         f"  {reason_name(reason):<{width}}  {counts.get(reason, 0):>{digits},}"
-        f"  missed {money(missed.get(reason, '0'), currency)}"
+        f"  missed {worth(missed.get(reason, '0'), currency)}"
         for reason in reasons
     ]
 

@@ -11,6 +11,7 @@ from market.labels import part_name
 from market.session import Session
 from ui.health_rows import FeedHealthRow, FindingRow, HealthReportRow, PartRow, QueryRow, Severity, Verdict
 from ui.health_views import DASHBOARD
+from ui.pages.settings_fields import setting_label
 
 SLOW_PROBE_SECONDS = 3.0
 """A real-time query takes nothing in for 1–2 s at the end of each batch."""
@@ -107,7 +108,7 @@ def _process(process: PartRow, now: int) -> Iterator[FindingRow]:
         case _ if process["restarts"] and now - process["since"] < FRESH_RESTART_MICROSECONDS:
             times = counted(process["restarts"], "time")
             what = f"It ended ({ended}) and runs again; {times} in this session."
-            yield _finding("warning", name, what, "Nothing, if it stays up; else read its log.")
+            yield _finding("warning", name, what, "Nothing while it stays up; else read its log.")
 
 
 def _feeds(report: HealthReportRow, session: Session) -> Iterator[FindingRow]:
@@ -174,7 +175,8 @@ def _micro_batch(part: str, query: QueryRow) -> Iterator[FindingRow]:
     age, took = query["batch_age"], query["batch_seconds"]
     if age is not None and age > OLD_WINDOWS_SECONDS:
         what = f"Its newest batch began {age:.0f} s ago: the spread windows are old."
-        yield _finding("warning", part, what, "Opportunities do not depend on it, unless `min_share_above_10s` is set.")
+        label = setting_label("min_share_above_10s")
+        yield _finding("warning", part, what, f"Opportunities do not depend on it, unless “{label}” is set.")
     elif took is not None and took > SLOW_WINDOWS_SECONDS:
         what = f"A batch takes {took:.1f} s and one is due every 5 s."
         yield _finding("warning", part, what, "The machine may be too busy: look at its load.")

@@ -96,3 +96,9 @@ def test_words_name_exchanges_as_people_do_and_count_as_people_do(tmp_path: Path
     again = part("bot-coinbase-eur", restarts=1, since=report()["now"] - 1_000_000)
     (finding,) = with_findings(report(processes=[again]), session_of(tmp_path))
     assert (finding["part"], finding["what"].split("; ")[1]) == ("bot-Coinbase EUR", "1 time in this session.")
+
+
+def test_a_setting_is_named_as_its_field_is(tmp_path: Path) -> None:
+    changes = {"queries": [query("spreads", batch_age=90.0)]}
+    (finding,) = with_findings(report(**changes), session_of(tmp_path))
+    assert "“Least share of the last 10 s above it (0: off)”" in finding["todo"]

@@ -5,12 +5,13 @@ from decimal import Decimal
 
 from market.backtests import BacktestJob, TickSetSummary
 from market.clock import MICROSECONDS
-from market.labels import BACKTEST_FIELDS
+from market.labels import BACKTEST_FIELDS, exchange_name
 from market.money import decimal_of_whole, text_of
 from ui.backtests import MOST_WAITING, BacktestInvalidError, TooManyWaitingError, ask_backtest, cancel_or_remove
 from ui.dashboard import Dashboard
 from ui.field_problems import words_of
 from ui.pages.acting import Outcome, acted
+from ui.pages.settings_fields import setting_label
 
 WHO = "dashboard"
 
@@ -81,9 +82,9 @@ def state_words(job: BacktestJob) -> str:
 def changes_words(job: BacktestJob) -> str:
     """What of the tick set's own settings was changed."""
     request = job.request
-    words = [f"{name} {value}" for name, value in sorted(request.settings.items())]
+    words = [f"{setting_label(name)} {value}" for name, value in sorted(request.settings.items())]
     words += [] if request.fee_bps is None else [f"fees {text_of(request.fee_bps)} bps"]
-    words += [f"fees of {exchange} {tiers}" for exchange, tiers in sorted(request.fee_tiers.items())]
+    words += [f"fees of {exchange_name(exchange)} {tiers}" for exchange, tiers in sorted(request.fee_tiers.items())]
     words += [] if request.latency_ms is None else [f"latency {request.latency_ms:g} ms"]
     words += [f"{request.failed_percent:g} % fail"] if request.failed_percent else []
     words += [] if request.seed == 1 else [f"seed {request.seed}"]

@@ -16,6 +16,7 @@ from ui.dashboard import Dashboard
 from ui.pages.backtest_actions import changes_words, known_job, seconds_of
 from ui.pages.backtest_figures import ratio_words, share_words
 from ui.pages.dom_tables import Cell, Head, Line, table, words
+from ui.pages.settings_fields import setting_label
 from ui.pages.times import moment
 
 CHOSEN = "backtests.compared"
@@ -126,7 +127,7 @@ def _parameters(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
     requests = [job.request for job in jobs]
     rows = [("Tick set", [one.tick_set for one in requests])]
     for name in sorted({name for one in requests for name in one.settings}):
-        rows.append((name, [one.settings.get(name, AS_SET) for one in requests]))
+        rows.append((setting_label(name), [one.settings.get(name, AS_SET) for one in requests]))
     rows.append(("Fee a side", [AS_SET if one.fee_bps is None else f"{text_of(one.fee_bps)} bps" for one in requests]))
     for exchange in sorted({name for one in requests for name in one.fee_tiers}):
         rows.append(

@@ -18,10 +18,10 @@ from ui.pages.dom_tables import Cell, Line, numbers, table, words
 from ui.pages.times import moment, shown_zone
 
 LOOK_AGAIN_SECONDS = 2.0
+LONGEST_SET_NAME = 24
 HEADS = (
-    *words("Asked for", "Tick set", "Changed", "State"),
+    *words("Asked for", "By", "Tick set", "Changed", "State", "Report"),
     *numbers("Net", "Return", "Max drawdown", "Sharpe", "Missed profit", "Fees", "Trades", "Opportunities", "Ran for"),
-    *words("Report", "By"),
 )
 STATE_TONES = {"done": "good", "failed": "bad", "cancelled": "quiet"}
 End = Callable[[Dashboard, str], None]
@@ -103,14 +103,21 @@ def _line(job: BacktestJob, zone: tzinfo) -> Line:
         ]
     return [
         moment(job.asked_at, zone),
-        f"{job.request.tick_set} (bars)" if figures is not None and figures.is_of_bars else job.request.tick_set,
+        job.who,
+        _set_cell(job),
         changes_words(job),
         Cell(state_words(job), STATE_TONES.get(job.state, "")),
+        Cell("open", link=f"/api/backtests/{job.job_id}/report") if job.has_report else "–",
         *told,
         "–" if took is None else f"{took} s",
-        Cell("open", link=f"/api/backtests/{job.job_id}/report") if job.has_report else "–",
-        job.who,
     ]
+
+
+def _set_cell(job: BacktestJob) -> Cell:
+    """A recorded session's name is long, and would push the figures out of the window."""
+    name, is_of_bars = job.request.tick_set, job.figures is not None and job.figures.is_of_bars
+    short = name if len(name) <= LONGEST_SET_NAME else f"{name[:10]}…"
+    return Cell(f"{short} (bars)" if is_of_bars else short, exact="" if short == name else name)
 
 
 def _show_removing(dashboard: Dashboard, ended: Sequence[BacktestJob], zone: tzinfo, end: End) -> None:

@@ -41,7 +41,7 @@ def show_backtests() -> None:
 
 
 def _show_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:
-    titles = {one.name: _set_words(one) for one in tick_sets}
+    titles = {one.name: set_words(one) for one in tick_sets}
     with streamlit.form("backtest", border=True):
         streamlit.selectbox(LABELS["tick_set"], list(titles), format_func=titles.__getitem__, key=f"{PREFIX}tick_set")
         columns = streamlit.columns(4, gap="medium")
@@ -76,8 +76,9 @@ def _end(dashboard: Dashboard, job_id: str) -> None:
     keep_outcome(PLACE, end_backtest(dashboard, job_id))
 
 
-def _set_words(one: TickSetSummary) -> str:
+def set_words(one: TickSetSummary) -> str:
     zone = shown_zone()
     span = f"{moment(one.start_time, zone)} to {moment(one.end_time, zone)}"
     made_of = "quotes, from bars" if one.is_of_bars else "quotes"
-    return f"{one.name}: {one.title} ({one.quotes:,} {made_of}, {span})"
+    name = one.title if one.name in one.title else f"{one.name}: {one.title}"
+    return f"{name} ({one.quotes:,} {made_of}, {span})"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import get_args
 
+from market.labels import plain
 from market.settings import Settings
 
 CURRENCY = "settlement currency"
@@ -109,3 +110,9 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
         ),
     ),
 )
+
+
+def setting_label(name: str) -> str:
+    """As the form names it; settings that it lacks, without underscores."""
+    fields = (field for groups in COLUMNS for group in groups for field in group.fields)
+    return next((field.label for field in fields if field.name == name), plain(name))

@@ -17,6 +17,7 @@ from ui.pages.backtest_actions import changes_words, fee_tiers_of, state_words
 from ui.pages.backtest_comparison import AS_SET, comparison_table, overlay_chart
 from ui.pages.backtest_jobs import results_table
 from ui.pages.backtest_trades import trades_table
+from ui.pages.backtests import set_words
 from ui.pages.signing_in import NOT_SIGNED_IN
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
@@ -152,9 +153,11 @@ def test_a_state_in_words(changes: dict[str, object], words: str) -> None:
 
 def test_what_was_changed_in_words() -> None:
     assert changes_words(JOB) == "as it is"
+    assert set_words(replace(TICK_SET, title=f"Recorded session {TICK_SET.name}")).count(TICK_SET.name) == 1
+    assert set_words(TICK_SET).startswith("alpha-beta: a made-up one (")
     request = BacktestRequest("alpha-beta", {"min_net_bps": "7"}, Decimal("2.5"), 80.0, seed=3)
     job = BacktestJob("1", request, "rest", 0)
-    assert changes_words(job) == "min_net_bps 7, fees 2.5 bps, latency 80 ms, seed 3"
+    assert changes_words(job) == "Trade at or above (bps net) 7, fees 2.5 bps, latency 80 ms, seed 3"
 
 
 def test_what_differs_is_marked() -> None:
@@ -162,7 +165,7 @@ def test_what_differs_is_marked() -> None:
     html = comparison_table([replace(JOB, figures=FIGURES), replace(other, figures=replace(FIGURES, net=Decimal(3)))])
     rows = {row.partition("</th>")[0].rpartition(">")[2]: row for row in html.split("<tr>")}
     assert '<td class="number differs">−$1.26</td><td class="number differs">+$3.00</td>' in rows["Net"]
-    assert AS_SET in rows["min_net_bps"]
+    assert AS_SET in rows["Trade at or above (bps net)"]
     assert "differs" in rows["Seed"]
     assert "same" in rows["Trades"]
     assert "differs" not in rows["Trades"]
@@ -212,3 +215,10 @@ def test_curves_of_one_tick_set_are_laid_over_each_other_by_its_time_others_from
 def test_fees_by_volume_are_read_by_exchange() -> None:
     assert fee_tiers_of("") == {}
     assert fee_tiers_of(" a=0:1,5:2\nb=0:3 c") == {"a": "0:1,5:2", "b": "0:3", "c": ""}
+
+
+def test_a_long_name_pushes_no_column_out_and_who_and_the_report_stand_in_front() -> None:
+    job = replace(JOB, request=BacktestRequest("ddeea" * 6), state="done", figures=FIGURES, has_report=True)
+    html = results_table([job], UTC)
+    assert f'title="{"ddeea" * 6}">ddeeaddeea…</td>' in html
+    assert html.index(">By<") < html.index(">Report<") < html.index(">Net<")
