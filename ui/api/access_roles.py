@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
-from market.access import ANYBODY, Caller
+from market.access import Caller
 from ui.access import Access
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
-from ui.auditing import audit_refusal
+from ui.api.refusals import address_of, note_refusal
 from ui.dashboard import Dashboard
 from ui.keys import KEY_FILE
 from ui.neighbours import counted_address
@@ -22,9 +22,6 @@ from ui.sign_ins import COOKIE
 from ui.tokens import IssuerUnavailableError, TokenRefusedError, Tokens, looks_like_token
 
 CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="arbitrage", Bearer realm="arbitrage"'}
-API = "/api"
-READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-UNCHANGING_PATHS = frozenset({"/api/tickets"})
 REFUSED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 422, 429, 503), PROBLEM_RESPONSE)
 """What any route may answer."""
 
@@ -82,6 +79,8 @@ async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cooki
         # a cookie comes along by itself; what it changes must be asked for by a page of ours, which names its origin
         detail = "With the cookie alone only our own pages may change something; send a key."
         raise await _refusal(request, ProblemError(403, detail), caller)
+    # for the audit log, where what was sent turns out to be no request
+    request.state.caller = caller
     return caller
 
 
@@ -124,10 +123,6 @@ def access_of(request: Request) -> Access:
     return dashboard.access
 
 
-def address_of(request: Request) -> str:
-    return request.client.host if request.client else ""
-
-
 def rate_name(caller: Caller) -> str:
     """Whose bucket it takes from: a key's own, else the address's."""
     return f"address {counted_address(caller.address)}" if caller.means == "open" else f"key {caller.name}"
@@ -164,12 +159,5 @@ async def _known(
 
 async def _refusal(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
     """`problem`, after the audit log was told of a change that was not to be."""
-    if request.method in READING_METHODS or request.url.path in UNCHANGING_PATHS:
-        return problem
-    dashboard: Dashboard = request.app.state.dashboard
-    who = caller or Caller(ANYBODY, "viewer", "open", address_of(request))
-    path: str = getattr(request.scope.get("route"), "path", request.url.path)
-    # a router's own path may come without the prefix it was included under
-    action = f"{request.method} {path if path.startswith(API) else API + path}"
-    await audit_refusal(dashboard, who, action, request.url.path, problem.detail)
+    await note_refusal(request, problem.detail, caller)
     return problem

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from store.errors import CursorError, StoreError
+from ui.api.refusals import note_refusal
 from ui.field_problems import FieldProblem, field_problems, words_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -107,13 +108,17 @@ def answer_problems(app: FastAPI) -> None:
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:
             # FastAPI's answer to a body that is no text; one that is no JSON gets 422 from it, and so do both here
-            return invalid_response([FieldProblem(field="body", why="is not JSON in UTF-8")])
+            wrong = [FieldProblem(field="body", why="is not JSON in UTF-8")]
+            await note_refusal(request, words_of(wrong))
+            return invalid_response(wrong)
         detail = f"There is nothing at {request.url.path}." if error.status_code == 404 else str(error.detail)
         return problem_response(error.status_code, detail, headers=error.headers)
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return invalid_response(field_problems(error.errors(), "request"))
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        wrong = field_problems(error.errors(), "request")
+        await note_refusal(request, words_of(wrong))
+        return invalid_response(wrong)
 
     @app.exception_handler(CursorError)
     async def _cursor(_: Request, error: CursorError) -> JSONResponse:

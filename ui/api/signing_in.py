@@ -7,15 +7,17 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from ui.api.access_roles import CHALLENGE, SignInCookie, Viewer, access_of, address_of, too_many
+from ui.api.access_roles import CHALLENGE, SignInCookie, Viewer, access_of, too_many
 from ui.api.page_files import ASSETS
 from ui.api.problems import ProblemError
+from ui.api.refusals import address_of, note_refusal
 from ui.keys import known_key
 from ui.sign_ins import COOKIE, SIGN_IN_SECONDS
 
 router = APIRouter(tags=["access"])
 page_router = APIRouter(include_in_schema=False)
 
+UNKNOWN_KEY = "This key is not, or no longer, known."
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -49,7 +51,10 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
     key = known_key(access.home, given.key.strip())
     if key is None:
         wait = access.guessed_wrong(address)
-        raise too_many(wait) if wait else ProblemError(401, "This key is not, or no longer, known.", headers=CHALLENGE)
+        if wait:
+            raise too_many(wait)
+        await note_refusal(request, UNKNOWN_KEY)
+        raise ProblemError(401, UNKNOWN_KEY, headers=CHALLENGE)
     response.set_cookie(
         COOKIE,
         access.sign_ins.begin(key),

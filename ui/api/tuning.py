@@ -13,6 +13,7 @@ from ui.api.access_roles import Operator
 from ui.api.market import dashboard_of
 from ui.api.paging import Cursor, Limit, PageRow
 from ui.api.problems import PROBLEM_RESPONSE, ProblemError
+from ui.api.refusals import note_refusal
 from ui.rows import VersionRow
 from ui.tuning import SettingsInvalidError, SettingsMissingError, change_settings
 from ui.views import version_row
@@ -74,7 +75,17 @@ async def patch_settings(
 ) -> JSONResponse:
     """Change some settings. 401: no key; 428: no version; 409, 412: an old one (body, If-Match); 422: what is wrong."""
     dashboard = dashboard_of(request)
-    changes = _object(await request.body())
+    try:
+        changes, expected, conflict_status = _asked(await request.body(), if_match)
+    except ProblemError as problem:
+        await note_refusal(request, problem.detail, caller)
+        raise
+    return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by or ""), conflict_status)
+
+
+def _asked(body: bytes, if_match: str | None) -> tuple[dict[str, object], int, int]:
+    """Changes, the version they were made from, the status where that is an old one. Raises ProblemError."""
+    changes = _object(body)
     body_version = _version_in(changes)
     match_version = _version_of_etag(if_match)
     expected = match_version if match_version is not None else body_version
@@ -82,8 +93,7 @@ async def patch_settings(
         raise ProblemError(428, "Say which version you changed: `version` in the body, or If-Match with the ETag.")
     if match_version is not None and body_version not in (None, match_version):
         raise ProblemError(422, "`version` in the body and If-Match differ.")
-    conflict_status = 409 if match_version is None else 412
-    return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by or ""), conflict_status)
+    return changes, expected, 409 if match_version is None else 412
 
 
 async def _changed(change: Coroutine[Any, Any, Settings], conflict_status: int) -> JSONResponse:

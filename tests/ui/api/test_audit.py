@@ -77,6 +77,35 @@ async def test_who_was_turned_away_is_kept_too(api: httpx.AsyncClient, key: str)
     assert "wrong" not in str(entry).replace("wrong key", "")
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "who", "reason"),
+    [
+        ("PATCH", "settings", b'{"min_net_bps": 7}', 428, "owner", "Say which version"),
+        ("PATCH", "settings", b"{no", 422, "owner", "not JSON"),
+        ("PUT", "trading-state", b'{"state": "haltd"}', 422, "owner", "state: must be 'running', "),
+        # read before anybody is asked who he is
+        ("PUT", "trading-state", b"{no", 422, "anybody", "must be JSON"),
+        ("POST", "sign-in", b'{"key": "guessed"}', 401, "anybody", "not, or no longer, known"),
+    ],
+)
+async def test_what_is_no_request_at_all_is_kept_too(
+    api: httpx.AsyncClient, key: str, method: str, path: str, body: bytes, status: int, who: str, reason: str
+) -> None:
+    headers = {"X-API-Key": key, "content-type": "application/json"}
+    answer = await api.request(method, f"/api/{path}", content=body, headers=headers)
+    assert answer.status_code == status
+    (entry,) = await entries(api, key)
+    assert (entry["who"], entry["outcome"], entry["action"]) == (who, "refused", f"{method} /api/{path}")
+    assert reason in str(entry["reason"])
+    assert "guessed" not in str(entry)
+
+
+async def test_a_flood_of_what_is_no_request_is_not_kept(api: httpx.AsyncClient, key: str) -> None:
+    for _ in range(150):
+        await api.put("/api/trading-state", content=b"{no", headers={"content-type": "application/json"})
+    assert 100 <= len(await entries(api, key, limit=200)) < 150
+
+
 async def test_it_is_for_operators(api: httpx.AsyncClient, session: Session) -> None:
     viewer = new_key()
     add_key(session.home, KeptKey("desk", "viewer", wall_now(), digest_of(viewer)))
