@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from typing import Any
 
 import pyspark
@@ -55,8 +55,9 @@ WITHOUT_EXCHANGE = {
     # mode, and tests hold what comes out of it against a plain loop
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
 }
-LONGEST_SOCKET_FOLDER = 60
-"""In bytes: the kernel takes 107 for the whole path of a socket, and Spark gives each a name of 41."""
+LONGEST_SOCKET_FOLDER = 49
+"""In bytes: the kernel takes 107 for the whole path of a socket, Spark gives each a name of 42, a temporary folder has
+one of 14."""
 
 MEMORY = "512m"
 JVM_OPTIONS = (
@@ -77,17 +78,20 @@ def connector_jars(folder: Path) -> tuple[Path, ...]:
     return jars
 
 
-def closed_to_others(scratch: Path) -> dict[str, str]:
+def closed_to_others(scratch: Path, temporary: str | None = None) -> dict[str, str]:
     """Settings of a master on this machine, so that no other user of it gets a word in.
 
     The driver's own servers, for blocks and for messages, ask for a secret that Spark makes at each start and keeps in
     memory. JVM and Python talk over sockets in a folder of this user: over TCP those for state and results would ask
-    nobody. The folder is `scratch`, or, where that path is too long for a socket, a temporary one.
+    nobody. The folder is `scratch`, or, where that path is too long for a socket, one in `temporary` (None: where this
+    process has its temporary files), or in /tmp where that is too long as well.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     folder = str(scratch)
-    if len(os.fsencode(folder)) > LONGEST_SOCKET_FOLDER:
-        folder = mkdtemp(prefix="spark-")
+    if not _is_short(folder):
+        parent = temporary or gettempdir()
+        # made for this user alone, wherever it lies
+        folder = mkdtemp(prefix="spark-", dir=parent if _is_short(parent) else "/tmp")  # noqa: S108
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return {
         "spark.authenticate": "true",
@@ -95,6 +99,11 @@ def closed_to_others(scratch: Path) -> dict[str, str]:
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": folder,
     }
+
+
+def _is_short(folder: str) -> bool:
+    """Enough for a socket in it, or in a temporary folder in it."""
+    return len(os.fsencode(folder)) <= LONGEST_SOCKET_FOLDER
 
 
 def spark_session(

@@ -27,11 +27,16 @@ def test_an_archive_older_than_a_jar_is_made_anew(
 
 
 @pytest.mark.parametrize("length", [LONGEST_SOCKET_FOLDER, LONGEST_SOCKET_FOLDER + 1, 200])
-def test_sockets_lie_where_no_other_user_comes_and_the_kernel_takes_their_path(length: int) -> None:
+@pytest.mark.parametrize("temporary_length", [LONGEST_SOCKET_FOLDER, LONGEST_SOCKET_FOLDER + 1])
+def test_sockets_lie_where_no_other_user_comes_and_the_kernel_takes_their_path(
+    length: int, temporary_length: int
+) -> None:
     with TemporaryDirectory() as short:
         scratch = Path(short) / ("x" * (length - len(short) - 1))
-        folder = Path(closed_to_others(scratch)["spark.python.unix.domain.socket.dir"])
+        temporary = Path(short) / ("t" * (temporary_length - len(short) - 1))
+        temporary.mkdir()
+        folder = Path(closed_to_others(scratch, str(temporary))["spark.python.unix.domain.socket.dir"])
         assert (folder == scratch) is (length <= LONGEST_SOCKET_FOLDER)
-        assert folder.stat().st_mode & 0o077 == 0 or folder == scratch
+        assert folder == scratch or folder.stat().st_mode & 0o077 == 0
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(folder / f".{uuid4()}.sock"))
