@@ -19,7 +19,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
     ends = (bars[0]["from_bps"], bars[-1]["to_bps"]) if bars else (0.0, 1.0)
     return {
         "animation": False,
-        "legend": {"top": 0, "left": "left", "data": ["Seen", "Refused", "Taken"]},
+        "legend": {"top": 0, "left": "left", "data": ["Seen", "Rejected", "Taken"]},
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
         "grid": {"left": 8, "right": 16, "top": 54, "bottom": 22, "containLabel": True},
         "xAxis": [
@@ -37,7 +37,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
         "yAxis": {"type": "log", "min": LEAST_SHOWN, "splitNumber": 4, "axisLabel": {"formatter": "{value}"}},
         "series": [
             _bars("Seen", [bar["seen"] for bar in bars], SEEN),
-            _bars("Refused", [bar["refused"] for bar in bars], REFUSED),
+            _bars("Rejected", [bar["refused"] for bar in bars], REFUSED),
             _bars("Taken", [bar["taken"] for bar in bars], GOOD),
             _marks([] if threshold is None else [(threshold, "threshold", MARK)], axis=1, ends=ends),
         ],
