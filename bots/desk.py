@@ -197,8 +197,9 @@ class Desk:
             return
         is_changed, can_send = settings.version != self._resumed_version, self.knowledge.can_send()
         for arbitrage in await self.store.resumable_arbitrages():
-            is_ours = can_send and arbitrage.legs[-1].exchange == self.exchange
-            if is_changed if arbitrage.reason == HALTED else is_ours:
+            was_halted = arbitrage.reason == HALTED
+            is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
+            if (was_halted and is_changed) or (not was_halted and is_sendable_here):
                 await self.trader.resume(arbitrage.arbitrage_id)
         self._resumed_version = settings.version
 

@@ -6,7 +6,7 @@ from market.arbitrages import Arbitrage, Leg, LegRole
 from market.execution import MOST_TRIES, NOT_POSTED, advancing
 from market.money import Amount
 from market.orders import OrderReport
-from store.port import TradeStore
+from store.port import Advance, TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, reserve_both, sent, wish
 
@@ -19,6 +19,21 @@ def leg_of(arbitrage: Arbitrage | None, role: LegRole) -> Leg:
     leg = arbitrage.leg(role)
     assert leg is not None
     return leg
+
+
+async def known(store: TradeStore) -> Arbitrage:
+    arbitrage = await store.arbitrage(ID)
+    assert arbitrage is not None
+    return arbitrage
+
+
+async def bought_alone(store: TradeStore, advance: Advance) -> Arbitrage:
+    """The buy leg is filled, the sell leg is not, and what was bought is to be traded away."""
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
+    return await store.finish_leg(ID, "buy", filled(buy), advance)
 
 
 async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_again(store: TradeStore) -> None:
@@ -144,12 +159,8 @@ async def test_a_step_that_is_not_wanted_after_a_second_halt_stays_in_the_record
 
 async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_id(store: TradeStore) -> None:
     """For certain not a byte of it was sent: neither a role nor the arbitrage is used up by that."""
-    await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
     advance, ids = advancing(MARKETS), set()
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
-    await store.finish_leg(ID, "buy", filled(buy), advance)
+    await bought_alone(store, advance)
     roles: tuple[LegRole, ...] = ("complete", "reverse", "flatten", "flatten")
     for role in roles:
         ids.add((await sent(store, ID, role)).client_order_id)
@@ -169,12 +180,8 @@ async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_
 
 
 async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: TradeStore) -> None:
-    await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
     advance = advancing(MARKETS)
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
-    await store.finish_leg(ID, "buy", filled(buy), advance)
+    await bought_alone(store, advance)
     roles: tuple[LegRole, ...] = ("complete", "reverse")
     for role in roles:
         await sent(store, ID, role)
@@ -185,24 +192,14 @@ async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: Tr
 
 
 async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: TradeStore) -> None:
-    await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
     advance = advancing(MARKETS)
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
-    after = await store.finish_leg(ID, "buy", filled(buy), advance)
+    after = await bought_alone(store, advance)
     for _ in range(2 + MOST_TRIES):
         after = await store.finish_leg(ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance)
         if await store.resume(ID, advance):
             after = await known(store)
     assert (after.state, after.reason) == ("held", "single_leg_left")
     assert sum(step.what == "flatten sending" for step in after.history) == MOST_TRIES
-
-
-async def known(store: TradeStore) -> Arbitrage:
-    arbitrage = await store.arbitrage(ID)
-    assert arbitrage is not None
-    return arbitrage
 
 
 async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(store: TradeStore) -> None:
