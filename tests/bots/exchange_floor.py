@@ -16,7 +16,13 @@ from bots.leaving import Departure, until_left
 from bots.paper_account import PaperAccount
 from bots.paper_journal import PaperJournal
 from bots.reading import Signal
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import (
+    AccountRefusedError,
+    ExchangeUnavailableError,
+    NotPostedError,
+    OrderRefusedError,
+    OutcomeUnknownError,
+)
 from exchanges.permits import ANY_TIME, Permit
 from market.arbitrages import Arbitrage, Leg, LegRole
 from market.clock import Clock, ReplayClock, steady_now, wall_now
@@ -108,11 +114,16 @@ class FlakyAccount:
         """Those that are stuck go on."""
         self.is_banned = False
         """Whatever is asked, the exchange refuses the account."""
+        self.room: int | None = None
+        """So many orders find room in the rate limits; None: any number."""
         self._mishaps = mishaps
 
     @property
     def exchange(self) -> str:
         return self.paper.exchange
+
+    def has_room(self) -> bool:
+        return self.room is None or self.posts.total() < self.room
 
     def _check_ban(self) -> None:
         if self.is_banned:
@@ -120,6 +131,8 @@ class FlakyAccount:
 
     async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         self._check_ban()
+        if not self.has_room():
+            raise NotPostedError("no more requests for now")
         self.posts[order.client_order_id] += 1
         await self._mishaps.pause()
         if self._mishaps.happens():
@@ -195,7 +208,7 @@ class Floor:
         """A new desk; waits until it is ready or over."""
         settings = await self.store.settings()
         assert settings is not None
-        knowledge = Knowledge(settings)
+        knowledge = Knowledge(settings, has_room=self.accounts[exchange].has_room)
         markets = (USD_MARKET, EUR_MARKET)
         desk = Desk(
             self.store,

@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from market.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
+from market.execution import NOT_POSTED
 from market.money import ZERO
 from tests.bots.exchange_floor import WAIT_SECONDS, Book, Floor, Mishaps, until
 from tests.bots.ledger import balances_by_fills
@@ -110,6 +111,25 @@ async def test_a_book_that_thinned_out_is_completed_else_reversed(
     arbitrage = await ended(floor, opportunity.opportunity_id)
     assert arbitrage.state == state
     assert {leg.role for leg in arbitrage.legs} == set(roles)
+    await floor.close()
+    await assert_books_balance(floor)
+
+
+async def test_an_unwinding_order_without_room_waits_and_is_sent_once_there_is_some(floor: Floor) -> None:
+    for account in floor.accounts.values():
+        account.room = 1
+    opportunity = floor.offer()
+    floor.show(EUR_MARKET, (("5618", "0.05"),), (("5700", "1"),))
+    held = await ended(floor, opportunity.opportunity_id)
+    assert (held.state, held.reason) == ("held", NOT_POSTED)
+    for account in floor.accounts.values():
+        account.room = None
+    arbitrage = await until(
+        lambda: floor.store.arbitrage(opportunity.opportunity_id),
+        lambda one: one is not None and one.state == "unwound",
+    )
+    assert arbitrage is not None
+    assert [leg.role for leg in arbitrage.legs if leg.reason is None] == ["buy", "sell", "flatten"]
     await floor.close()
     await assert_books_balance(floor)
 
