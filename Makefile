@@ -16,7 +16,7 @@ help: ## list the targets
 
 setup: ## environment, pinned packages, byte code, jars
 	@for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
-	  if "$$python" -c '$(IS_NEW_ENOUGH)' 2>/dev/null; then exec "$$python" -m launch.environment $(VENV); fi; \
+	  if "$$python" -c '$(IS_NEW_ENOUGH)' 2>/dev/null; then exec "$$python" -m launch.setup.environment $(VENV); fi; \
 	done; \
 	echo 'setup: Python 3.11 or newer is needed and none was found; install it, or name one: make setup PYTHON=/path/to/python3.' >&2; \
 	exit 2

@@ -1,0 +1,1 @@
+"""Replays and backtests of recorded market data."""

@@ -7,16 +7,23 @@ from decimal import Decimal
 from heapq import merge
 from pathlib import Path
 
-from backtest.profiles import FEE_RATE, RecordedMarket, ReplayProfile
-from backtest.recordings import Recording, check_enough
-from exchanges.markets import taker_fees
-from market.markets import Market
-from market.quotes import FeedMark, Quote
-from market.settings import Settings
-from pricefeeds.errors import ImportRefusedError
-from pricefeeds.importers.rows import Rejections, refuse
-from pricefeeds.recording import SUFFIX, Note, RecordingHeader, parts_of, read_recording, recorded_folders
-from streams.wire import WireError, mark_of, quote_of, row_of
+from backtest.profile_recordings import Recording, check_enough
+from backtest.replay_profiles import FEE_RATE, RecordedMarket, ReplayProfile
+from datasets.errors import ImportRefusedError
+from datasets.rows.quote_rows import Rejections, refuse
+from exchanges.simulated_markets import taker_fees
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from market.prices.quotes import FeedMark, Quote
+from pricefeeds.recording.feed_recording import (
+    SUFFIX,
+    Note,
+    RecordingHeader,
+    parts_of,
+    read_recording,
+    recorded_folders,
+)
+from streams.message_format import WireError, mark_of, quote_of, row_of
 
 SETTLEMENT_CURRENCY = "USD"
 TRADED_UNITS = Decimal(10)

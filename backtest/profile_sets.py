@@ -8,15 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 
 from backtest.own_recordings import load_own_recording
-from backtest.profiles import ReplayProfile, profile_for
-from backtest.recordings import Recording, load_recording
+from backtest.profile_recordings import Recording, load_recording
+from backtest.replay_profiles import ReplayProfile, profile_for
+from datasets.ticksets.manifest import MANIFEST, Manifest, Source, read_manifest
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.money import text_of
-from market.quotes import FeedMark, Level, Quote
-from pricefeeds.ticksets.building import TickSetBuilder
-from pricefeeds.ticksets.manifest import MANIFEST, Manifest, Source, read_manifest
-from pricefeeds.ticksets.reading import TickSet, open_tick_set
-from pricefeeds.ticksets.schema import SOURCE_SCHEMA
-from streams.wire import levels_text
+from market.prices.quotes import FeedMark, Level, Quote
+from streams.message_format import levels_text
 
 CHUNK_ROWS = 50_000
 

@@ -23,11 +23,12 @@ import psutil
 import websockets
 from playwright.async_api import Page, async_playwright
 
-from market.clock import MICROSECONDS, SystemClock, wall_now
-from market.session import Session
-from store.client import connected, database_of
-from store.documents import ARBITRAGES
-from store.trades import MongoTradeStore, open_store
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.server.documents import ARBITRAGES
+from store.server.mongo_client import connected, database_of
 from tests.services import embedded_kafka, embedded_mongodb
 from tests.store.wishes import close, filled, opportunity, reserve_both, sent
 from tests.ui.pages.browser import ARGUMENTS, CHROMIUM, prepare

@@ -7,7 +7,8 @@ from pathlib import Path
 import orjson
 from aiohttp import web
 
-from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
 
 Frames = list[tuple[int, str]]
 

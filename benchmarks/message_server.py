@@ -7,7 +7,8 @@ import sys
 from aiohttp import web
 
 from benchmarks.messages import EXCHANGES, STEP, PreparedStream, prepared_stream
-from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
 
 
 class StreamServer:

@@ -8,10 +8,10 @@ from zlib import crc32
 
 import orjson
 
-from exchanges.markets import paper_markets
-from market.clock import MICROSECONDS
-from market.markets import Market
-from market.quotes import MAX_LEVELS
+from exchanges.simulated_markets import paper_markets
+from market.instruments.markets import Market
+from market.prices.quotes import MAX_LEVELS
+from market.time_units import MICROSECONDS
 
 MIDDLE = 1_000_000
 """In tenths of a dollar."""

@@ -7,14 +7,15 @@ from uuid import uuid4
 
 import ccxt
 
-from exchanges.client import make_exchange, simulated_config
+from exchanges.ccxt_client import make_exchange, simulated_config
 from exchanges.errors import AccountRefusedError
-from market.clock import MICROSECONDS, SystemClock, wall_now
-from market.markets import Market
+from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of
-from market.opportunities import Opportunity, OpportunityLeg
-from market.quotes import MAX_LEVELS, Level
-from market.session import Session
+from market.prices.opportunities import Opportunity, OpportunityLeg
+from market.prices.quotes import MAX_LEVELS, Level
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
+from session.session import Session
 
 LIFETIME = 5 * MICROSECONDS
 RETRY_SECONDS = 0.2

@@ -14,20 +14,20 @@ from urllib.request import urlopen
 import orjson
 
 from benchmarks.messages import LAST_AMOUNT, market_of
-from exchanges.addresses import simulated_addresses
-from market.clock import SystemClock
+from exchanges.exchange_addresses import simulated_addresses
 from market.money import Amount, Price, decimal_of
-from market.quotes import MAX_LEVELS, Level, Quote
-from pricefeeds.books import BookTop
-from pricefeeds.listener import Listener
-from pricefeeds.patience import Patience
-from pricefeeds.recorder import FileRecorder, NoRecorder, RecordingLimits
-from pricefeeds.recording import RecordingHeader
-from pricefeeds.rest import rest_reader
-from pricefeeds.sources import Source
-from pricefeeds.symbolfeed import Row, SymbolFeed
-from pricefeeds.watching import SymbolWatch
-from pricefeeds.wire.exchanges import wire_of
+from market.prices.book_top import BookTop
+from market.prices.quotes import MAX_LEVELS, Level, Quote
+from pricefeeds.feed.connection_loop import SymbolWatch
+from pricefeeds.feed.endpoints import Source
+from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.rest_reader import rest_reader
+from pricefeeds.feed.timeouts import Patience
+from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
+from pricefeeds.recording.feed_recorder import FileRecorder, NoRecorder, RecordingLimits
+from pricefeeds.recording.feed_recording import RecordingHeader
+from pricefeeds.wire.wire_exchanges import wire_of
+from session.clock import SystemClock
 
 LAST = Decimal(LAST_AMOUNT).scaleb(-8)
 PATIENT = Patience(stale_after=60.0, first_book=60.0, compare_every=3_600.0)

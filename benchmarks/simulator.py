@@ -21,14 +21,14 @@ import orjson
 import psutil
 
 from benchmarks.processes import cpu_seconds, running
-from exchanges.markets import simulated_markets
-from market.clock import SystemClock, wall_now
-from market.markets import Market
-from pricefeeds.connection import Connection, connected
+from exchanges.simulated_markets import simulated_markets
+from market.instruments.markets import Market
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.wire.exchanges import wire_of
-from pricefeeds.wire.port import Send
-from streams.embedded_broker import free_ports
+from pricefeeds.feed.websocket import Connection, connected
+from pricefeeds.wire.wire_exchanges import wire_of
+from pricefeeds.wire.wire_port import Send
+from session.clock import SystemClock, wall_now
+from streams.broker.embedded_broker import free_ports
 
 Follow = Callable[[asyncio.Barrier], Coroutine[object, object, None]]
 """Reads a stream for ever; passes the barrier once it has begun."""
@@ -90,7 +90,7 @@ async def _simulated(home: Path, seconds: float) -> tuple[list[Heard], float]:
     (port,) = free_ports(1)
     heard = [Heard(market) for market in simulated_markets()]
     with running(
-        sys.executable, "-m", "exchanges.simulated.server", "--home", str(home), "--port", str(port)
+        sys.executable, "-m", "simulators.simulator_server", "--home", str(home), "--port", str(port)
     ) as server:
         share = await _share(server, [partial(_follow_book, port, one) for one in heard], seconds)
     return heard, share

@@ -17,7 +17,8 @@ import orjson
 import psutil
 
 from benchmarks.backtests.generator import generate, tick_set_folder
-from market.clock import MICROSECONDS, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 
 ROWS, SIDE, GOAL = 1_000_000, 10, 20.0
 LOOK_SECONDS = 0.2
@@ -71,7 +72,7 @@ def _swept(folder: Path, name: str, values: list[str]) -> Run:
     (home / "ticks" / "quotes").symlink_to(tick_set_folder(folder / "quotes"))
     if JARS.is_dir():
         (home / "jars").symlink_to(JARS)
-    words = [sys.executable, "-m", "launch.command", "sweep", "quotes", "--json", str(folder / f"{name}.json")]
+    words = [sys.executable, "-m", "launch.cli.main", "sweep", "quotes", "--json", str(folder / f"{name}.json")]
     for parameter, told in zip(("min_net_bps", "latency_ms", "max_notional"), values, strict=True):
         words += ["--grid", f"{parameter}={told}"]
     words += ["--set-value", f"max_quote_age_ms={MAX_AGE_MS}"]

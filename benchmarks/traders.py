@@ -16,26 +16,26 @@ import orjson
 from pydantic import TypeAdapter
 
 from benchmarks.trading_services import read_terms
-from bots.desk import Desk
-from bots.knowledge import Knowledge
-from bots.reading import Signal
-from bots.tenure import Tenure, holder_name
-from exchanges.port import TradingAccount
-from exchanges.trading import open_session_account
-from market.arbitrages import FINAL_STATES, Arbitrage, Leg, LegRole
-from market.clock import wall_now
-from market.execution import client_order_id, markets_by_symbol
-from market.leases import UNFENCED, Actor
-from market.opportunities import Opportunity, OpportunityLeg
-from market.orders import LimitOrder, OrderReport, Side
-from market.reservations import Reservation, ReservationResult
-from market.session import Session
-from market.settings import Settings
-from market.sizing import BookSide, SizedLeg, Sizing, size
-from market.together import together
-from store.client import connected
-from store.port import Advance
-from store.trades import MongoTradeStore
+from bots.bot_loop import Desk
+from bots.decide.state_cache import Knowledge
+from bots.lease_keeper import Tenure, holder_name
+from bots.subscriptions import Signal
+from exchanges.account_port import TradingAccount
+from exchanges.orders.ccxt_account import open_session_account
+from market.decide.settings import Settings
+from market.decide.sizing import BookSide, SizedLeg, Sizing, size
+from market.instruments.orders import LimitOrder, OrderReport, Side
+from market.prices.opportunities import Opportunity, OpportunityLeg
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, LegRole
+from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_planning import client_order_id, markets_by_symbol
+from market.trade.reservations import Reservation, ReservationResult
+from session.clock import wall_now
+from session.session import Session
+from session.tasks import together
+from store.mongo.mongo_store import MongoTradeStore
+from store.server.mongo_client import connected
+from store.store_port import Advance
 
 StepName = Literal["reserved", "sent", "closed"]
 FLOOR = "floor"

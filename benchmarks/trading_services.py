@@ -9,14 +9,14 @@ from pathlib import Path
 import psutil
 
 from benchmarks.processes import running
-from exchanges.markets import paper_markets, taker_fees
-from launch.logins import keep_logins, own_logins, with_logins
-from launch.rights import SUPERVISOR
-from market.logins import Address, login_of
-from market.session import Session
-from market.settings import Settings
-from store.embedded_mongod import EmbeddedMongod
-from streams.embedded_broker import free_ports
+from exchanges.simulated_markets import paper_markets, taker_fees
+from launch.setup.login_files import keep_logins, own_logins, with_logins
+from launch.setup.login_rights import SUPERVISOR
+from market.decide.settings import Settings
+from session.logins import Address, login_of
+from session.session import Session
+from store.server.embedded_mongod import EmbeddedMongod
+from streams.broker.embedded_broker import free_ports
 
 EXCHANGES = ("coinbaseexchange", "kraken")
 """Both in dollars."""
@@ -83,7 +83,7 @@ def simulated_exchanges(home: Path) -> Iterator[tuple[int, psutil.Process]]:
     command = (
         sys.executable,
         "-m",
-        "exchanges.simulated.server",
+        "simulators.simulator_server",
         "--home",
         str(home),
         "--port",

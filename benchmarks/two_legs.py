@@ -34,9 +34,9 @@ from benchmarks.trading_services import (
     simulated_exchanges,
     write_terms,
 )
-from market.clock import SystemClock
-from market.session import Session
-from store.trades import open_store
+from session.clock import SystemClock
+from session.session import Session
+from store.mongo.mongo_store import open_store
 
 PATIENCE_SECONDS = 10.0
 """The next one follows then, whatever became of the last."""

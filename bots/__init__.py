@@ -1,0 +1,1 @@
+"""One bot per exchange: decides on opportunities, trades its legs, reconciles its account."""

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from cep.detection.detection_job import probed, start_opportunities
+from cep.detection.log_start import Checkpoint, Opening
+from cep.detection.market_layout import layout_of
+from cep.detection.spread_query import start_spreads
 from cep.errors import CepStoppedError
-from cep.job import probed, start_opportunities
-from cep.layout import layout_of
-from cep.opening import Checkpoint, Opening
-from cep.session import archive_path, connector_jars, spark_session, stop_in_order
-from cep.spread_query import start_spreads
-from market.clock import SystemClock
-from market.session import Session
+from cep.spark_session import archive_path, connector_jars, spark_session, stop_in_order
+from session.clock import SystemClock
+from session.session import Session
 from streams.errors import StreamError
 
 SPREADS_SECONDS = 60.0

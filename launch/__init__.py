@@ -1,0 +1,1 @@
+"""The `arbitrage` command and everything that it starts."""

@@ -6,16 +6,17 @@ import random
 from collections import deque
 from collections.abc import Sequence
 
-from market.backoff import CHANCE, jittered
-from market.clock import MICROSECONDS, wall_now
-from market.notices import Destination
-from market.session import Mode
+from market.time_units import MICROSECONDS
+from notices.batching import batch_name, next_batch
+from notices.channels.sender_port import Sender
 from notices.errors import DestinationRefusedError, DestinationUnavailableError
-from notices.gathering import batch_name, next_batch
-from notices.messages import Message
-from notices.sender import Sender
-from store.notices import MongoNotices, Waiting
-from store.watching import patiently
+from notices.notice_messages import Message
+from session.backoff import CHANCE, jittered
+from session.clock import wall_now
+from session.notices import Destination
+from session.session import Mode
+from store.operations.mongo_notices import MongoNotices, Waiting
+from store.server.change_streams import patiently
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds between two attempts."""

@@ -3,15 +3,15 @@ another, and one look a second at what stands, for all of them."""
 
 from collections.abc import Callable, Mapping
 
-from market.clock import SystemClock
-from market.session import Session
-from market.together import together
-from notices.credentials import Secrets
+from notices.channels.channel_secrets import Secrets
+from notices.channels.senders import opened_senders
 from notices.delivery import Delivery
-from notices.reading import Reading
-from notices.senders import opened_senders
-from store.happenings import HappeningReader
-from store.watching import patiently
+from notices.event_reader import Reading
+from session.clock import SystemClock
+from session.session import Session
+from session.tasks import together
+from store.queries.notice_events import HappeningReader
+from store.server.change_streams import patiently
 
 LOOK_SECONDS = 1.0
 

@@ -1,1 +1,1 @@
-"""One feeder per exchange: what the exchange shows becomes rows of the log; recordings become the same rows."""
+"""One feeder per exchange: what the exchange shows becomes rows of the log."""

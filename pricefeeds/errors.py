@@ -1,9 +1,6 @@
-"""What can go wrong with a feed or a file of recorded quotes, and what to do about it."""
+"""What can go wrong with a feed, and what to do about it."""
 
 from typing import Literal
-
-LONGEST_SENTENCE = 1_000
-"""Characters: two paths and a row, and not a damaged file whole."""
 
 FrameFault = Literal["malformed", "sequence_gap", "checksum"]
 
@@ -38,14 +35,3 @@ class RestFailedError(FeedDroppedError):
 
 class FeedRefusedError(FeedError):
     """The exchange said no to the subscription; trying again changes nothing."""
-
-
-class ImportRefusedError(Exception):
-    """A recording cannot be used: one sentence that names the file, and the line where there is one.
-
-    What it quotes of a file stays on that line, steers no terminal and does not fill the screen.
-    """
-
-    def __init__(self, sentence: str) -> None:
-        plain = "".join(letter if letter.isprintable() else "?" for letter in sentence)
-        super().__init__(plain if len(plain) <= LONGEST_SENTENCE else f"{plain[:LONGEST_SENTENCE]}…")

@@ -12,7 +12,7 @@ REJECTS = "rejects"
 """Quotes that the feeders refused, with the reason; key: exchange."""
 
 HEALTH = "health"
-"""What Spark's queries tell of themselves (`streams.progress`); key: query. Nothing is decided by it."""
+"""What Spark's queries tell of themselves (`streams.query_progress`); key: query. Nothing is decided by it."""
 
 ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH)
 UNORDERED_TOPICS = (REJECTS, HEALTH)

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 import pytest
 
 from launch.errors import CannotStartError
-from launch.home import home_folder, write_atomically
-from launch.jars import broker_classpath
-from launch.logins import keep_logins
-from launch.prerequisites import checked_java
-from launch.rights import ROLES, SUPERVISOR
-from market.logins import Address, Login, login_of
-from market.session import Session
-from store.embedded_mongod import OPTIONS, REPLICA_SET, EmbeddedMongod, new_key, prepare, system_client
+from launch.setup.data_dir import home_folder, write_atomically
+from launch.setup.jars import broker_classpath
+from launch.setup.login_files import keep_logins
+from launch.setup.login_rights import ROLES, SUPERVISOR
+from launch.setup.prerequisites import checked_java
+from session.logins import Address, Login, login_of
+from session.session import Session
 from store.errors import StoreError
-from streams.embedded_broker import EmbeddedBroker, free_ports, wait_ready
+from store.server.embedded_mongod import OPTIONS, REPLICA_SET, EmbeddedMongod, new_key, prepare, system_client
+from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from tests.service_process import ServiceProcess
 
 START_SECONDS = 60.0

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from market.decide.settings import Settings
+from market.instruments.orders import Fill
 from market.money import BoundedDecimal
-from market.orders import Fill
-from market.settings import Settings
 from tests.test_house_rules import ROOMS
 
 LEFT_OUT = ("ui.script",)

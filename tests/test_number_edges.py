@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from bots.paper_journal import JournalRow
-from exchanges.desk import AnswerNotUnderstoodError, number_in
-from exchanges.simulated.gateway import decimal_field
-from exchanges.simulated.records import RequestRefusedError
-from launch.arguments import decimal_number
+from datasets.rows.quote_rows import level_of as imported_level
+from exchanges.order_api import AnswerNotUnderstoodError, number_in
+from exchanges.paper.paper_journal import JournalRow
+from launch.cli.arguments import decimal_number
 from pricefeeds.errors import FrameRefusedError
-from pricefeeds.importers.rows import level_of as imported_level
 from pricefeeds.wire.frames import level_of
-from store.documents import amount_of
+from simulators.matching.order_records import RequestRefusedError
+from simulators.web.exchange_gateway import decimal_field
 from store.errors import StoreError
-from streams.wire import levels_of
+from store.server.documents import amount_of
+from streams.message_format import levels_of
 
 EDGES: dict[str, tuple[Callable[[str], Any], type[Exception]]] = {
     "an exchange's answer": (lambda text: number_in({"price": text}, "price"), AnswerNotUnderstoodError),

@@ -1,0 +1,1 @@
+"""The dashboard: REST, WebSocket and pages."""

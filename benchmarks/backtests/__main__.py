@@ -15,7 +15,7 @@ from benchmarks.backtests.generator import generate
 from benchmarks.backtests.measuring import EngineError, measured
 from benchmarks.backtests.peers import peers_environment
 from benchmarks.backtests.table import document, lines, markdown
-from launch.home import home_folder
+from launch.setup.data_dir import home_folder
 
 WARM_UP_ROWS = MILLION // 5
 

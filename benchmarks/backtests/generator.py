@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.backtests.definition import ASSETS, EXCHANGES, PRICE_DECIMALS, START
-from market.clock import MICROSECONDS
-from market.markets import Market
-from pricefeeds.ticksets.manifest import Manifest, Partition, Source, write_manifest
-from pricefeeds.ticksets.partition import PartitionWriter
-from pricefeeds.ticksets.schema import TICK_SCHEMA
+from datasets.ticksets.manifest import Manifest, Partition, Source, write_manifest
+from datasets.ticksets.partition_writer import PartitionWriter
+from datasets.ticksets.tick_set_schema import TICK_SCHEMA
+from market.instruments.markets import Market
+from market.time_units import MICROSECONDS
 
 SEED = 20260105
 DAY_ROWS = 10_000_000

@@ -13,7 +13,8 @@ from typing import IO
 import psutil
 
 from benchmarks.backtests.definition import Found
-from market.clock import MICROSECONDS, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 
 SAMPLE_SECONDS = 0.25
 MOST_BYTES = 16 * 1024**3

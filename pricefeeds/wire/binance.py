@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 import orjson
 
-from exchanges.credentials import Credentials
-from market.markets import Market
-from market.quotes import Level
-from pricefeeds.books import BookTop
+from exchanges.exchange_credentials import Credentials
+from market.instruments.markets import Market
+from market.prices.book_top import BookTop
+from market.prices.order_book import OrderBook, top_of
+from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.wire.book_snapshots import SnapshotFetches
 from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, text_in
-from pricefeeds.wire.orderbook import OrderBook, top_of
-from pricefeeds.wire.port import Heard, Heartbeat, Send, WireExchange
-from pricefeeds.wire.snapshots import SnapshotFetches
+from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
 
 _MICROS_OF_MS = 1_000
 # Of what asking again does not change: invalid parameters, symbols and requests.

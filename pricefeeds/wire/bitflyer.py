@@ -2,14 +2,14 @@
 
 import orjson
 
-from exchanges.credentials import Credentials
-from market.markets import Market
-from market.quotes import Level
-from pricefeeds.books import BookTop
+from exchanges.exchange_credentials import Credentials
+from market.instruments.markets import Market
+from market.prices.book_top import BookTop
+from market.prices.order_book import OrderBook, top_of
+from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError
 from pricefeeds.wire.frames import Fields, as_fields, as_rows, exact_fields_of, level_of, malformed, text_in
-from pricefeeds.wire.orderbook import OrderBook, top_of
-from pricefeeds.wire.port import Heard, Send, WireExchange
+from pricefeeds.wire.wire_port import Heard, Send, WireExchange
 
 # JSON-RPC's own codes for a request that is wrong in itself; others are the server's troubles.
 _FINAL_CODES = frozenset(("-32600", "-32601", "-32602"))

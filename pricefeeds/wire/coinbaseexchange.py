@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import orjson
 
-from exchanges.credentials import Credentials
-from market.clock import MICROSECONDS
-from market.markets import Market
-from market.quotes import Level
-from pricefeeds.books import BookTop
+from exchanges.exchange_credentials import Credentials
+from market.instruments.markets import Market
+from market.prices.book_top import BookTop
+from market.prices.order_book import OrderBook, top_of
+from market.prices.quotes import Level
+from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
 from pricefeeds.wire.frames import (
     Fields,
@@ -28,8 +29,7 @@ from pricefeeds.wire.frames import (
     speaks_of,
     text_in,
 )
-from pricefeeds.wire.orderbook import OrderBook, top_of
-from pricefeeds.wire.port import Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
 
 REST_LEVELS = 100
 """Of each side, best first, that are read of a whole book with tens of thousands: turning all of them into numbers

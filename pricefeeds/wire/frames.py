@@ -12,7 +12,7 @@ from typing import NoReturn
 import orjson
 
 from market.money import Amount, Price, written_decimal
-from market.quotes import Level
+from market.prices.quotes import Level
 from pricefeeds.errors import FrameRefusedError
 
 Fields = Mapping[str, object]

@@ -2,11 +2,12 @@
 
 import orjson
 
-from exchanges.credentials import Credentials
-from market.clock import MICROSECONDS
-from market.markets import Market
-from market.quotes import Level
-from pricefeeds.books import BookTop
+from exchanges.exchange_credentials import Credentials
+from market.instruments.markets import Market
+from market.prices.book_top import BookTop
+from market.prices.order_book import top_of
+from market.prices.quotes import Level
+from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
 from pricefeeds.wire.frames import (
     Fields,
@@ -22,8 +23,7 @@ from pricefeeds.wire.frames import (
     text_in,
 )
 from pricefeeds.wire.kraken_checksum import CheckedBook
-from pricefeeds.wire.orderbook import top_of
-from pricefeeds.wire.port import Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
 
 DEPTH = 10
 """As many levels as a quote has; a deeper book costs more messages and shows nothing more."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from zlib import crc32
 
-from market.quotes import Level
-from pricefeeds.books import BookTop
+from market.prices.book_top import BookTop
+from market.prices.order_book import OrderBook
+from market.prices.quotes import Level
 from pricefeeds.errors import FrameRefusedError
-from pricefeeds.wire.orderbook import OrderBook
 
 DEPTHS = (10, 25, 100, 500, 1000)
 

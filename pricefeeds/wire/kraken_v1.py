@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from market.quotes import Level
+from market.prices.quotes import Level
 from pricefeeds.wire.frames import as_fields, count_in, exact_json, levels_in, malformed
 from pricefeeds.wire.kraken_checksum import CheckedBook
 

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from market.markets import Market
-from market.settings import Settings
-from pricefeeds.ticksets.manifest import Manifest, write_manifest
-from pricefeeds.ticksets.partition import PartitionWriter
-from pricefeeds.ticksets.reading import TickSet, batches, open_tick_set
-from pricefeeds.ticksets.schema import ROW_GROUP_ROWS
-from streams.wire import settings_row
+from datasets.ticksets.manifest import Manifest, write_manifest
+from datasets.ticksets.partition_writer import PartitionWriter
+from datasets.ticksets.tick_set import TickSet, batches, open_tick_set
+from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from streams.message_format import settings_row
 from tests.cep.oracle import Row, Spread, as_written, written
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
-from market.settings import Settings
-from pricefeeds.ticksets.reading import TickSet
+from datasets.ticksets.tick_set import TickSet
+from market.decide.settings import Settings
 from tests.backtest.recorded import BINANCE_FILES, recordings_or_skip
 from tests.backtest.test_known_spreads import imported, lean_set
 

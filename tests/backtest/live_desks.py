@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from pathlib import Path
 
-from bots.desk import Desk, Pace
-from bots.knowledge import Knowledge
-from bots.paper_account import PaperAccount
-from bots.paper_conditions import FillConditions
-from bots.paper_journal import PaperJournal
-from bots.reading import Signal
-from market.clock import MICROSECONDS
-from market.opportunities import Opportunity
-from market.quotes import Quote
-from market.rows import BalanceRow
-from market.settings import Settings
-from store.memory import MemoryTradeStore
+from bots.bot_loop import Desk, Pace
+from bots.decide.state_cache import Knowledge
+from bots.subscriptions import Signal
+from exchanges.paper.paper_account import PaperAccount
+from exchanges.paper.paper_conditions import FillConditions
+from exchanges.paper.paper_journal import PaperJournal
+from market.decide.settings import Settings
+from market.prices.opportunities import Opportunity
+from market.prices.quotes import Quote
+from market.time_units import MICROSECONDS
+from market.trade.reservation_state import BalanceRow
+from store.memory.memory_store import MemoryTradeStore
 from tests.backtest.trading_samples import MARKETS, OPENING
 
 ROUNDS = 4

@@ -2,9 +2,9 @@
 
 from random import Random
 
-from market.markets import Market
-from market.opportunities import Opportunity
-from market.quotes import Quote
+from market.instruments.markets import Market
+from market.prices.opportunities import Opportunity
+from market.prices.quotes import Quote
 from tests.backtest.trading_samples import SECOND, START, Book, offered, tick
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from market.markets import Market
-from pricefeeds.ticksets.building import TickSetBuilder
-from pricefeeds.ticksets.manifest import Manifest, Origin, Source
-from pricefeeds.ticksets.reading import TickSet, open_tick_set
-from pricefeeds.ticksets.schema import SOURCE_SCHEMA
+from datasets.ticksets.manifest import Manifest, Origin, Source
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
+from market.instruments.markets import Market
 from tests.market.samples import EUR_MARKET, USD_MARKET
 
 SECOND = 1_000_000

@@ -3,17 +3,17 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from backtest.detection import DetectionSummary
-from backtest.outcome import EquityPoint, Lifetime, RefusedSum, TradingOutcome
-from backtest.parameters import Latency, Parameters
-from backtest.quality import MarketQuality, Silence
-from backtest.result import BacktestResult, LatencyCost
-from backtest.spacing import MarketSpacing
-from market.arbitrages import Arbitrage
-from market.clock import MICROSECONDS
+from backtest.backtest_parameters import Latency, Parameters
+from backtest.detect.batch_detection import DetectionSummary
+from backtest.result.backtest_result import BacktestResult, LatencyCost
+from backtest.result.data_quality import MarketQuality, Silence
+from backtest.result.quote_spacing import MarketSpacing
+from backtest.result.trading_outcome import EquityPoint, Lifetime, RefusedSum, TradingOutcome
+from datasets.ticksets.manifest import Manifest, Partition, Source
+from market.accounting.profit_groups import profit_from
 from market.money import Amount, total
-from market.profit_groups import profit_from
-from pricefeeds.ticksets.manifest import Manifest, Partition, Source
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
 from tests.store.wishes import filled, opportunity, wish
 

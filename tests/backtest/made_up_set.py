@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from market.settings import Settings
-from pricefeeds.ticksets.building import TickSetBuilder
-from pricefeeds.ticksets.manifest import Manifest
-from pricefeeds.ticksets.reading import TickSet, open_tick_set
-from pricefeeds.ticksets.schema import SOURCE_SCHEMA
-from streams.wire import settings_row
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
+from market.decide.settings import Settings
+from streams.message_format import settings_row
 from tests.backtest.recorded import write_tickers
 from tests.market.samples import EUR_MARKET, USD_MARKET
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from market.markets import Market, fx_route
-from market.quotes import FeedMark, Quote
-from market.settings import Settings
+from market.decide.settings import Settings
+from market.instruments.markets import Market, fx_route
+from market.prices.quotes import FeedMark, Quote
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backtest.found import COLUMNS
-from backtest.parameters import Balances, Latency, Parameters
-from backtest.trading import trading_order
-from market.opportunities import Opportunity
-from market.settings import Settings
-from pricefeeds.ticksets.building import TickSetBuilder
-from pricefeeds.ticksets.manifest import Manifest
-from pricefeeds.ticksets.reading import TickSet, open_tick_set
-from pricefeeds.ticksets.schema import SOURCE_SCHEMA
-from streams.wire import opportunity_of, row_of, settings_row
+from backtest.backtest_parameters import Balances, Latency, Parameters
+from backtest.detect.detected_cache import COLUMNS
+from backtest.simulate.trade_simulation import trading_order
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
+from market.decide.settings import Settings
+from market.prices.opportunities import Opportunity
+from streams.message_format import opportunity_of, row_of, settings_row
 from tests.cep.logs import BASES, MARKETS, START, LogMaker, session, settings
 from tests.cep.oracle import Row, Spread, as_written, expected_output
 
@@ -44,7 +44,7 @@ def found_alone(messages: list[bytes], under: Settings) -> list[Opportunity]:
 
 
 def write_found(messages: list[bytes], under: Settings, folder: Path) -> None:
-    """As `backtest.found.put_aside` puts it aside."""
+    """As `backtest.detect.detected_cache.put_aside` puts it aside."""
     folder.mkdir(parents=True)
     rows = []
     for one, value in _found(messages, under):

@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from backtest.detection import detected
-from backtest.spark import backtest_session
-from launch.home import home_folder
-from market.session import Session
-from streams.admin import ensure_topics
-from streams.embedded_broker import wait_ready
-from streams.reader import TopicReader
+from backtest.detect.batch_detection import detected
+from backtest.detect.batch_session import backtest_session
+from launch.setup.data_dir import home_folder
+from session.session import Session
+from streams.broker.embedded_broker import wait_ready
+from streams.message_format import marker_row, row_of
+from streams.topic_admin import ensure_topics
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
 from streams.topics import OPPORTUNITIES, TICKS, bases_by_partition, partition_of
-from streams.wire import marker_row, row_of
-from streams.writer import TopicWriter
 from tests.backtest.detected_sets import CUTS, messages_found, messages_of_set, messages_wanted, without_offsets
 from tests.backtest.detection_recordings import RECORDINGS, settings_for
-from tests.backtest.test_detection import log_set
+from tests.backtest.test_batch_detection import log_set
 from tests.cep.logs import LogMaker, session
 from tests.cep.oracle import Row, expected_output
-from tests.cep.test_job import rows_of, running_cep, until
+from tests.cep.test_detection_job import rows_of, running_cep, until
 from tests.services import kafka_process
 
 BROKER_SECONDS = 60.0
@@ -104,7 +104,7 @@ async def wanted_from_topic(here: Session) -> dict[str, list[Row]]:
 
 
 async def write(here: Session, messages: list[bytes]) -> None:
-    """As `streams.log` lays them out: rows for several bases once per partition, with the bases that live there."""
+    """As `tick_writer` lays them out: rows for several bases once per partition, with the bases that live there."""
     writer = TopicWriter(here.kafka)
     living = bases_by_partition(here.bases, here.partitions)
     for number, message in enumerate(messages):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from backtest.detection import detected, detection_summary
-from backtest.spark import backtest_session
-from pricefeeds.ticksets.schema import ROW_GROUP_ROWS
+from backtest.detect.batch_detection import detected, detection_summary
+from backtest.detect.batch_session import backtest_session
+from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS
 from tests.backtest.detected_sets import (
     Cut,
     messages_found,

@@ -11,16 +11,16 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from backtest.detection import in_force, layout_of_set
-from backtest.detection_pieces import pieces_of
-from backtest.detection_task import DetectionTask
-from market.assets import Assumption
-from market.settings import Settings
-from pricefeeds.importers.format import FileOptions
-from pricefeeds.importers.formats import FORMATS
-from pricefeeds.importers.importedmarkets import MarketWords
-from pricefeeds.importing import ImportRequest, import_files
-from pricefeeds.ticksets.reading import TickSet, batches, open_tick_set
+from backtest.detect.batch_detection import in_force, layout_of_set
+from backtest.detect.detection_pieces import pieces_of
+from backtest.detect.detection_task import DetectionTask
+from datasets.importers.import_formats import FORMATS
+from datasets.rows.import_format import FileOptions
+from datasets.rows.imported_markets import MarketWords
+from datasets.ticksets.file_import import ImportRequest, import_files
+from datasets.ticksets.tick_set import TickSet, batches, open_tick_set
+from market.decide.settings import Settings
+from market.instruments.assets import Assumption
 from tests.backtest.recorded import BINANCE_FILES, LEAN_FILES, recordings_or_skip
 
 TWO_SECONDS = 2_000_000

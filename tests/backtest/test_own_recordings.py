@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from backtest.own_recordings import load_own_recording
-from market.markets import Market
+from datasets.errors import ImportRefusedError
+from market.instruments.markets import Market
 from market.money import Amount, Price
-from market.quotes import FeedMark, Level, Quote
-from pricefeeds.books import BookTop
-from pricefeeds.errors import ImportRefusedError
-from pricefeeds.recorder import FileRecorder, RecordingLimits
-from pricefeeds.recording import RecordingHeader
-from pricefeeds.symbolfeed import Row, SymbolFeed
+from market.prices.book_top import BookTop
+from market.prices.quotes import FeedMark, Level, Quote
+from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
+from pricefeeds.recording.feed_recorder import FileRecorder, RecordingLimits
+from pricefeeds.recording.feed_recording import RecordingHeader
 from tests.market.samples import EUR_MARKET, USD_MARKET
 
 EURO = replace(EUR_MARKET, exchange="bitstamp")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtest.breakdown import by_day, by_pair
-from backtest.marks import Marks
-from backtest.outcome import TradingOutcome
-from backtest.performance import (
+from backtest.report.performance_format import ratio_words, share_words
+from backtest.result.asset_marks import Marks
+from backtest.result.backtest_result import Drawdown
+from backtest.result.performance import (
     MarkedPoint,
     Performance,
     Ratio,
@@ -22,12 +22,12 @@ from backtest.performance import (
     sharpe_ratio,
     sortino_ratio,
 )
-from backtest.performance_words import ratio_words, share_words
-from backtest.result import Drawdown
-from market.clock import MICROSECONDS
-from market.execution import markets_by_symbol
-from market.orders import Fill, Side
-from market.profit_groups import profit_from
+from backtest.result.profit_breakdown import by_day, by_pair
+from backtest.result.trading_outcome import TradingOutcome
+from market.accounting.profit_groups import profit_from
+from market.instruments.orders import Fill, Side
+from market.time_units import MICROSECONDS
+from market.trade.leg_planning import markets_by_symbol
 from tests.backtest.made_up_result import START, arbitrage, outcome_of
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of
 

@@ -7,16 +7,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from backtest.jobs import Wish, added_latency, parameters_for
-from backtest.parameters import Latency
+from backtest.backtest_parameters import Latency
+from backtest.profile_recordings import load_recording
 from backtest.profile_sets import set_of_files
-from backtest.profiles import BINANCE_BTC, profile_of
-from backtest.quality import markets_without_depth, quality_of
-from backtest.recordings import load_recording
-from backtest.versions import checksum_of, versions_of
-from pricefeeds.errors import ImportRefusedError
-from pricefeeds.ticksets.reading import TickSet, batches
-from pricefeeds.ticksets.schema import ROW_GROUP_ROWS, TICK_SCHEMA
+from backtest.provenance import checksum_of, versions_of
+from backtest.replay_profiles import BINANCE_BTC, profile_of
+from backtest.requested_backtest import Wish, added_latency, parameters_for
+from backtest.result.data_quality import markets_without_depth, quality_of
+from datasets.errors import ImportRefusedError
+from datasets.ticksets.tick_set import TickSet, batches
+from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS, TICK_SCHEMA
 from tests.backtest.detected_sets import Cut, cut_set
 from tests.backtest.made_up_set import BEGIN, GAP, ROWS, STEP, made_up_files, session_set
 from tests.backtest.recorded import write_tickers

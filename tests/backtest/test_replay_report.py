@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from backtest.profiles import LEAN_BTC
-from backtest.recordings import Recording, load_recording
-from backtest.replay_report import ReplayOutcome, report_json, report_lines
-from market.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState
-from market.profit_groups import profit_from
+from backtest.profile_recordings import Recording, load_recording
+from backtest.replay_profiles import LEAN_BTC
+from backtest.report.replay_report import ReplayOutcome, report_json, report_lines
+from market.accounting.profit_groups import profit_from
+from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState
 from tests.backtest.recorded import write_bars
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, fill_of, levels, opportunity_of, order_leg
 

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.grids import Grid, axis_of, range_of
-from backtest.parameters import Latency, Parameters
-from backtest.sweep_errors import SweepRefusedError
-from backtest.sweep_parameters import checked_against, variables_of, with_values
-from market.settings import Settings
+from backtest.backtest_parameters import Latency, Parameters
+from backtest.sweep.parameter_grids import Grid, axis_of, range_of
+from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_parameters import checked_against, variables_of, with_values
+from market.decide.settings import Settings
 
 FEES = {"kraken": Decimal("0.001"), "bitstamp": Decimal("0.002")}
 PARAMETERS = Parameters(Settings(enabled_exchanges=("kraken", "bitstamp"), taker_fees=FEES), balances={})

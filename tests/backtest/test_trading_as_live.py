@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from backtest.outcome import TradingOutcome
-from backtest.trading import trade
-from market.arbitrages import Arbitrage
-from market.settings import Settings
+from backtest.result.trading_outcome import TradingOutcome
+from backtest.simulate.trade_simulation import trade
+from market.decide.settings import Settings
+from market.trade.arbitrages import Arbitrage
 from tests.backtest.live_desks import LiveDesks
 from tests.backtest.made_recording import Recording
 from tests.backtest.trading_samples import (

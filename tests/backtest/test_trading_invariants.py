@@ -10,11 +10,11 @@ from hypothesis import assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from backtest.outcome import TradingOutcome
-from backtest.parameters import Latency, Parameters
-from backtest.trading import trade, trading_order
-from market.arbitrages import FINAL_STATES
-from market.orders import Fill
+from backtest.backtest_parameters import Latency, Parameters
+from backtest.result.trading_outcome import TradingOutcome
+from backtest.simulate.trade_simulation import trade, trading_order
+from market.instruments.orders import Fill
+from market.trade.arbitrages import FINAL_STATES
 from tests.backtest.made_recording import Recording
 from tests.backtest.trading_samples import (
     MARKETS,

@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.parameters import FeeTier
-from backtest.trading import BacktestError, trade
-from market.markets import Market
-from market.opportunities import Opportunity
-from market.spreads import SpreadWindow
+from backtest.backtest_parameters import FeeTier
+from backtest.simulate.trade_simulation import BacktestError, trade
+from market.instruments.markets import Market
+from market.prices.opportunities import Opportunity
+from market.prices.spread_statistics import SpreadWindow
 from tests.backtest.trading_samples import (
     CHEAP,
     DAY,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtest.sweep_errors import SweepRefusedError
-from backtest.sweep_results import SetResult
-from backtest.walk_forward import spans_of, walk_forward
-from market.arbitrages import PROFIT_PARTS
+from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_results import SetResult
+from backtest.sweep.walk_forward import spans_of, walk_forward
 from market.money import ZERO
+from market.trade.arbitrages import PROFIT_PARTS
 
 
 def result(number: int, span: int, net: str, drawdown: str = "0") -> SetResult:

@@ -5,17 +5,17 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from backtest.outcome import TradingOutcome
-from backtest.parameters import Balances, Latency, Parameters
-from backtest.tape import Place, QuoteTape
-from backtest.tape_piece import COLUMNS
-from backtest.trading import trade
-from market.markets import Market
-from market.opportunities import Opportunity
-from market.settings import Settings
-from pricefeeds.ticksets.opening import OpeningRows
-from pricefeeds.ticksets.schema import TICK_SCHEMA
-from streams.wire import levels_text
+from backtest.backtest_parameters import Balances, Latency, Parameters
+from backtest.result.trading_outcome import TradingOutcome
+from backtest.simulate.history_piece import COLUMNS
+from backtest.simulate.quote_history import Place, QuoteTape
+from backtest.simulate.trade_simulation import trade
+from datasets.ticksets.opening_rows import OpeningRows
+from datasets.ticksets.tick_set_schema import TICK_SCHEMA
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from market.prices.opportunities import Opportunity
+from streams.message_format import levels_text
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 SECOND = 1_000_000

@@ -10,12 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import Literal, TypeVar
 
-from bots.desk import Desk, Pace
-from bots.knowledge import Knowledge
-from bots.leaving import Departure, until_left
-from bots.paper_account import PaperAccount
-from bots.paper_journal import PaperJournal
-from bots.reading import Signal
+from bots.bot_loop import Desk, Pace
+from bots.decide.state_cache import Knowledge
+from bots.draining import Departure, until_left
+from bots.subscriptions import Signal
 from exchanges.errors import (
     AccountRefusedError,
     ExchangeUnavailableError,
@@ -23,18 +21,20 @@ from exchanges.errors import (
     OrderRefusedError,
     OutcomeUnknownError,
 )
-from exchanges.permits import ANY_TIME, Permit
-from market.arbitrages import Arbitrage, Leg, LegRole
-from market.clock import Clock, ReplayClock, steady_now, wall_now
-from market.leases import UNFENCED, Actor
-from market.markets import Market
-from market.opportunities import Opportunity
-from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
-from market.quotes import Quote
-from market.reservations import Reservation, ReservationResult
-from market.settings import Settings
-from store.memory import MemoryTradeStore
-from store.port import Advance
+from exchanges.paper.paper_account import PaperAccount
+from exchanges.paper.paper_journal import PaperJournal
+from exchanges.requests.order_permits import ANY_TIME, Permit
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
+from market.prices.opportunities import Opportunity
+from market.prices.quotes import Quote
+from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.leases import UNFENCED, Actor
+from market.trade.reservations import Reservation, ReservationResult
+from session.clock import Clock, ReplayClock, steady_now, wall_now
+from store.memory.memory_store import MemoryTradeStore
+from store.store_port import Advance
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
 OPENING = {

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from market.instruments.orders import Fill
 from market.money import ZERO
-from market.orders import Fill
 
 Balances = Mapping[str, Mapping[str, Decimal]]
 

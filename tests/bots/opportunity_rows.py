@@ -3,8 +3,8 @@
 import orjson
 
 from market.money import text_of
-from market.opportunities import FxRate, Opportunity, OpportunityLeg
-from streams.wire import levels_text
+from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
+from streams.message_format import levels_text
 
 
 def opportunity_row(opportunity: Opportunity) -> bytes:

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
 
-from bots.reconciliation import Reconciliation
-from exchanges.permits import ANY_TIME, Permit
-from market.arbitrages import Arbitrage, Leg
-from market.execution import advancing
-from market.leases import UNFENCED, Actor
+from bots.reconcile.reconciler import Reconciliation
+from exchanges.requests.order_permits import ANY_TIME, Permit
+from market.decide.settings import Settings
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount, Price
-from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
-from market.rows import BalanceRow
-from market.settings import Settings
-from store.memory import MemoryTradeStore
+from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_planning import advancing
+from market.trade.reservation_state import BalanceRow
+from store.memory.memory_store import MemoryTradeStore
 from tests.market.samples import MARKETS
 from tests.store.wishes import OPENING, SETTINGS, filled, open_books, opportunity, reserve_both, sent
 

@@ -1,12 +1,12 @@
 """An opportunity at the prices that simulated exchanges have just now, whether it pays or not."""
 
-from exchanges.markets import paper_markets
-from market.clock import wall_now
-from market.markets import Market, fx_route
+from exchanges.simulated_markets import paper_markets
+from market.instruments.markets import Market, fx_route
+from market.instruments.orders import Side
 from market.money import Amount, Price
-from market.opportunities import FxRate, Opportunity, OpportunityLeg
-from market.orders import Side
-from market.quotes import Level
+from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
+from market.prices.quotes import Level
+from session.clock import wall_now
 from tests.exchanges.served import Served
 
 MARKETS = paper_markets()

@@ -9,16 +9,16 @@ from uuid import uuid4
 
 import pytest
 
-from bots.bot import run_bot
-from exchanges.markets import taker_fees
-from market.arbitrages import FINAL_STATES, Arbitrage
+from bots.bot_process import run_bot
+from exchanges.simulated_markets import taker_fees
+from market.decide.settings import Settings
 from market.money import ZERO
-from market.session import Session
-from market.settings import Settings
-from store.trades import MongoTradeStore, open_store
-from streams.admin import ensure_topics
+from market.trade.arbitrages import FINAL_STATES, Arbitrage
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore, open_store
+from streams.topic_admin import ensure_topics
+from streams.topic_writer import TopicWriter
 from streams.topics import OPPORTUNITIES
-from streams.writer import TopicWriter
 from tests.bots.exchange_floor import WAIT_SECONDS, until
 from tests.bots.ledger import balances_by_fills
 from tests.bots.opportunity_rows import opportunity_row

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from market.execution import UNCONFIRMED
-from market.markets import Market
-from market.settings import TradingState
-from store.memory import MemoryTradeStore
+from market.decide.settings import TradingState
+from market.instruments.markets import Market
+from market.trade.leg_planning import UNCONFIRMED
+from store.memory.memory_store import MemoryTradeStore
 from tests.bots.histories.audit import judged
 from tests.bots.histories.broken_stores import BooksTwice, LetsAnybodyAct, SendsAgain
 from tests.bots.histories.exchange_model import ExchangeModel, Treatment

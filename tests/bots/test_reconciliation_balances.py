@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from bots.reconciliation import OVERLAP
-from market.differences import RowCorrection
-from market.execution import advancing
-from market.opportunities import Opportunity
-from market.rows import SIDES
+from bots.reconcile.reconciler import OVERLAP
+from market.accounting.differences import RowCorrection
+from market.prices.opportunities import Opportunity
+from market.trade.leg_planning import advancing
+from market.trade.reservation_state import SIDES
 from store.errors import FencedOutError
 from tests.bots.reconciling_bench import (
     ID,

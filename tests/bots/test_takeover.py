@@ -2,8 +2,8 @@
 
 import pytest
 
-from market.leases import LEASE_SECONDS
-from market.markets import Market
+from market.instruments.markets import Market
+from market.trade.leases import LEASE_SECONDS
 from tests.bots.histories.audit import judged
 from tests.bots.histories.world import BITFLYER_MARKET, Blow, World
 from tests.market.samples import EUR_MARKET

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from cep.session import spark_session, stop_at_once
+from cep.spark_session import spark_session, stop_at_once
 
 
 @pytest.fixture(scope="package")

@@ -4,12 +4,12 @@ import random
 from decimal import Decimal
 from pathlib import Path
 
-from market.markets import Market
+from market.decide.settings import Settings
+from market.instruments.markets import Market
 from market.money import Amount, Price
-from market.quotes import FeedMark, Level, MarkKind, Quote
-from market.session import Session
-from market.settings import Settings
-from streams.wire import mark_row, marker_row, quote_row, settings_row
+from market.prices.quotes import FeedMark, Level, MarkKind, Quote
+from session.session import Session
+from streams.message_format import mark_row, marker_row, quote_row, settings_row
 
 START = 1_700_000_000_000_000
 DOLLARS = {"BTC": Decimal(60_000), "ETH": Decimal(3_000)}

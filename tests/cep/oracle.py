@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from market.markets import Market, fx_route
-from market.session import Session
-from streams.wire import row_of
+from market.instruments.markets import Market, fx_route
+from session.session import Session
+from streams.message_format import row_of
 
 Row = dict[str, Any]
 

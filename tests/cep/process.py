@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 from cep.class_archive import make_class_archive
+from cep.detection.detection_job import run_cep
 from cep.errors import CepError
-from cep.job import run_cep
-from launch.home import read_session
-from launch.logins import with_logins
+from launch.setup.data_dir import read_session
+from launch.setup.login_files import with_logins
 
 NEVER = 1e9
 

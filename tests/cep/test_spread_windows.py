@@ -3,12 +3,12 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from cep.layout import layout_of
-from cep.spread_query import CarriedSpreads
-from cep.spread_windows import window_messages
-from streams.wire import row_of, spread_window_of
+from cep.detection.market_layout import layout_of
+from cep.detection.spread_query import CarriedSpreads
+from cep.detection.spread_windows import window_messages
+from streams.message_format import row_of, spread_window_of
 from tests.cep.logs import LogMaker, session
-from tests.cep.test_opportunities import messages_frame
+from tests.cep.test_opportunity_messages import messages_frame
 from tests.cep.windows import expected_windows, found_windows
 
 SESSION = session()

@@ -4,8 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pricefeeds.ticksets.schema import TICK_SCHEMA
-from streams.wire import row_of
+from datasets.ticksets.tick_set_schema import TICK_SCHEMA
+from streams.message_format import row_of
 
 WHOLE = ("settings", "probe", "end")
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from math import sqrt
 from typing import Any
 
-from market.session import Session
-from streams.wire import row_of
+from session.session import Session
+from streams.message_format import row_of
 from tests.cep.oracle import expected_spreads
 
 WINDOWS = ((10_000_000, 1_000_000), (60_000_000, 5_000_000))

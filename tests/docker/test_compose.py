@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 import yaml
 
-from launch.commands import parser_of_commands
-from launch.configuration import ENVIRONMENT
-from launch.logins import LOGIN_VARIABLES
+from launch.cli.commands import parser_of_commands
+from launch.config.configuration import ENVIRONMENT
+from launch.setup.login_files import LOGIN_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text())

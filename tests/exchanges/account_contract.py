@@ -8,14 +8,15 @@ from typing import Protocol
 
 import pytest
 
-from exchanges.desk import FILLS_MARGIN
+from exchanges.account_port import TradingAccount
 from exchanges.errors import OrderRefusedError, OutcomeUnknownError
-from exchanges.port import TradingAccount
-from market.clock import MICROSECONDS, wall_now
-from market.fees import fee_currency
-from market.markets import Market
+from exchanges.order_api import FILLS_MARGIN
+from market.instruments.fees import fee_currency
+from market.instruments.markets import Market
+from market.instruments.orders import OrderReport, Side
 from market.money import Amount, Price, floor_to_step, total
-from market.orders import OrderReport, Side
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import order_on
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Protocol
 
-from market.orders import Side
+from market.instruments.orders import Side
 
 
 class Booked(Protocol):

@@ -9,15 +9,15 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from exchanges.client import ExchangeConfig, simulated_config
-from exchanges.markets import simulated_markets
-from exchanges.simulated.admin import admin_application, ensure_token
-from exchanges.simulated.faults import Faults
-from exchanges.simulated.server import SimulatedExchanges
-from market.clock import Clock, SystemClock, wall_now
-from market.markets import Market
+from exchanges.ccxt_client import ExchangeConfig, simulated_config
+from exchanges.simulated_markets import simulated_markets
+from market.instruments.markets import Market
+from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
-from market.orders import LimitOrder, Side
+from session.clock import Clock, SystemClock, wall_now
+from simulators.faults.faults import Faults
+from simulators.simulator_server import SimulatedExchanges
+from simulators.web.fault_admin import admin_application, ensure_token
 
 TRADED = tuple(market for market in simulated_markets() if not market.is_fx)
 

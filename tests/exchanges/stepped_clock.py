@@ -3,7 +3,8 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from market.clock import MICROSECONDS, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 
 
 @dataclass

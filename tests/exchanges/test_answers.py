@@ -9,8 +9,7 @@ from decimal import Decimal
 import pytest
 from aiohttp import web
 
-from exchanges.client import ExchangeConfig
-from exchanges.credentials import Credentials
+from exchanges.ccxt_client import ExchangeConfig
 from exchanges.errors import (
     AccountRefusedError,
     ExchangeError,
@@ -18,9 +17,10 @@ from exchanges.errors import (
     OrderRefusedError,
     OutcomeUnknownError,
 )
-from exchanges.trading import CcxtAccount, open_account
-from market.clock import wall_now
+from exchanges.exchange_credentials import Credentials
+from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.money import floor_to_step, text_of
+from session.clock import wall_now
 from tests.exchanges.served import TRADED, order_on
 
 MARKETS = {market.exchange: market for market in TRADED}

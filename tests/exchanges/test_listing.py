@@ -9,14 +9,18 @@ from uuid import uuid4
 
 import pytest
 
-from exchanges.simulated import binance, bitflyer, bitstamp, coinbaseexchange, kraken
-from exchanges.simulated.faults import Fault
-from exchanges.simulated.records import CustomerFill, OrderRequest
-from exchanges.trading import CcxtAccount, open_account
-from market.clock import wall_now
-from market.markets import Market
+from exchanges.orders.ccxt_account import CcxtAccount, open_account
+from market.instruments.markets import Market
+from market.instruments.orders import Side
 from market.money import floor_to_step
-from market.orders import Side
+from session.clock import wall_now
+from simulators.binance import binance_gateway as binance
+from simulators.bitflyer import bitflyer_gateway as bitflyer
+from simulators.bitstamp import bitstamp_gateway as bitstamp
+from simulators.coinbaseexchange import coinbaseexchange_gateway as coinbaseexchange
+from simulators.faults.faults import Fault
+from simulators.kraken import kraken_gateway as kraken
+from simulators.matching.order_records import CustomerFill, OrderRequest
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 EVERYWHERE = pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)

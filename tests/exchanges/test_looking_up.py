@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from exchanges.errors import OrderRefusedError, OutcomeUnknownError
-from exchanges.simulated.faults import Fault
-from exchanges.trading import CcxtAccount, open_account
-from market.markets import Market
+from exchanges.orders.ccxt_account import CcxtAccount, open_account
+from market.instruments.markets import Market
 from market.money import Amount, Price, ceil_to_step
+from simulators.faults.faults import Fault
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 SKEWS = (-0.9, -0.4, 0.4, 0.9, -20.0)

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from exchanges.binance import BinanceDesk
-from exchanges.bitflyer import BitflyerDesk
-from exchanges.bitstamp import BitstampDesk
-from exchanges.coinbaseexchange import CoinbaseExchangeDesk
-from exchanges.desk import AnswerNotUnderstoodError, OrderDesk, Pages
-from exchanges.kraken import KrakenDesk
+from exchanges.order_api import AnswerNotUnderstoodError, OrderDesk, Pages
+from exchanges.orders.binance import BinanceDesk
+from exchanges.orders.bitflyer import BitflyerDesk
+from exchanges.orders.bitstamp import BitstampDesk
+from exchanges.orders.coinbaseexchange import CoinbaseExchangeDesk
+from exchanges.orders.kraken import KrakenDesk
 from tests.exchanges.served import TRADED
 
 MARKETS = {market.exchange: market for market in TRADED}

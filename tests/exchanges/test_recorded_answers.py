@@ -10,15 +10,15 @@ from typing import Any
 import ccxt
 import pytest
 
-from exchanges.client import ExchangeConfig
-from exchanges.credentials import Credentials
+from exchanges.ccxt_client import ExchangeConfig
+from exchanges.error_mapping import post_error, read_error
 from exchanges.errors import ExchangeError
-from exchanges.faults import post_error, read_error
-from exchanges.markets import simulated_markets
-from exchanges.signing import client_class
-from exchanges.trading import CcxtAccount, open_account
-from market.markets import Market
-from market.orders import AccountFill, OpenOrder, OrderReport
+from exchanges.exchange_credentials import Credentials
+from exchanges.orders.ccxt_account import CcxtAccount, open_account
+from exchanges.requests.time_synced_signing import client_class
+from exchanges.simulated_markets import simulated_markets
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, OpenOrder, OrderReport
 from tests.exchanges.recorded_answers import Parrot, parrot, recorded_bodies, recorded_body, routed_bodies
 from tests.exchanges.served import order_on
 

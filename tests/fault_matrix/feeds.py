@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from market.clock import MICROSECONDS, SystemClock, wall_now
-from market.feeds import FeedState, FeedStatus
-from market.quotes import FeedMark
-from pricefeeds.patience import Patience
-from pricefeeds.recording import NoteKind
-from pricefeeds.symbolfeed import Row
+from market.prices.feed_state import FeedState, FeedStatus
+from market.prices.quotes import FeedMark
+from market.time_units import MICROSECONDS
+from pricefeeds.feed.timeouts import Patience
+from pricefeeds.quoting.symbol_feed import Row
+from pricefeeds.recording.feed_recording import NoteKind
+from session.clock import SystemClock, wall_now
 from tests.fault_matrix.orders import order_under
 from tests.fault_matrix.trials import FeedTrial, OrderShows, OrderTrial, Withdrawal
 from tests.fault_matrix.truth import oldest_belief

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
-from exchanges.trading import CcxtAccount, open_account
-from market.clock import MICROSECONDS, SystemClock, wall_now
-from market.markets import Market
+from exchanges.orders.ccxt_account import CcxtAccount, open_account
+from market.instruments.markets import Market
+from market.instruments.orders import Fill, LimitOrder, OrderReport
 from market.money import floor_to_step
-from market.orders import Fill, LimitOrder, OrderReport
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import order_on
 from tests.fault_matrix.trials import Found, OrderShows, OrderTrial, Placed

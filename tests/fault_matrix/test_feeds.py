@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from market.clock import MICROSECONDS
-from market.quotes import FeedMark, Quote
-from pricefeeds.symbolfeed import Row
+from market.prices.quotes import FeedMark, Quote
+from market.time_units import MICROSECONDS
+from pricefeeds.quoting.symbol_feed import Row
 from tests.fault_matrix.feeds import PATIENCE, FeedSeen, feed_under
 from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, FeedShows, FeedTrial
 from tests.fault_matrix.world import moving_world

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from market.money import Amount, Price
-from market.quotes import FeedMark, Level, MarkKind, Quote
-from pricefeeds.symbolfeed import Row
+from market.prices.quotes import FeedMark, Level, MarkKind, Quote
+from pricefeeds.quoting.symbol_feed import Row
 from tests.fault_matrix.truth import Book, oldest_belief
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from exchanges.simulated.faults import FaultKind
-from market.feeds import FeedStatus
+from market.prices.feed_state import FeedStatus
+from simulators.faults.faults import FaultKind
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from exchanges.simulated.exchange import SimulatedExchange
-from market.orders import Side
-from market.quotes import FeedMark, Level, Quote
-from pricefeeds.comparison import COMPARED_LEVELS
-from pricefeeds.symbolfeed import Row
+from market.instruments.orders import Side
+from market.prices.quotes import FeedMark, Level, Quote
+from pricefeeds.quoting.book_comparison import COMPARED_LEVELS
+from pricefeeds.quoting.symbol_feed import Row
+from simulators.matching.simulated_exchange import SimulatedExchange
 
 _Levels = tuple[tuple[Decimal, Decimal], ...]
 Book = tuple[_Levels, _Levels]

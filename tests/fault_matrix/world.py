@@ -12,17 +12,18 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from exchanges.client import ExchangeConfig, simulated_config
-from exchanges.markets import simulated_markets
-from exchanges.simulated.exchange import SimulatedExchange
-from exchanges.simulated.faults import Fault, FaultKind
-from exchanges.simulated.server import STEP_SECONDS, SimulatedExchanges
-from market.clock import MICROSECONDS, SystemClock, wall_now
-from market.markets import Market
-from market.session import Session
-from tests.exchanges.simulated.wire_clients import WIRE_CLIENTS
+from exchanges.ccxt_client import ExchangeConfig, simulated_config
+from exchanges.simulated_markets import simulated_markets
+from market.instruments.markets import Market
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
+from session.session import Session
+from simulators.faults.faults import Fault, FaultKind
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.simulator_server import STEP_SECONDS, SimulatedExchanges
 from tests.fault_matrix.trials import EXCHANGES
 from tests.fault_matrix.truth import Truth
+from tests.simulators.wire_clients import WIRE_CLIENTS
 
 MARKETS: dict[str, Market] = {market.exchange: market for market in reversed(simulated_markets()) if not market.is_fx}
 ORDER_PATHS = {wire.exchange: wire.order("1", "1", "IOC").path.partition("?")[0] for wire in WIRE_CLIENTS}

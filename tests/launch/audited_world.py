@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from exchanges.simulated.records import CustomerFill, CustomerOrder
-from launch.audit import audited
-from launch.audit_records import Account, Violation
-from market.arbitrages import Arbitrage, Leg, LegRole, Transition
-from market.execution import client_order_id
+from launch.chaos.audit_records import Account, Violation
+from launch.chaos.books_audit import audited
+from market.instruments.orders import Fill, Side
 from market.money import ZERO, Amount, Price
-from market.orders import Fill, Side
-from market.rows import BalanceRow
-from store.snapshot import LedgerEntry, Snapshot
+from market.trade.arbitrages import Arbitrage, Leg, LegRole, Transition
+from market.trade.leg_planning import client_order_id
+from market.trade.reservation_state import BalanceRow
+from simulators.matching.order_records import CustomerFill, CustomerOrder
+from store.queries.store_snapshot import LedgerEntry, Snapshot
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
 MARKETS = (USD_MARKET, EUR_MARKET)

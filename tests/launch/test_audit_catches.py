@@ -12,25 +12,25 @@ from uuid import uuid4
 
 import pytest
 
-from bots.checks import Circumstances
-from bots.deciding import Refused, decided
-from bots.trading import Trader
-from exchanges.markets import taker_fees
-from exchanges.simulated.faults import Fault
-from exchanges.simulated.journal import read_journal
-from exchanges.simulated.server import ACCOUNTS
-from exchanges.trading import CcxtAccount, open_session_account
-from launch.audit import account_of, audited
-from launch.audit_records import Violation
-from market.arbitrages import Leg, LegRole
-from market.clock import SystemClock, wall_now
-from market.execution import advancing, markets_by_symbol
-from market.leases import UNFENCED, Actor
-from market.session import Session
-from market.settings import Settings
-from store.client import connected
-from store.snapshot import read_snapshot
-from store.trades import MongoTradeStore
+from bots.decide.opportunity_checks import Circumstances
+from bots.decide.order_decision import Refused, decided
+from bots.execute.leg_executor import Trader
+from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
+from exchanges.simulated_markets import taker_fees
+from launch.chaos.audit_records import Violation
+from launch.chaos.books_audit import account_of, audited
+from market.decide.settings import Settings
+from market.trade.arbitrages import Leg, LegRole
+from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_planning import advancing, markets_by_symbol
+from session.clock import SystemClock, wall_now
+from session.session import Session
+from simulators.faults.faults import Fault
+from simulators.matching.exchange_journal import read_journal
+from simulators.simulator_server import ACCOUNTS
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.store_snapshot import read_snapshot
+from store.server.mongo_client import connected
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.exchanges.served import Served, served
 

@@ -7,17 +7,17 @@ from decimal import Decimal
 
 import pytest
 
-from bots.reconciliation import Reconciliation
-from bots.trading import Trader
-from exchanges.permits import ANY_TIME, Permit
-from exchanges.port import TradingAccount
-from exchanges.simulated.faults import Fault
-from market.arbitrages import Arbitrage, Leg
-from market.clock import steady_now
-from market.execution import UNCONFIRMED, advancing
-from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
-from store.client import connected
-from store.trades import MongoTradeStore
+from bots.execute.leg_executor import Trader
+from bots.reconcile.reconciler import Reconciliation
+from exchanges.account_port import TradingAccount
+from exchanges.requests.order_permits import ANY_TIME, Permit
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
+from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.leg_planning import UNCONFIRMED, advancing
+from session.clock import steady_now
+from simulators.faults.faults import Fault
+from store.mongo.mongo_store import MongoTradeStore
+from store.server.mongo_client import connected
 from tests.bots.served_opportunity import MARKETS, TRADED
 from tests.exchanges.served import Served
 from tests.launch.test_audit_catches import ANYTHING, ARBITRAGE, Stage, die_after_posting, reserve_both, stage

@@ -2,9 +2,8 @@
 
 import pytest
 
-from exchanges.simulated.server import listed_symbols
-from launch.chaos import SETTINGS
-from launch.chaos_schedule import (
+from launch.chaos.chaos_run import SETTINGS
+from launch.chaos.chaos_schedule import (
     FAULT_EVERY,
     HALVES,
     LOST_EVERY,
@@ -19,10 +18,11 @@ from launch.chaos_schedule import (
     room_of,
     schedule_of,
 )
-from launch.configuration import Configuration
-from launch.paper import paper_settings
-from market.leases import LEASE_SECONDS
-from market.settings import Settings
+from launch.config.configuration import Configuration
+from launch.sessions.paper import paper_settings
+from market.decide.settings import Settings
+from market.trade.leases import LEASE_SECONDS
+from simulators.simulator_server import listed_symbols
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
 BOTS = tuple(f"bot-{name}{number}" for name in EXCHANGES for number in ("", "-2"))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from launch.command import run
-from launch.commands import parser_of_commands
-from launch.home import locked
+from launch.cli.commands import parser_of_commands
+from launch.cli.main import run
+from launch.setup.data_dir import locked
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from launch.configuration import read_configuration
+from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError
-from launch.paper import paper_settings
+from launch.sessions.paper import paper_settings
 
 
 def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

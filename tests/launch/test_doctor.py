@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.credentials import key_variables
-from launch.configuration import Configuration
-from launch.doctor import (
+from exchanges.exchange_credentials import key_variables
+from launch.cli.doctor import (
     Finding,
     State,
     checked_configuration,
@@ -27,6 +26,7 @@ from launch.doctor import (
     session_runs,
     system_finding,
 )
+from launch.config.configuration import Configuration
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from launch.errors import CannotStartError
-from launch.home import home_folder
-from launch.jar_pins import JAR_SETS, KAFKA_BROKER, SPARK_CONNECTOR, JarPin, JarSet
-from launch.jars import broker_classpath, install_jars, jar_faults, resolve_jars, spark_connector_jars
+from launch.setup.data_dir import home_folder
+from launch.setup.jar_pins import JAR_SETS, KAFKA_BROKER, SPARK_CONNECTOR, JarPin, JarSet
+from launch.setup.jars import broker_classpath, install_jars, jar_faults, resolve_jars, spark_connector_jars
 
 ONE = JarPin("org.example:one:1.0", hashlib.sha256(b"one").hexdigest())
 TWO = JarPin("org.example.deep:two_2.13:2.0-preview1", hashlib.sha256(b"two").hexdigest())

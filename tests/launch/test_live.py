@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.credentials import key_variables
-from launch.children import child_environment
-from launch.command import run
-from launch.configuration import Configuration
+from exchanges.exchange_credentials import key_variables
+from launch.cli.main import run
+from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.live import (
+from launch.sessions.live import (
     as_the_exchanges_say,
     check_accounts,
     live_session,
@@ -21,7 +20,8 @@ from launch.live import (
     real_mode,
     run_live,
 )
-from launch.paper import PaperOptions, check_simulated, run_paper
+from launch.sessions.paper import PaperOptions, check_simulated, run_paper
+from launch.supervisor.process_groups import child_environment
 from tests.exchanges.served import served
 
 OPTIONS = PaperOptions(None, None, None, None)

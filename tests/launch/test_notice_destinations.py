@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from launch.children import child_environment
-from launch.command import run
-from launch.configuration import read_configuration
+from launch.cli.main import run
+from launch.cli.notice_test_command import say_what_arrives
+from launch.config.configuration import read_configuration
+from launch.config.notice_destinations import told_destinations
 from launch.errors import CannotStartError
-from launch.notice_destinations import told_destinations
-from launch.notice_trial import say_what_arrives
-from launch.parts import own_parts
-from market.session import Session
-from notices.credentials import PROJECT
+from launch.supervisor.process_groups import child_environment
+from launch.supervisor.process_plan import own_parts
+from notices.channels.channel_secrets import PROJECT
+from session.session import Session
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.receivers import Answer, receiving
 from tests.notices.samples import CHAT, KEY, TOKEN

@@ -2,11 +2,11 @@
 
 import pytest
 
-from exchanges.markets import paper_markets, simulated_markets
-from launch.configuration import Configuration
+from exchanges.simulated_markets import paper_markets, simulated_markets
+from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.paper import chosen_markets, paper_settings
-from market.markets import fx_route
+from launch.sessions.paper import chosen_markets, paper_settings
+from market.instruments.markets import fx_route
 
 
 def test_none_named_means_those_of_paper_mode() -> None:

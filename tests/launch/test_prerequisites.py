@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from launch.errors import CannotStartError
-from launch.prerequisites import checked_java, java_fault, java_output, java_version, python_fault
+from launch.setup.prerequisites import checked_java, java_fault, java_output, java_version, python_fault
 
 OPENJDK_17 = 'openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment (build 17.0.15+6-Debian-1deb12u1)\n'
 ORACLE_8 = 'java version "1.8.0_292"\nJava(TM) SE Runtime Environment (build 1.8.0_292-b10)\n'

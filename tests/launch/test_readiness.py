@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from launch.errors import LaunchError
-from launch.readiness import IDLE_SECONDS, MOST_ENDS, Patience, until_it_works
-from market.clock import MICROSECONDS
+from launch.supervisor.readiness import IDLE_SECONDS, MOST_ENDS, Patience, until_it_works
+from market.time_units import MICROSECONDS
 from store.errors import StoreUnavailableError
 from streams.errors import StreamRefusedError, StreamUnavailableError
 

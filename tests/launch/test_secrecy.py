@@ -11,16 +11,16 @@ from uuid import uuid4
 
 import pytest
 
-from exchanges.client import session_config
+from exchanges.ccxt_client import session_config
 from exchanges.errors import ExchangeError
-from exchanges.rules import exchange_rules
-from exchanges.simulated.faults import Fault
-from exchanges.trading import open_account, open_session_account
-from launch.home import write_atomically
-from launch.process import EventFormatter
-from market.clock import SystemClock
-from market.session import Session
-from pricefeeds.recorder import recording
+from exchanges.orders.ccxt_account import open_account, open_session_account
+from exchanges.orders.exchange_rules import exchange_rules
+from launch.setup.data_dir import write_atomically
+from launch.supervisor.process_main import EventFormatter
+from pricefeeds.recording.feed_recorder import recording
+from session.clock import SystemClock
+from session.session import Session
+from simulators.faults.faults import Fault
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.launch.left_behind import found_in, keys_in
 from tests.pricefeeds.watched import watching

@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.children import Part
-from launch.home import ready_file
-from launch.supervisor import Supervisor
-from market.processes import SUPERVISOR, Process
-from market.session import Session
-from store.processes import MongoProcesses, opened_processes
-from store.trades import open_store
+from launch.setup.data_dir import ready_file
+from launch.supervisor.process_groups import Part
+from launch.supervisor.supervisor import Supervisor
+from session.processes import SUPERVISOR, Process
+from session.session import Session
+from store.mongo.mongo_store import open_store
+from store.operations.mongo_processes import MongoProcesses, opened_processes
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
 from tests.services import note_session
 from tests.ui.samples import NOWHERE, session_of
@@ -44,9 +44,9 @@ SUPERVISING = textwrap.dedent(
     """
     import asyncio, sys
     from pathlib import Path
-    from launch.supervisor import Supervisor
-    from launch.home import read_session
-    from launch.logins import with_logins
+    from launch.supervisor.supervisor import Supervisor
+    from launch.setup.data_dir import read_session
+    from launch.setup.login_files import with_logins
     from tests.launch.test_supervisor import sleeper
 
     async def main(session):

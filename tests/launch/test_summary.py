@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.summary import Activity, Latencies, balance_differences, percentiles, summary_of
+from launch.sessions.summary import Activity, Latencies, balance_differences, percentiles, summary_of
+from market.instruments.orders import Fill, Side
 from market.money import Amount, Price
-from market.orders import Fill, Side
 from tests.market.samples import USD_MARKET
 
 MARKET = replace(USD_MARKET, exchange="kraken")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from launch.summary_lines import summary_lines
+from launch.sessions.summary_lines import summary_lines
 
 PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net")
 SUMMARY: dict[str, object] = {

@@ -11,11 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.children import Part, group_members
 from launch.errors import LaunchError
-from launch.home import ready_file
-from launch.supervisor import Supervisor, kill_leftovers
-from market.clock import SystemClock, wall_now
+from launch.setup.data_dir import ready_file
+from launch.supervisor.process_groups import Part, group_members
+from launch.supervisor.supervisor import Supervisor, kill_leftovers
+from session.clock import SystemClock, wall_now
 
 SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(1000)"
 
@@ -140,7 +140,7 @@ def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
         import asyncio, sys
         from pathlib import Path
         from tests.launch.test_supervisor import sleeper
-        from launch.supervisor import Supervisor
+        from launch.supervisor.supervisor import Supervisor
 
         async def main(home):
             supervisor = Supervisor(home, [sleeper(home, "bot")], lambda _: None)

@@ -6,12 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import count
 
-from market.depth import Terms
-from market.opportunities import FxRate
-from market.orders import Side
-from market.quotes import Level
-from market.settings import Settings
-from market.sizing import BookSide
+from market.decide.book_walk import Terms
+from market.decide.settings import Settings
+from market.decide.sizing import BookSide
+from market.instruments.orders import Side
+from market.prices.opportunities import FxRate
+from market.prices.quotes import Level
 
 
 def settled(rate: FxRate | None, side: Side, amount: Fraction) -> Fraction:

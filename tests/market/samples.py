@@ -5,15 +5,15 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
-from market.arbitrages import Arbitrage, Leg
-from market.execution import client_order_id
-from market.fees import charged, fee_currency
-from market.markets import Market
+from market.decide.settings import Settings
+from market.instruments.fees import charged, fee_currency
+from market.instruments.markets import Market
+from market.instruments.orders import Fill, Side
 from market.money import Amount, Price
-from market.opportunities import FxRate, Opportunity, OpportunityLeg
-from market.orders import Fill, Side
-from market.quotes import Level
-from market.settings import Settings
+from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
+from market.prices.quotes import Level
+from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.leg_planning import client_order_id
 
 USD_MARKET = Market(
     exchange="alpha",

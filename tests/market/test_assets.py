@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from backtest.profiles import PROFILES, ReplayProfile
-from exchanges.markets import paper_markets, simulated_markets
-from market.assets import Assumption, asset_of, assets_of, identity_fault
-from market.markets import Market
+from backtest.replay_profiles import PROFILES, ReplayProfile
+from exchanges.simulated_markets import paper_markets, simulated_markets
+from market.instruments.assets import Assumption, asset_of, assets_of, identity_fault
+from market.instruments.markets import Market
 from tests.market.samples import USD_MARKET
 
 EVEN = Assumption("USDT", "USD", "USDT = USD")

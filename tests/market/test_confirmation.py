@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.arbitrages import Arbitrage, Leg
-from market.confirmation import ExchangeView, doubt_about
-from market.flights import orders_of_others
+from market.instruments.orders import AccountFill, Fill, OpenOrder, Side, changes_of
 from market.money import ZERO, Amount, Price
-from market.orders import AccountFill, Fill, OpenOrder, Side, changes_of
-from market.rows import BalanceRow
+from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.confirmation import ExchangeView, doubt_about
+from market.trade.inflight_orders import orders_of_others
+from market.trade.reservation_state import BalanceRow
 from tests.market.samples import EUR_MARKET, USD_MARKET, fill_of, levels, opportunity_of, order_leg
 from tests.market.samples import arbitrage_of as arbitrage_with
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.contracts import Contract, MarketKind, kind_of, known_contract
+from market.instruments.contracts import Contract, MarketKind, kind_of, known_contract
 
 KINDS: dict[str, MarketKind] = {
     "BTC/USD": "spot",

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from market.differences import HANDLING, Difference, DifferenceKind, Resumption, believed
+from market.accounting.differences import HANDLING, Difference, DifferenceKind, Resumption, believed
 
 PAGE = Path(__file__).parents[2] / "docs" / "reconciliation.md"
 DIFFERENCE = Difference("fill_foreign", "alpha", "fill-1", "unknown", "buy 1")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.episodes import (
+from market.accounting.episodes import (
     Episode,
     Episodes,
     MissedProfit,
@@ -20,7 +20,7 @@ from market.episodes import (
     sighting_of,
     tradable_profit,
 )
-from market.opportunities import Opportunity
+from market.prices.opportunities import Opportunity
 from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, levels, opportunity_of
 
 HERE = ("BTC", "alpha", "BTC/USD", "beta", "BTC/EUR")

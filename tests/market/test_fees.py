@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from market.fees import base_rate, charged, fee_currency, hold_of, quote_rate, sell_factor
-from market.markets import FeeSide
+from market.instruments.fees import base_rate, charged, fee_currency, hold_of, quote_rate, sell_factor
+from market.instruments.markets import FeeSide
+from market.instruments.orders import Side
 from market.money import ZERO
-from market.orders import Side
 from tests.market.samples import USD_MARKET
 
 RATE = Decimal("0.001")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.arbitrages import ArbitrageState
-from market.inventory import Target, holds_of, inventory_of, values_of
-from market.rows import BalanceRow
+from market.accounting.inventory import Target, holds_of, inventory_of, values_of
+from market.trade.arbitrages import ArbitrageState
+from market.trade.reservation_state import BalanceRow
 from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
 
 FX = {

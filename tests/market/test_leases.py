@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.clock import MICROSECONDS
-from market.leases import LEASE_SECONDS, UNFENCED, Lease, acquired, is_fenced_out, released, renewed
+from market.time_units import MICROSECONDS
+from market.trade.leases import LEASE_SECONDS, UNFENCED, Lease, acquired, is_fenced_out, released, renewed
 
 LENGTH = int(LEASE_SECONDS * MICROSECONDS)
 HOLDERS = ("one", "two", "three")

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from market.arbitrages import ArbitrageState, Leg, LegRole, LegState
-from market.lifecycle import stage_of
+from market.trade.arbitrages import ArbitrageState, Leg, LegRole, LegState
+from market.trade.lifecycle import stage_of
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, fill_of, levels, opportunity_of, order_leg
 
 ONE, PRICE = Decimal(1), Decimal(100)

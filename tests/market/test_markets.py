@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from market.markets import FxRoute, fx_route
+from market.instruments.markets import FxRoute, fx_route
 from tests.market.samples import MARKETS, USD_MARKET
 
 FX = (

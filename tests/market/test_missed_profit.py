@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.arbitrages import Refusal
-from market.episodes import TradeBounds, tradable_profit
-from market.missed_profit import bounds_now, missed_profit, refused_sighting, settings_bounds, taken_sighting
+from market.accounting.episodes import TradeBounds, tradable_profit
+from market.accounting.missed_profit import bounds_now, missed_profit, refused_sighting, settings_bounds, taken_sighting
+from market.trade.arbitrages import Refusal
 from tests.market.samples import settings_of
 from tests.store.wishes import opportunity
 from tests.ui.samples import arbitrage

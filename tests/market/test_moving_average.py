@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.money import Price
-from market.moving_average import (
+from market.trade.moving_average import (
     AverageOrder,
     AverageState,
     AverageTrade,

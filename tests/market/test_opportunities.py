@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.opportunities import FxRate
+from market.prices.opportunities import FxRate
 from tests.market.samples import EUR_MARKET, EUR_RATE, JPY_MARKET, levels, opportunity_of
 
 STRAIGHT = FxRate("EUR", "EUR/USD", inverted=False, bid=Decimal("1.0"), ask=Decimal("1.25"), quote_id="1")

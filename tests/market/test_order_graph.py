@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from market.depth import Terms, walked
+from market.decide.book_walk import Terms, walked
 from market.money import EXACT, Amount, Price
-from market.quotes import Level
+from market.prices.quotes import Level
 
 BOOKS = Path(__file__).parents[2].parent / "shared" / "data" / "books"
 FILES = {"1-ob": "order-graph_2019-03_1-ob.json", "run1-1": "order-graph_2019-04_run1-1.json"}

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.arbitrages import PROFIT_PARTS, Arbitrage, Leg, ProfitAndLoss, ProfitShare
-from market.markets import Market
+from market.instruments.markets import Market
+from market.instruments.orders import Side
 from market.money import text_of
-from market.opportunities import FxRate
-from market.orders import Side
-from market.profit import decimal_part, profit_of
+from market.prices.opportunities import FxRate
+from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, Leg, ProfitAndLoss, ProfitShare
+from market.trade.profit import decimal_part, profit_of
 from tests.market.samples import (
     EUR_MARKET,
     JPY_MARKET,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.arbitrages import PROFIT_PARTS
-from market.profit_groups import GroupedBy, ProfitGroup, added, pair_name, profit_by, profit_from
+from market.accounting.profit_groups import GroupedBy, ProfitGroup, added, pair_name, profit_by, profit_from
+from market.trade.arbitrages import PROFIT_PARTS
 
 amounts = st.decimals("-1000", "1000", places=8)
 ALL_WAYS: tuple[GroupedBy, ...] = ("exchange", "asset", "pair", "day", "strategy")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.quarantine import absurd_above_bps, belongs_to_history, is_absurd
-from market.spreads import SpreadWindow
+from market.decide.quarantine import absurd_above_bps, belongs_to_history, is_absurd
+from market.prices.spread_statistics import SpreadWindow
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 BOOKS = ((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))

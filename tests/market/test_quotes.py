@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.quotes import Level, Quote, next_sequence, rejection_of
+from market.prices.quotes import Level, Quote, next_sequence, rejection_of
 from tests.market.samples import levels
 
 QUOTE = Quote(

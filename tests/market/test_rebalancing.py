@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.inventory import Holding
-from market.rebalancing import Plan, rebalancing_plan, totals_after
-from market.transfers import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
+from market.accounting.inventory import Holding
+from market.accounting.rebalancing import Plan, rebalancing_plan, totals_after
+from market.accounting.transfer_terms import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
 
 VALUES = {"BTC": Decimal(60_000), "USD": Decimal(1)}
 

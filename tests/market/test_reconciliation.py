@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.arbitrages import Leg, LegState
-from market.differences import HANDLING, Booking, DifferenceKind, Resumption, RowCorrection
+from market.accounting.differences import HANDLING, Booking, DifferenceKind, Resumption, RowCorrection
+from market.accounting.reconciliation import Ours, OwnLeg, Search, Theirs, differences
+from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
 from market.money import Amount, Price
-from market.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
-from market.reconciliation import Ours, OwnLeg, Search, Theirs, differences
-from market.rows import BalanceRow
+from market.trade.arbitrages import Leg, LegState
+from market.trade.reservation_state import BalanceRow
 from tests.market.samples import USD_MARKET, fill_of, order_leg
 
 ONE, PRICE = Decimal(1), Decimal(100)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from market.instruments.orders import Side
 from market.money import ZERO, floor_to_step
-from market.orders import Side
-from market.reservations import RESERVE_WITHIN, SEND_WITHIN, Reservation, expired, reserved
-from market.rows import BalanceRow, PairRow, Rows, half_key, liquidity_key
+from market.trade.reservation_state import BalanceRow, PairRow, Rows, half_key, liquidity_key
+from market.trade.reservations import RESERVE_WITHIN, SEND_WITHIN, Reservation, expired, reserved
 from tests.market.samples import settings_of
 from tests.store.wishes import STEP, opportunity, wish
 

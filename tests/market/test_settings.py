@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from market.settings import Settings, with_new_exchanges
+from market.decide.settings import Settings, with_new_exchanges
 from tests.market.samples import settings_of
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.limits import rule_broken
-from market.markets import Market
-from market.orders import LimitOrder
-from market.quotes import Level
-from market.settings import Settings
-from market.sizing import BookSide, Sizing, common_step, displayed_amount, net_bps, size
+from market.decide.settings import Settings
+from market.decide.sizing import BookSide, Sizing, common_step, displayed_amount, net_bps, size
+from market.instruments.markets import Market
+from market.instruments.order_rules import rule_broken
+from market.instruments.orders import LimitOrder
+from market.prices.quotes import Level
 from tests.market.brute_force import allowed, every_lot, price_reached, profit_at, taken, terms_of
 from tests.market.samples import EUR_MARKET, EUR_RATE, JPY_MARKET, JPY_RATE, USD_MARKET, levels, settings_of
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from market.lifecycle import NEXT_LEG_STATES, NEXT_STATES, Stage
+from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES, Stage
 
 PAGE = (Path(__file__).parents[2] / "docs" / "state-machine.md").read_text()
 DRAWINGS = re.findall(r"```mermaid\n(.*?)```", PAGE, re.DOTALL)

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from market.session import Session
-from store.client import connected
-from store.happenings import HappeningReader
-from store.trades import MongoTradeStore, open_store
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.queries.notice_events import HappeningReader
+from store.server.mongo_client import connected
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.wishes import open_books
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
-from store.trades import MongoTradeStore
+from store.mongo.mongo_store import MongoTradeStore
 from tests.store.wishes import close, opportunity, reserve_both, sent
 
 

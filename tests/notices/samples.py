@@ -4,11 +4,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from market.arbitrages import Arbitrage, Transition
+from market.accounting.profit_groups import profit_from
 from market.money import Amount
-from market.notices import Destination, Notice
-from market.profit_groups import profit_from
-from notices.messages import Message
+from market.trade.arbitrages import Arbitrage, Transition
+from notices.notice_messages import Message
+from session.notices import Destination, Notice
 from tests.store.wishes import opportunity, wish
 
 AT = 1_700_000_000_000_000

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from market.clock import MICROSECONDS, wall_now
-from market.notices import Destination, Notice
-from notices.credentials import WebhookSecrets
+from market.time_units import MICROSECONDS
+from notices.channels.channel_secrets import WebhookSecrets
+from notices.channels.webhook import WebhookSender
 from notices.delivery import LONGEST_DELAY, Delivery, retry_delay
-from notices.webhook import WebhookSender
-from store.happenings import HappeningReader
+from session.clock import wall_now
+from session.notices import Destination, Notice
+from store.queries.notice_events import HappeningReader
 from tests.notices.receivers import Answer, Receiver, receiving
 from tests.notices.running import running
 from tests.notices.samples import alarm, trade, webhook

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from launch.home import ready_file
-from market.session import Session
-from notices.credentials import variable
-from store.happenings import HappeningReader
-from store.trades import MongoTradeStore
+from launch.setup.data_dir import ready_file
+from notices.channels.channel_secrets import variable
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.notice_events import HappeningReader
 from tests.notices.receivers import Answer, receiving
 from tests.notices.running import traded
 from tests.notices.samples import KEY, webhook
@@ -30,7 +30,7 @@ def notifying(session: Session, environment: dict[str, str]) -> Iterator["subpro
     ready_file(session.home, "notifier").unlink(missing_ok=True)
     with (session.home / "notifier.log").open("ab") as log:
         process = subprocess.Popen(
-            (sys.executable, "-m", "launch.command", "notifier"),
+            (sys.executable, "-m", "launch.cli.main", "notifier"),
             cwd=ROOT,
             env=os.environ | {"ARBITRAGE_HOME": str(session.home)} | environment,
             stdout=log,

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notices.credentials import TelegramSecrets
-from notices.telegram_bot import TelegramSender, telegram_text
+from notices.channels.channel_secrets import TelegramSecrets
+from notices.channels.telegram_bot import TelegramSender, telegram_text
 from tests.notices.receivers import receiving
 from tests.notices.samples import CHAT, TOKEN, message, trade
 

@@ -3,8 +3,8 @@
 import hashlib
 import hmac
 
-from notices.credentials import WebhookSecrets
-from notices.webhook import WebhookSender
+from notices.channels.channel_secrets import WebhookSecrets
+from notices.channels.webhook import WebhookSender
 from tests.notices.receivers import receiving
 from tests.notices.samples import AT, KEY, message, trade
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from exchanges.markets import simulated_markets
-from exchanges.simulated.exchange import SimulatedExchange
-from exchanges.simulated.server import SimulatedExchanges
-from market.clock import SystemClock
-from market.markets import Market
+from exchanges.simulated_markets import simulated_markets
+from market.instruments.markets import Market
+from market.instruments.orders import Side
 from market.money import Amount, Price
-from market.orders import Side
-from market.quotes import MAX_LEVELS, Level
-from market.session import Session
+from market.prices.quotes import MAX_LEVELS, Level
+from session.clock import SystemClock
+from session.session import Session
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.simulator_server import SimulatedExchanges
 
 SIDES: tuple[Side, Side] = ("buy", "sell")
 

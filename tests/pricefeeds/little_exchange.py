@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from exchanges.credentials import Credentials
-from market.clock import SystemClock, wall_now
-from market.markets import Market
-from pricefeeds.books import BookTop
+from exchanges.exchange_credentials import Credentials
+from market.instruments.markets import Market
+from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedRefusedError, FrameRefusedError
-from pricefeeds.wire.port import FetchSnapshot, Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.wire_port import FetchSnapshot, Heard, Heartbeat, Send, WireExchange
+from session.clock import SystemClock, wall_now
 from tests.pricefeeds.samples import book
 
 HELLO = "book, please"

@@ -5,9 +5,9 @@ import resource
 import sys
 from pathlib import Path
 
-from market.clock import SystemClock
-from pricefeeds.recorder import FileRecorder, RecordingLimits
-from pricefeeds.recording import Note, PartEnd, RecordingHeader, read_recording
+from pricefeeds.recording.feed_recorder import FileRecorder, RecordingLimits
+from pricefeeds.recording.feed_recording import Note, PartEnd, RecordingHeader, read_recording
+from session.clock import SystemClock
 from tests.pricefeeds.samples import MARKET
 
 HEADER = RecordingHeader("session", MARKET.exchange, (MARKET,), {"late_after": "3000000"})

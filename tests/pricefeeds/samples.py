@@ -4,8 +4,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from market.money import Amount, Price
-from market.quotes import Level
-from pricefeeds.books import BookTop
+from market.prices.book_top import BookTop
+from market.prices.quotes import Level
 from tests.market.samples import EUR_MARKET
 
 MARKET = replace(EUR_MARKET, exchange="bitstamp", tick_size=Decimal(1), lot_step=Decimal("0.00000001"))

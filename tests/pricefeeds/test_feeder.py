@@ -8,14 +8,14 @@ from itertools import pairwise
 
 import pytest
 
-from market.session import Session
-from pricefeeds.feeder import run_feeder
-from pricefeeds.patience import Patience
-from streams.admin import ensure_topics
-from streams.reader import TopicReader
-from streams.tail import last_sequences
+from pricefeeds.feed.feeder import run_feeder
+from pricefeeds.feed.timeouts import Patience
+from session.session import Session
+from streams.last_sequences import last_sequences
+from streams.message_format import quote_of, row_of
+from streams.topic_admin import ensure_topics
+from streams.topic_reader import TopicReader
 from streams.topics import REJECTS, TICKS
-from streams.wire import quote_of, row_of
 from tests.pricefeeds.conftest import World
 
 DEADLINE_SECONDS = 60.0

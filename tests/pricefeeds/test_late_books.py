@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from market.clock import MICROSECONDS
-from pricefeeds.books import BookTop
-from pricefeeds.symbolfeed import RejectedQuote, Row, SymbolFeed
+from market.prices.book_top import BookTop
+from market.time_units import MICROSECONDS
+from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from tests.pricefeeds.samples import MARKET, book
 
 SECOND = MICROSECONDS

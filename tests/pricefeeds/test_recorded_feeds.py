@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from exchanges.credentials import credentials_path
-from market.clock import SystemClock
-from market.session import Session
-from market.together import together
-from pricefeeds.listener import Listener
-from pricefeeds.patience import Patience
-from pricefeeds.recorder import Recorder, recording, recordings_folder
-from pricefeeds.recording import Note, parts_of, read_recording
-from pricefeeds.reenactment import reenact
-from pricefeeds.sources import source_of
-from pricefeeds.symbolfeed import Row, SymbolFeed
-from pricefeeds.watching import SymbolWatch
+from exchanges.exchange_credentials import credentials_path
+from pricefeeds.feed.connection_loop import SymbolWatch
+from pricefeeds.feed.endpoints import source_of
+from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.timeouts import Patience
+from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
+from pricefeeds.raw_replay import reenact
+from pricefeeds.recording.feed_recorder import Recorder, recording, recordings_folder
+from pricefeeds.recording.feed_recording import Note, parts_of, read_recording
+from session.clock import SystemClock
+from session.session import Session
+from session.tasks import together
 from tests.pricefeeds.conftest import World
 
 DEADLINE_SECONDS = 60.0

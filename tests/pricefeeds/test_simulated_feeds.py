@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from exchanges.markets import simulated_markets
-from pricefeeds.patience import Patience
+from exchanges.simulated_markets import simulated_markets
+from pricefeeds.feed.timeouts import Patience
 from tests.pricefeeds.conftest import World
 from tests.pricefeeds.watched import watching
 

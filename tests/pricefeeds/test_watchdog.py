@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pricefeeds.watchdog import Verdict, Watchdog
+from pricefeeds.quoting.watchdog import Verdict, Watchdog
 
 LIMIT, FIRST_BOOK = 100, 250
 

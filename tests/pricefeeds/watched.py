@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from market.clock import Clock, SystemClock
-from market.feeds import FeedState
-from market.markets import Market
-from market.quotes import FeedMark, Quote
-from market.session import Session
-from market.together import together
-from pricefeeds.exchangeclock import ExchangeClock
-from pricefeeds.listener import Listener
-from pricefeeds.patience import Patience
-from pricefeeds.recorder import NoRecorder, Recorder
-from pricefeeds.sources import Source, source_of
-from pricefeeds.symbolfeed import RejectedQuote, Row, SymbolFeed
-from pricefeeds.watching import SymbolWatch
+from market.instruments.markets import Market
+from market.prices.feed_state import FeedState
+from market.prices.quotes import FeedMark, Quote
+from pricefeeds.feed.connection_loop import SymbolWatch
+from pricefeeds.feed.endpoints import Source, source_of
+from pricefeeds.feed.exchange_clock import ExchangeClock
+from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.timeouts import Patience
+from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
+from pricefeeds.recording.feed_recorder import NoRecorder, Recorder
+from session.clock import Clock, SystemClock
+from session.session import Session
+from session.tasks import together
 
 DEADLINE_SECONDS = 20.0
 LOOK_SECONDS = 0.02

@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 
-from market.clock import MICROSECONDS
-from store.client import connected
-from store.memory import MemoryTradeStore
-from store.port import TradeStore
-from store.reading import TradeReader
-from store.trades import MongoTradeStore
+from market.time_units import MICROSECONDS
+from store.memory.memory_store import MemoryTradeStore
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.trade_reader import TradeReader
+from store.server.mongo_client import connected
+from store.store_port import TradeStore
 from tests.store.wishes import FREE, open_books
 
 

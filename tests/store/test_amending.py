@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from market.settings import Settings
-from store.client import connected
+from market.decide.settings import Settings
 from store.errors import VersionConflictError
-from store.reading import TradeReader
-from store.trades import MongoTradeStore
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.trade_reader import TradeReader
+from store.server.mongo_client import connected
 from tests.market.samples import settings_of
 
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from store.client import connected
-from store.trades import MongoTradeStore
+from store.mongo.mongo_store import MongoTradeStore
+from store.server.mongo_client import connected
 from tests.market.samples import settings_of
 from tests.store.wishes import balances, close, filled, open_books, opportunity, sent, wish
 

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 from pymongo.errors import OperationFailure
 
-from market.logins import Address, Login
-from store.client import connected
-from store.embedded_mongod import EmbeddedMongod, mongod_program, prepare, system_client
+from session.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
-from store.users import DatabaseUser
+from store.server.database_users import DatabaseUser
+from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare, system_client
+from store.server.mongo_client import connected
 from tests.services import MONGODB_KEY, mongod_process, wait_primary
 
 DEADLINE_SECONDS = 60

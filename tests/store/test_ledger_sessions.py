@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from market.arbitrages import Arbitrage
-from market.execution import advancing
+from market.instruments.orders import OrderReport
 from market.money import Amount
-from market.orders import OrderReport
-from market.session import Session
-from store.client import connected
-from store.exporting import exporting
-from store.trades import MongoTradeStore
+from market.trade.arbitrages import Arbitrage
+from market.trade.leg_planning import advancing
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.session_export import exporting
+from store.server.mongo_client import connected
 from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import filled, open_books, opportunity, reserve_both, sent
 

@@ -5,15 +5,15 @@ from decimal import Decimal
 
 import pytest
 
-from market.arbitrages import Refusal
-from market.opportunities import Opportunity
-from store.client import Document, connected
-from store.documents import OPPORTUNITIES, REFUSALS, opportunity_document, refusal_document
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Refusal
 from store.errors import CursorError
-from store.opportunity_outcomes import Outcome, outcome_of
-from store.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, KeptOpportunity, WantedOpportunities
-from store.reading import TradeReader
-from store.trades import MongoTradeStore
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.opportunity_outcomes import Outcome, outcome_of
+from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, KeptOpportunity, WantedOpportunities
+from store.queries.trade_reader import TradeReader
+from store.server.documents import OPPORTUNITIES, REFUSALS, opportunity_document, refusal_document
+from store.server.mongo_client import Document, connected
 from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
 
 START = 1_700_000_000_000_000

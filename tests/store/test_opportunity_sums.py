@@ -3,12 +3,12 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from market.arbitrages import Refusal
-from market.clock import wall_now
-from store.client import connected
-from store.opportunity_sums import OutcomeSum
-from store.reading import TradeReader
-from store.trades import MongoTradeStore
+from market.trade.arbitrages import Refusal
+from session.clock import wall_now
+from store.aggregates.opportunity_sums import OutcomeSum
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.trade_reader import TradeReader
+from store.server.mongo_client import connected
 from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
 
 SECOND = 1_000_000

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from market.clock import SystemClock
 from market.money import total
-from store.client import check_reachable, connected
+from session.clock import SystemClock
 from store.errors import StoreError, StoreUnavailableError
-from store.trades import MongoTradeStore
-from streams.embedded_broker import free_ports
+from store.mongo.mongo_store import MongoTradeStore
+from store.server.mongo_client import check_reachable, connected
+from streams.broker.embedded_broker import free_ports
 from tests.market.samples import settings_of
 from tests.service_process import ServiceProcess
 from tests.services import embedded_mongodb, mongod_process, wait_primary

@@ -6,10 +6,10 @@ from typing import TypeVar
 
 import pytest
 
-from market.arbitrages import Arbitrage
-from market.clock import SystemClock
+from market.trade.arbitrages import Arbitrage
+from session.clock import SystemClock
 from store.errors import VersionConflictError
-from store.port import TradeStore
+from store.store_port import TradeStore
 from tests.market.samples import settings_of
 from tests.store.wishes import (
     close,

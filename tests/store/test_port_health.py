@@ -2,8 +2,8 @@
 
 import asyncio
 
-from market.breaker import Failure
-from store.port import TradeStore
+from market.decide.circuit_breaker import Failure
+from store.store_port import TradeStore
 from tests.market.samples import settings_of
 
 

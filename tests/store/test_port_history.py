@@ -2,11 +2,11 @@
 
 from decimal import Decimal
 
-from market.arbitrages import Arbitrage, Leg, LegRole
-from market.execution import MOST_TRIES, NOT_POSTED, advancing
+from market.instruments.orders import OrderReport
 from market.money import Amount
-from market.orders import OrderReport
-from store.port import Advance, TradeStore
+from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.leg_planning import MOST_TRIES, NOT_POSTED, advancing
+from store.store_port import Advance, TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, reserve_both, sent, wish
 

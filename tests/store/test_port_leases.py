@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from market.clock import SystemClock, wall_now
-from market.leases import LEASE_SECONDS, Actor, Lease
+from market.trade.leases import LEASE_SECONDS, Actor, Lease
+from session.clock import SystemClock, wall_now
 from store.errors import FencedOutError
-from store.port import TradeStore
+from store.store_port import TradeStore
 from tests.store.wishes import OPENING, close, open_books, opportunity, reserve_both, sent, wish
 
 ID = "opportunity-1"

@@ -6,9 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from market.clock import MICROSECONDS, SystemClock
-from market.reservations import Reservation
-from store.port import TradeStore
+from market.time_units import MICROSECONDS
+from market.trade.reservations import Reservation
+from session.clock import SystemClock
+from store.store_port import TradeStore
 from tests.market.samples import settings_of
 from tests.store.wishes import (
     OPENING,

@@ -5,14 +5,14 @@ from decimal import Decimal
 
 import pytest
 
-from market.arbitrages import Arbitrage
-from market.profit_groups import profit_from
-from market.settings import Settings
-from store.documents import ARBITRAGES, FILLS
+from market.accounting.profit_groups import profit_from
+from market.decide.settings import Settings
+from market.trade.arbitrages import Arbitrage
 from store.errors import CursorError
-from store.reading import ALL, TradeReader
-from store.trade_history import TradeFilter
-from store.trades import MongoTradeStore
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.trade_history import TradeFilter
+from store.queries.trade_reader import ALL, TradeReader
+from store.server.documents import ARBITRAGES, FILLS
 from tests.store.wishes import filled, opportunity, reserve_both, sent
 
 START = 1_700_000_000_000_000

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from market.arbitrages import Arbitrage, Leg, LegRole
-from market.execution import client_order_id
+from market.accounting.profit_groups import profit_from
+from market.decide.settings import Settings
+from market.instruments.orders import Fill, OrderReport, Side
 from market.money import Amount, Price
-from market.opportunities import Opportunity
-from market.orders import Fill, OrderReport, Side
-from market.profit_groups import profit_from
-from market.reservations import Reservation
-from market.settings import Settings
-from store.port import TradeStore
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.leg_planning import client_order_id
+from market.trade.reservations import Reservation
+from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 SETTINGS = settings_of()

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from streams.admin import client_settings
+from streams.topic_admin import client_settings
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka
 

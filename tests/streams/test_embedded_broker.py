@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from launch.errors import CannotStartError
-from launch.home import home_folder
-from launch.jars import broker_classpath
-from market.clock import wall_now
-from market.logins import Login
-from streams.admin import ensure_topics
-from streams.embedded_broker import (
+from launch.setup.data_dir import home_folder
+from launch.setup.jars import broker_classpath
+from session.clock import wall_now
+from session.logins import Login
+from streams.broker.embedded_broker import (
     ASIDE_DAYS,
     DAY,
     EmbeddedBroker,
@@ -21,9 +20,10 @@ from streams.embedded_broker import (
     wait_ready,
 )
 from streams.errors import StreamRefusedError, StreamUnavailableError
-from streams.reader import TopicReader
+from streams.topic_admin import ensure_topics
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
-from streams.writer import TopicWriter
 from tests.services import LOGIN, START_SECONDS, kafka_process
 
 

@@ -11,15 +11,15 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from market.session import Session
-from store.trades import MongoTradeStore, open_store
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore, open_store
 from tests.store.wishes import open_books
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.session_database import session_database
 from tests.ui.waiting import until
-from ui.application import build_app, dashboard_of
-from ui.dashboard import Dashboard, running
-from ui.keys import ensure_api_key
+from ui.auth.api_keys import ensure_api_key
+from ui.server.application import build_app, dashboard_of
+from ui.services.dashboard import Dashboard, running
 
 STARTED_SECONDS = 30
 

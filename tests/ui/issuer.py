@@ -8,8 +8,9 @@ import jwt
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from market.access import OidcTerms
-from market.clock import MICROSECONDS, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from session.roles import OidcTerms
 
 AUDIENCE = "arbitrage"
 

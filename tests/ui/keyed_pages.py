@@ -8,11 +8,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from launch.process import log_events
-from market.access import AccessTerms
+from launch.supervisor.process_main import log_events
+from session.roles import AccessTerms
 from tests.ui.api.listening import listening
 from tests.ui.samples import session_of
-from ui.application import build_app
+from ui.server.application import build_app
 
 
 async def serve(home: str, mongodb: str, database: str, port: str = "0") -> None:

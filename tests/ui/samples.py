@@ -4,15 +4,15 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from market.arbitrages import Arbitrage
-from market.markets import Market
+from market.instruments.markets import Market
 from market.money import Amount, Price
-from market.opportunities import Opportunity
-from market.quotes import FeedMark, Level, MarkKind, Quote
-from market.session import Session
+from market.prices.opportunities import Opportunity
+from market.prices.quotes import FeedMark, Level, MarkKind, Quote
+from market.trade.arbitrages import Arbitrage
+from session.session import Session
+from streams.message_format import mark_row, quote_row, row_of
 from streams.records import Record
 from streams.topics import TICKS
-from streams.wire import mark_row, quote_row, row_of
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, order_leg, settings_of
 
 FX_MARKET = replace(USD_MARKET, exchange="fx", symbol="EUR/USD", base="EUR", quote_currency="USD", is_fx=True)

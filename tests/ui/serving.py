@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from launch.home import ready_file
-from market.clock import MICROSECONDS, wall_now
-from market.session import Session
-from streams.embedded_broker import free_ports
+from launch.setup.data_dir import ready_file
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from session.session import Session
+from streams.broker.embedded_broker import free_ports
 from tests.services import note_session
 
 START_SECONDS = 60.0
@@ -60,7 +61,7 @@ def served_again(session: Session) -> Iterator[Served]:
     note_session(session)
     ready = ready_file(session.home, "ui")
     ready.unlink(missing_ok=True)
-    command = (sys.executable, "-m", "launch.command", "ui")
+    command = (sys.executable, "-m", "launch.cli.main", "ui")
     with (session.home / "ui.log").open("ab") as log:
         process = subprocess.Popen(
             command, cwd=ROOT, env=os.environ | {"ARBITRAGE_HOME": str(session.home)}, stdout=log, stderr=log

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from market.session import Session
-from store.client import connected
+from session.session import Session
+from store.server.mongo_client import connected
 from tests.ui.samples import session_of
 
 

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui import application
+from ui.server import application
 
 SECONDS = 30
 

@@ -15,7 +15,7 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 
-from ui.sign_ins import COOKIE
+from ui.auth.sign_ins import COOKIE
 
 ROOT = Path(__file__).parents[2]
 HTML = {"Accept": "text/html"}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.ui.health_reports import detection, feed, part, partition, query, report
 from tests.ui.samples import session_of
-from ui.health_verdict import summary_of, verdict_of, with_findings
+from ui.services.health_verdict import summary_of, verdict_of, with_findings
 
 
 def found(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:

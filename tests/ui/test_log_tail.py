@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from launch.logins import keep_logins, own_logins
-from market.logins import Login
-from ui.log_tail import MOST_BYTES, MOST_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
+from launch.setup.login_files import keep_logins, own_logins
+from session.logins import Login
+from ui.services.log_tail import MOST_BYTES, MOST_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
 
 PARTS = frozenset({"cep", "bot-kraken", "kafka", "mongodb"})
 OWN_KEY = "the-owners-key-of-this-folder"
@@ -46,15 +46,15 @@ def test_the_newest_lines_come_oldest_first(home: Path) -> None:
 @pytest.mark.parametrize(
     ("level", "expected"),
     [
-        ("DEBUG", ["quiet", "fine", "odd", "bad", "at cep.job line 3", "broken"]),
-        ("WARNING", ["odd", "bad", "at cep.job line 3", "broken"]),
-        ("ERROR", ["bad", "at cep.job line 3", "broken"]),
+        ("DEBUG", ["quiet", "fine", "odd", "bad", "at cep.detection.detection_job line 3", "broken"]),
+        ("WARNING", ["odd", "bad", "at cep.detection.detection_job line 3", "broken"]),
+        ("ERROR", ["bad", "at cep.detection.detection_job line 3", "broken"]),
         ("CRITICAL", ["broken"]),
     ],
 )
 def test_levels_are_a_floor_and_a_trace_has_that_of_its_event(home: Path, level: Level, expected: list[str]) -> None:
     lines = [event("quiet", "DEBUG"), event("fine"), event("odd", "WARNING"), event("bad", "ERROR")]
-    write(home, b"".join([*lines, b"  at cep.job line 3\n", event("broken", "CRITICAL")]))
+    write(home, b"".join([*lines, b"  at cep.detection.detection_job line 3\n", event("broken", "CRITICAL")]))
     assert shown(home, LogQuestion(level=level)) == expected
 
 

@@ -2,8 +2,8 @@
 
 import ast
 
-from ui.application import FOLDER, SCRIPT
-from ui.page_shell import ICON, OURS, PATHS, STREAMLIT, page_shell
+from ui.pages.page_shell import ICON, OURS, PATHS, STREAMLIT, page_shell
+from ui.server.application import FOLDER, SCRIPT
 
 
 def test_it_is_the_file_of_streamlit_in_all_but_our_three_places() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from market.clock import steady_now
-from ui.redaction import HIDDEN, is_secret_name, may_hold_secret, without_secrets
+from session.clock import steady_now
+from ui.services.redaction import HIDDEN, is_secret_name, may_hold_secret, without_secrets
 
 SECRET = "s3cr3t-Value/of+mine=="
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from market.clock import MICROSECONDS, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 from tests.ui.samples import session_of
-from ui.access import Access
-from ui.kept_keys import KeptKey, add_key, revoke_key
-from ui.keys import digest_of, ensure_api_key, new_key, owner_key
-from ui.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SIGN_OUTS_FILE, SignIns
+from ui.auth.access_service import Access
+from ui.auth.api_keys import digest_of, ensure_api_key, new_key, owner_key
+from ui.auth.key_store import KeptKey, add_key, revoke_key
+from ui.auth.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SIGN_OUTS_FILE, SignIns
 
 
 def desk(home: Path) -> KeptKey:

@@ -11,10 +11,10 @@ import websockets
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from fastapi.responses import StreamingResponse
 
-from market.clock import SystemClock
+from session.clock import SystemClock
 from tests.ui.waiting import until
-from ui.server import WebServer, bound_socket, uvicorn_config
-from ui.slow_sockets import TRY_AGAIN_LATER, CuttingOff
+from ui.server.slow_sockets import TRY_AGAIN_LATER, CuttingOff
+from ui.server.web_server import WebServer, bound_socket, uvicorn_config
 
 PATIENCE_SECONDS = 0.3
 SILENT_MILLISECONDS = 1_000

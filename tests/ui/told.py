@@ -1,9 +1,9 @@
 """What a supervisor would tell of the processes of the samples' session."""
 
-from market.processes import SUPERVISOR, Process, Told
-from market.session import Session
-from store.client import connected, database_of
-from store.processes import MongoProcesses, opened_processes
+from session.processes import SUPERVISOR, Process, Told
+from session.session import Session
+from store.operations.mongo_processes import MongoProcesses, opened_processes
+from store.server.mongo_client import connected, database_of
 from tests.ui.waiting import until
 
 PROCESSES = (

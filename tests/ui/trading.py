@@ -1,8 +1,8 @@
 """One arbitrage carried through a store, as two bots would."""
 
-from market.arbitrages import Arbitrage
-from market.opportunities import Opportunity
-from store.port import TradeStore
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage
+from store.store_port import TradeStore
 from tests.store.wishes import close, filled, reserve_both, sent
 
 

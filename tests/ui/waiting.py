@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
 
 
 async def until(done: Callable[[], bool | Awaitable[bool]], seconds: float = 20) -> None:

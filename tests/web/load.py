@@ -17,7 +17,8 @@ from itertools import cycle
 import aiohttp
 import orjson
 
-from market.clock import MICROSECONDS, SystemClock, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
 
 PATHS = (
     "/api/quotes",

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from market.clock import MICROSECONDS, wall_now
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 from tests.ui.serving import ROOT, Served
 
 MEGABYTE = 1024**2

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, expect
 
-from market.clock import MICROSECONDS, wall_now
-from market.session import Session
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from session.session import Session
 from tests.service_process import ServiceProcess
 from tests.services import mongod_process, wait_primary
 from tests.ui.pages.browser import NEWS_MS, Watched, awaited, opened, prepare, trade

@@ -11,14 +11,15 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from launch.home import read_session
-from launch.logins import with_logins
-from launch.rights import SUPERVISOR
-from market.clock import MICROSECONDS, SystemClock, wall_now
-from store.trades import MongoTradeStore, open_store
+from launch.setup.data_dir import read_session
+from launch.setup.login_files import with_logins
+from launch.setup.login_rights import SUPERVISOR
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
+from store.mongo.mongo_store import MongoTradeStore, open_store
+from streams.message_format import quote_row
+from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
-from streams.wire import quote_row
-from streams.writer import TopicWriter
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.wishes import opportunity
 from tests.ui.samples import FX_MARKET, quote

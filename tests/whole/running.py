@@ -14,14 +14,15 @@ from typing import Any
 import httpx
 import psutil
 
-from launch.logins import with_logins
-from launch.rights import SUPERVISOR
-from market.clock import MICROSECONDS, wall_now
-from market.session import Session
-from streams.embedded_broker import free_ports
+from launch.setup.login_files import with_logins
+from launch.setup.login_rights import SUPERVISOR
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from session.session import Session
+from streams.broker.embedded_broker import free_ports
 
 ROOT = Path(__file__).parents[2]
-COMMAND = (sys.executable, "-m", "launch.command")
+COMMAND = (sys.executable, "-m", "launch.cli.main")
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.home import locked
+from launch.setup.data_dir import locked
 from tests.whole.running import new_home, run_command
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from launch.chaos_schedule import FAULT_EVERY, ROOMS
+from launch.chaos.chaos_schedule import FAULT_EVERY, ROOMS
 from tests.whole.running import new_home, ours_running, run_command
 
 SECONDS = 180

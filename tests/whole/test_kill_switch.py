@@ -8,12 +8,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from exchanges.simulated.journal import read_journal
-from exchanges.simulated.server import ACCOUNTS
-from launch.audit import account_of, audited
-from launch.audit_records import Account
-from market.clock import MICROSECONDS, wall_now
-from store.snapshot import Snapshot, read_snapshot
+from launch.chaos.audit_records import Account
+from launch.chaos.books_audit import account_of, audited
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from simulators.matching.exchange_journal import read_journal
+from simulators.simulator_server import ACCOUNTS
+from store.queries.store_snapshot import Snapshot, read_snapshot
 from tests.whole.running import Running, new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole

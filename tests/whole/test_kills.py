@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.home import ready_file
+from launch.setup.data_dir import ready_file
 from tests.whole.running import Running, new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from exchanges.credentials import every_key_variable
-from exchanges.simulated.journal import Entry, read_journal
-from streams.embedded_broker import free_ports
+from exchanges.exchange_credentials import every_key_variable
+from simulators.matching.exchange_journal import Entry, read_journal
+from streams.broker.embedded_broker import free_ports
 from tests.whole.listening_gateway import Said, listening_gateway
 from tests.whole.running import new_home, ours_running, running_command, running_paper
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.embedded_broker import free_ports
+from streams.broker.embedded_broker import free_ports
 from tests.whole.running import ROOT, new_home, ours_running, run_command
 
 pytestmark = pytest.mark.whole

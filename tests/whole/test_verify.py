@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from launch.home import ready_file
-from market.clock import MICROSECONDS, wall_now
+from launch.setup.data_dir import ready_file
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 from tests.whole.running import Running, new_home, ours_running, run_command, running_paper
 
 VERIFY_SECONDS = 240

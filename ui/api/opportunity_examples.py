@@ -1,9 +1,9 @@
 """What the answers about quotes, spreads and opportunities look like, for the documentation."""
 
-from ui.lifetimes import DEFINITION
-from ui.opportunity_rows import KeptOpportunityRow, LifeRow, StatisticsRow
-from ui.preview import LIMITS, PreviewRow
-from ui.rows import OpportunityRow, QuoteRow, SpreadRow
+from ui.rows.api_rows import OpportunityRow, QuoteRow, SpreadRow
+from ui.rows.opportunity_rows import KeptOpportunityRow, LifeRow, StatisticsRow
+from ui.services.opportunity_lifetimes import DEFINITION
+from ui.services.threshold_preview import LIMITS, PreviewRow
 
 QUOTES = [
     QuoteRow(

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from market.arbitrages import ArbitrageState, Strategy
-from store.trade_history import TradeFilter
-from ui.api.market import Base, Exchange
+from market.trade.arbitrages import ArbitrageState, Strategy
+from store.queries.trade_history import TradeFilter
+from ui.api.market_routes import Base, Exchange
 
 LATEST = 2**53 - 1
 """Of the microseconds that a JSON number holds: the year 2255."""

@@ -1,0 +1,1 @@
+"""What the dashboard knows now, in fixed room. No I/O."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor
 
-from market.clock import MICROSECONDS
-from market.opportunities import Opportunity
-from store.missed_profit import BINS_PER_BPS
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from store.aggregates.missed_profit_sums import BINS_PER_BPS
 
 SLOT_MICROSECONDS = 30 * MICROSECONDS
 KEPT_SLOTS = 121

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.markets import FxRoute, Market, fx_route
-from ui.live.tops import TopOfBook
+from market.instruments.markets import FxRoute, Market, fx_route
+from ui.live.top_of_book import TopOfBook
 
 BPS = 10_000.0
 

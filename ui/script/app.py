@@ -2,14 +2,14 @@
 
 import streamlit
 
-from ui.pages.backtests import show_backtests
-from ui.pages.bots import show_bots
-from ui.pages.frame import dress
-from ui.pages.header import show_header
-from ui.pages.health import show_health
-from ui.pages.live import show_live
-from ui.pages.opportunities import show_opportunities
-from ui.pages.trades import show_trades
+from ui.page_parts.page_frame import dress
+from ui.pages.backtests_page import show_backtests
+from ui.pages.bots_page import show_bots
+from ui.pages.health_page import show_health
+from ui.pages.live_page import show_live
+from ui.pages.opportunities_page import show_opportunities
+from ui.pages.page_header import show_header
+from ui.pages.trades_page import show_trades
 
 
 def main() -> None:

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from market.arbitrages import Arbitrage, Leg, LegRole
-from market.leases import UNFENCED, Actor
-from market.lifecycle import Moment
-from market.orders import Fill, OrderReport
-from market.rows import fill_key
-from store.memory import MemoryTradeStore
-from store.port import Advance
+from market.instruments.orders import Fill, OrderReport
+from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.leases import UNFENCED, Actor
+from market.trade.lifecycle import Moment
+from market.trade.reservation_state import fill_key
+from store.memory.memory_store import MemoryTradeStore
+from store.store_port import Advance
 
 
 class SendsAgain(MemoryTradeStore):

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import ClassVar, Literal
 
-from exchanges.desk import FILLS_MARGIN, SEARCH_MARGIN
 from exchanges.errors import AccountRefusedError, OrderRefusedError, OutcomeUnknownError
-from market.clock import MICROSECONDS
-from market.fees import charged, fee_currency
-from market.flights import WITHOUT_CLIENT_IDS
-from market.markets import Market
+from exchanges.order_api import FILLS_MARGIN, SEARCH_MARGIN
+from market.instruments.fees import charged, fee_currency
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
 from market.money import ZERO, Amount, floor_to_step, total
-from market.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
+from market.time_units import MICROSECONDS
+from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from tests.bots.histories.stepped_loop import Time
 
 FEE_RATE = Decimal("0.001")

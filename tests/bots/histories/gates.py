@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Literal, TypeVar, cast
 
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from exchanges.permits import ANY_TIME, Permit
-from market.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
+from exchanges.requests.order_permits import ANY_TIME, Permit
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from store.errors import StoreUnavailableError
-from store.memory import MemoryTradeStore
-from store.port import TradeStore
+from store.memory.memory_store import MemoryTradeStore
+from store.store_port import TradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
 
 Fate = Literal["through", "held", "failed"]

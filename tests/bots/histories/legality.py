@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from market.arbitrages import Arbitrage, ArbitrageState, LegState, Transition
-from market.lifecycle import NEXT_LEG_STATES, NEXT_STATES
-from market.settings import TradingState
+from market.decide.settings import TradingState
+from market.trade.arbitrages import Arbitrage, ArbitrageState, LegState, Transition
+from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
 from tests.bots.histories.world import World
 
 UNWINDING = ("complete", "reverse", "flatten")

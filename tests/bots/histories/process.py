@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from bots.desk import Desk, Pace
+from bots.bot_loop import Desk, Pace
+from bots.decide.state_cache import Knowledge
 from bots.errors import BotError
-from bots.knowledge import Knowledge
-from bots.persistence import wait_for
-from bots.reading import Signal
-from bots.reconciliation import Reconciliation
-from bots.tenure import Tenure
-from market.execution import advancing
-from market.leases import Actor
-from market.markets import Market
-from market.together import together
+from bots.lease_keeper import Tenure
+from bots.reconcile.reconciler import Reconciliation
+from bots.retry import wait_for
+from bots.subscriptions import Signal
+from market.instruments.markets import Market
+from market.trade.leases import Actor
+from market.trade.leg_planning import advancing
+from session.tasks import together
 from store.errors import FencedOutError, StoreUnavailableError
-from store.memory import MemoryTradeStore
+from store.memory.memory_store import MemoryTradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
 from tests.bots.histories.gates import AccountAtTheGate, Gate, Step, store_at
 from tests.bots.histories.stepped_loop import SteppedLoop, Time
@@ -98,7 +98,7 @@ def _is_an_end(error: BaseException) -> bool:
 def bot_of(
     process: Process, store: MemoryTradeStore, model: ExchangeModel, markets: tuple[Market, ...], time: Time
 ) -> Coroutine[object, object, None]:
-    """What the process runs, put together as `bots.bot` does it."""
+    """What the process runs, put together as `bots.bot_process` does it."""
     seen = store_at(process.gate, store)
     account = AccountAtTheGate(model, process.gate)
     tenure = Tenure(seen, process.exchange, process.name, time.now)

@@ -6,14 +6,14 @@ from decimal import Decimal
 from random import Random
 from typing import Literal, TypeVar
 
-from market import backoff
-from market.arbitrages import Arbitrage
-from market.markets import Market
-from market.opportunities import Opportunity
-from market.orders import Fill
-from market.rows import BalanceRow
-from market.settings import Settings, TradingState
-from store.memory import MemoryTradeStore
+from market.decide.settings import Settings, TradingState
+from market.instruments.markets import Market
+from market.instruments.orders import Fill
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage
+from market.trade.reservation_state import BalanceRow
+from session import backoff
+from store.memory.memory_store import MemoryTradeStore
 from tests.bots.histories.exchange_model import FEE_RATE, ExchangeModel
 from tests.bots.histories.gates import Fate, Gate, Step
 from tests.bots.histories.process import Process, bot_of

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.markets import paper_markets
-from market.markets import Market
-from pricefeeds.books import BookTop
-from pricefeeds.wire.port import Conversation, FetchSnapshot
+from exchanges.simulated_markets import paper_markets
+from market.instruments.markets import Market
+from market.prices.book_top import BookTop
+from pricefeeds.wire.wire_port import Conversation, FetchSnapshot
 
 FOLDER = Path(__file__).parents[3].parent / "shared" / "data" / "wire" / "cryptofeed"
 _MICROSECONDS = 1_000_000

@@ -5,12 +5,12 @@ from typing import Literal
 
 import orjson
 
-from exchanges.credentials import Credentials
-from market.quotes import Level
-from pricefeeds.books import BookTop
+from exchanges.exchange_credentials import Credentials
+from market.prices.book_top import BookTop
+from market.prices.quotes import Level
 from pricefeeds.errors import FrameRefusedError
-from pricefeeds.wire.exchanges import wire_of
-from pricefeeds.wire.port import Conversation, Send
+from pricefeeds.wire.wire_exchanges import wire_of
+from pricefeeds.wire.wire_port import Conversation, Send
 from tests.pricefeeds.samples import level
 from tests.pricefeeds.wire.recordings import market_of
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pricefeeds.books import BookTop
+from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
 from pricefeeds.wire.bitflyer import parse_rest_book, parse_server_time
 from tests.pricefeeds.wire.samples import (

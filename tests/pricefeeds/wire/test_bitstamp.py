@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from pricefeeds.books import BookTop
+from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
 from pricefeeds.wire.bitstamp import parse_rest_book, parse_server_time
-from pricefeeds.wire.port import Conversation, FetchSnapshot, Heartbeat
-from pricefeeds.wire.snapshots import MAX_FETCHES, MAX_WAITING, RETRY_AFTER
+from pricefeeds.wire.book_snapshots import MAX_FETCHES, MAX_WAITING, RETRY_AFTER
+from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heartbeat
 from tests.pricefeeds.wire.samples import (
     ASKS,
     BIDS,

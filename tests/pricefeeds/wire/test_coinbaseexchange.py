@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from exchanges.credentials import Credentials
-from pricefeeds.books import BookTop
+from exchanges.exchange_credentials import Credentials
+from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
 from pricefeeds.wire.coinbaseexchange import REST_LEVELS, parse_rest_book, parse_server_time
-from pricefeeds.wire.port import Heartbeat
+from pricefeeds.wire.wire_port import Heartbeat
 from tests.pricefeeds.wire.samples import (
     ASKS,
     BIDS,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pricefeeds.errors import FrameRefusedError
-from pricefeeds.wire.exchanges import wire_of
 from pricefeeds.wire.kraken_v1 import book_message
+from pricefeeds.wire.wire_exchanges import wire_of
 from tests.pricefeeds.wire.recordings import FOLDER
 from tests.pricefeeds.wire.samples import levels
 

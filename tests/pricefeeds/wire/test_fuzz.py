@@ -9,13 +9,13 @@ from zlib import crc32
 
 import pytest
 
-from market.quotes import MAX_LEVELS
-from pricefeeds.books import BookTop
+from market.prices.book_top import BookTop
+from market.prices.quotes import MAX_LEVELS
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
-from pricefeeds.wire.exchanges import wire_of
 from pricefeeds.wire.kraken_checksum import level_digits
 from pricefeeds.wire.kraken_v1 import book_message
-from pricefeeds.wire.port import Conversation, FetchSnapshot, Heartbeat, Send
+from pricefeeds.wire.wire_exchanges import wire_of
+from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heartbeat, Send
 from tests.pricefeeds.wire.mutations import mutated
 from tests.pricefeeds.wire.recordings import received_frames
 from tests.pricefeeds.wire.samples import (

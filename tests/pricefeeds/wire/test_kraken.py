@@ -5,12 +5,12 @@ from zlib import crc32
 
 import pytest
 
-from pricefeeds.books import BookTop
+from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
 from pricefeeds.wire.kraken import parse_rest_book, parse_server_time, rest_book
 from pricefeeds.wire.kraken_checksum import CheckedBook, level_digits
 from pricefeeds.wire.kraken_v1 import book_message, take
-from pricefeeds.wire.port import Conversation, Heartbeat
+from pricefeeds.wire.wire_port import Conversation, Heartbeat
 from tests.pricefeeds.samples import level
 from tests.pricefeeds.wire.recordings import market_of
 from tests.pricefeeds.wire.samples import (

@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from market.quotes import MAX_LEVELS, Level
-from pricefeeds.books import BookTop
+from market.prices.book_top import BookTop
+from market.prices.quotes import MAX_LEVELS, Level
 from pricefeeds.errors import FrameRefusedError
-from pricefeeds.wire.exchanges import wire_of
 from pricefeeds.wire.kraken_checksum import CheckedBook
 from pricefeeds.wire.kraken_v1 import BookMessage, book_message, take
+from pricefeeds.wire.wire_exchanges import wire_of
 from tests.pricefeeds.wire.recordings import Listener, fetched_bodies, is_crossed, market_of, received_frames
 
 Side = dict[Decimal, Decimal]

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from ui.server import CLOSING_SECONDS, WebServer, bound_socket, uvicorn_config
+from ui.server.web_server import CLOSING_SECONDS, WebServer, bound_socket, uvicorn_config
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from ui.api.body_limit import MOST_BYTES
+from ui.http.body_limit import MOST_BYTES
 
 PART = b" " * 65_536
 

@@ -2,7 +2,7 @@
 
 import httpx
 
-from ui.api.access import CHANGING_METHODS
+from ui.http.same_host import CHANGING_METHODS
 
 ESCAPED = rb'{"name": "a\ud800b", "state": "x", "key": "\udfff"}'
 FORMS = {

@@ -6,18 +6,18 @@ import httpx
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from market.clock import wall_now
-from market.feeds import FeedState
-from market.processes import Told
-from market.progress import QueryProgress, Reach
-from market.session import Session
-from store.processes import MongoProcesses
-from store.trades import MongoTradeStore
-from streams.progress import progress_row
+from market.prices.feed_state import FeedState
+from session.clock import wall_now
+from session.lag import QueryProgress, Reach
+from session.processes import Told
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore
+from store.operations.mongo_processes import MongoProcesses
+from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES, TICKS
 from tests.ui.waiting import until
-from ui.application import dashboard_of
+from ui.server.application import dashboard_of
 
 LEDGER_SECONDS = 30
 PROBE = b'{"kind": "probe", "base": "BTC", "marker_id": "1"}'

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from market.logins import Address
+from session.logins import Address
 from tests.services import LOGIN
 
 

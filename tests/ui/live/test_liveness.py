@@ -9,24 +9,24 @@ from pathlib import Path
 import httpx
 import pytest
 
-from market.clock import wall_now
-from market.logins import Address, Login
-from market.processes import ProcessState, Told
-from market.progress import QueryProgress
-from market.session import Session
-from store.processes import opened_processes
-from store.trades import open_store
-from streams.admin import ensure_topics
-from streams.embedded_broker import free_ports
+from session.clock import wall_now
+from session.lag import QueryProgress
+from session.logins import Address, Login
+from session.processes import ProcessState, Told
+from session.session import Session
+from store.mongo.mongo_store import open_store
+from store.operations.mongo_processes import opened_processes
+from streams.broker.embedded_broker import free_ports
+from streams.topic_admin import ensure_topics
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka, mongod_process, wait_primary
 from tests.store.wishes import open_books
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.waiting import until
-from ui.application import build_app, dashboard_of
-from ui.live.hub import Hub
-from ui.live.liveness import kafka_answers
-from ui.live.signs import DetectionSigns
+from ui.live.consumer_lag import DetectionSigns
+from ui.server.application import build_app, dashboard_of
+from ui.stream.live_hub import Hub
+from ui.stream.liveness import kafka_answers
 
 HOUR = 3_600_000_000
 

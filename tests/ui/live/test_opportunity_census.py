@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.opportunities import Opportunity
+from market.prices.opportunities import Opportunity
 from tests.ui.samples import START, opportunity
 from ui.live.opportunity_census import KEPT_RUNS, KEPT_SLOTS, SLOT_MICROSECONDS, OpportunityCensus
 

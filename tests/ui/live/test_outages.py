@@ -10,10 +10,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from market.session import Session
-from store.client import connected
-from store.reading import TradeReader
-from store.trades import MongoTradeStore, open_store
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.queries.trade_reader import TradeReader
+from store.server.mongo_client import connected
 from tests.services import mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 from tests.store.wishes import open_books, opportunity
@@ -21,7 +21,7 @@ from tests.ui.live.link import Link, link_to
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
-from ui.live.hub import Hub
+from ui.stream.live_hub import Hub
 
 
 @dataclass

@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
-from market.clock import wall_now
-from market.feeds import FeedState
-from market.session import Session
-from store.trades import open_store
-from streams.admin import ensure_topics
+from market.prices.feed_state import FeedState
+from session.clock import wall_now
+from session.session import Session
+from store.mongo.mongo_store import open_store
+from streams.message_format import quote_row
+from streams.topic_admin import ensure_topics
+from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
-from streams.wire import quote_row
-from streams.writer import TopicWriter
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.wishes import open_books, opportunity
 from tests.ui.samples import FX_MARKET, SETTINGS, quote

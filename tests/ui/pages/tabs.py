@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from streamlit.testing.v1 import AppTest
 
-from ui.dashboard import Dashboard
-from ui.keys import ensure_api_key, known_key
-from ui.pages.signing_in import SIGNED_IN
+from ui.auth.api_keys import ensure_api_key, known_key
+from ui.page_parts.page_sign_in import SIGNED_IN
+from ui.services.dashboard import Dashboard
 
 
 @dataclass(frozen=True, slots=True)

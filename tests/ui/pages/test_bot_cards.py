@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from market.settings import TradingState
+from market.decide.settings import TradingState
 from tests.ui.samples import session_of
-from ui.bots import BotRow, BreakerRow, with_those_to_come
-from ui.pages.bot_cards import bot_card
-from ui.processes import ProcessRow
+from ui.panels.bot_cards import bot_card
+from ui.services.bot_service import BotRow, BreakerRow, with_those_to_come
+from ui.services.process_service import ProcessRow
 
 PROCESS = ProcessRow(
     name="supervisor",

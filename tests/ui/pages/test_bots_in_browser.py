@@ -11,7 +11,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAGES, PAINT_MS, Scheme, Watched, awaited, opened
 from tests.ui.serving import Served
 from tests.ui.told import told
-from ui.sign_ins import COOKIE
+from ui.auth.sign_ins import COOKIE
 
 pytestmark = pytest.mark.browser
 

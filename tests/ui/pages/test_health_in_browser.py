@@ -5,10 +5,10 @@ import json
 import pytest
 from playwright.sync_api import Browser, expect
 
-from market.processes import Told
-from market.session import Session
-from store.client import connected, database_of
-from store.processes import MongoProcesses
+from session.processes import Told
+from session.session import Session
+from store.operations.mongo_processes import MongoProcesses
+from store.server.mongo_client import connected, database_of
 from tests.ui.pages.browser import NEWS_MS, PAINT_MS, awaited, opened
 from tests.ui.serving import Served
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from market import figures
-from market.labels import REASONS, STATES
+from session import number_format as figures
+from session.labels import REASONS, STATES
 from tests.ui.pages.browser import NEWS_MS, PAINT_MS, Scheme, Watched, opened, trade
 from tests.ui.serving import Served, served, served_again
 

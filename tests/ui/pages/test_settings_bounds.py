@@ -5,10 +5,10 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from market.settings import Settings
+from market.decide.settings import Settings
 from tests.ui.samples import SETTINGS
-from ui.pages.settings_bounds import Bounds, bounds_of, plain_number
-from ui.pages.settings_fields import COLUMNS
+from ui.services.settings_bounds import Bounds, bounds_of, plain_number
+from ui.services.settings_fields import COLUMNS
 
 NUMBERS = [field.name for groups in COLUMNS for group in groups for field in group.fields if not field.choices]
 

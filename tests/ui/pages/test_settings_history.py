@@ -2,8 +2,8 @@
 
 import pytest
 
-from ui.pages.settings_history import changes_text
-from ui.rows import ChangeRow, VersionRow
+from ui.panels.settings_history import changes_text
+from ui.rows.api_rows import ChangeRow, VersionRow
 
 
 def version(*changes: ChangeRow) -> VersionRow:

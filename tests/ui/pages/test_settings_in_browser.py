@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Request, Route, expect
 
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, opened
 from tests.ui.serving import Served
-from ui.keys import ensure_api_key
+from ui.auth.api_keys import ensure_api_key
 
 pytestmark = pytest.mark.browser
 

@@ -5,9 +5,9 @@ import csv
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from market.backtests import TickSetSummary
-from market.session import Session
-from store.trades import open_store
+from session.backtest_requests import TickSetSummary
+from session.session import Session
+from store.mongo.mongo_store import open_store
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, awaited
 from tests.ui.serving import Served
 

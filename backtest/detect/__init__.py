@@ -1,0 +1,1 @@
+"""Detection over a tick set, in Spark."""

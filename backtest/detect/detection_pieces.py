@@ -1,0 +1,90 @@
+"""Cuts a tick set into pieces of even work, each of which a task reads by itself from the middle of a log."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from cep.detection.market_layout import Layout
+from cep.kernel.kernel_log import COLUMNS, DOCUMENT, Found, KernelLog, SettingsInForce
+from datasets.ticksets.manifest import Partition
+from datasets.ticksets.tick_set import TickSet, read_opening, read_ticks
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """Consecutive row groups of one file. `continues`: the rows before them are in the piece too."""
+
+    base: str
+    ticks: Path
+    opening: Path
+    numbers: tuple[int, ...]
+    continues: bool
+
+
+Piece = tuple[RowGroups, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One row group that is being looked at; `found` must be taken to its end before the next is asked for."""
+
+    log: KernelLog
+    place: RowGroups
+    number: int
+    first_row: int
+    """Its first row's number in `log`."""
+    rows: int
+    found: Iterator[Found]
+    opening: pa.Table | None
+    """What the log learned first, where this is the first of a base in the piece: its rows 0, 1, 2, …"""
+
+
+def pieces_of(tick_set: TickSet, count: int) -> list[Piece]:
+    """At most `count` pieces in the order of bases and of their logs; cut between row groups, within a base too."""
+    units = list(_units(tick_set))
+    total = sum(rows for *_, rows in units)
+    cut: list[list[tuple[Partition, int]]] = [[] for _ in range(count)]
+    before = 0.0
+    for partition, number, rows in units:
+        # by the middle of the row group, so that pieces come out as even as row groups allow
+        cut[min(int((before + rows / 2) * count / total), count - 1)].append((partition, number))
+        before += rows
+    return [_piece(tick_set, piece) for piece in cut if piece]
+
+
+def _units(tick_set: TickSet) -> Iterator[tuple[Partition, int, float]]:
+    for base in tick_set.manifest.bases:
+        for partition in tick_set.partitions_of(base):
+            for number in range(partition.row_groups):
+                yield partition, number, partition.rows / partition.row_groups
+
+
+def _piece(tick_set: TickSet, units: list[tuple[Partition, int]]) -> Piece:
+    partitions = dict.fromkeys(partition for partition, _ in units)
+    groups: list[RowGroups] = []
+    for partition in partitions:
+        numbers = tuple(number for mine, number in units if mine == partition)
+        continues = bool(groups) and groups[-1].base == partition.base
+        paths = tick_set.path(partition).resolve(), tick_set.opening_path(partition).resolve()
+        groups.append(RowGroups(partition.base, *paths, numbers, continues))
+    return tuple(groups)
+
+
+def looked_at(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> Iterator[Looked]:
+    """The piece's row groups in their order. Raises ImportRefusedError where a file cannot be read."""
+    log, first = KernelLog(layout, "", settings), 0
+    for place in piece:
+        opening = None
+        if not place.continues:
+            log = KernelLog(layout, place.base, settings)
+            opening = read_opening(place.opening, place.numbers[0])
+            log.learn(opening)
+            first = len(opening)
+        for number in place.numbers:
+            rows = read_ticks(place.ticks, [number], COLUMNS)
+            if log.has_settings(rows):
+                rows = read_ticks(place.ticks, [number], [*COLUMNS, DOCUMENT])
+            yield Looked(log, place, number, first, len(rows), log.found(rows), opening)
+            first, opening = first + len(rows), None

@@ -1,0 +1,96 @@
+"""What a replay came to: the lines it prints and the JSON it writes, from counts alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from backtest.profile_recordings import Recording
+from backtest.result.trade_lines import bracketed, ends_of, trade_lines, traded_of
+from market.money import text_of, total
+from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOutcome:
+    """What CEP and the bots made of a recording."""
+
+    opportunities: int
+    """Distinct ids."""
+    arbitrages: tuple[Arbitrage, ...]
+    refusals: Mapping[str, int]
+    """Reason → opportunities refused, counted ones included."""
+    sent: Mapping[str, int]
+    """Exchange → quotes that the replayer wrote to the log."""
+    speed: float
+    wall_seconds: float
+
+
+def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
+    """What `arbitrage replay` prints, a line each."""
+    profile = recording.profile
+    recorded_seconds = (recording.end_time - recording.start_time) / 1_000_000
+    lines = [
+        f"replay {profile.name}: {profile.title}",
+        f"recorded {recorded_seconds:.0f} s, replayed {_speed(outcome.speed)} in {outcome.wall_seconds:.0f} s",
+        f"quotes in       {sum(outcome.sent.values())}  ({_counts(outcome.sent)})",
+        f"quotes rejected {sum(recording.rejected.values())}{bracketed(recording.rejected)}",
+        f"opportunities   {outcome.opportunities}",
+        *trade_lines(outcome.arbitrages),
+        f"refusals        {sum(outcome.refusals.values())}{bracketed(outcome.refusals)}",
+    ]
+    if recording.outside:
+        lines.insert(4, f"left out        {recording.outside}  (FX quotes at times without a traded quote)")
+    lines += [f"p&l {name:<11} {_money(amount)} {profile.settlement_currency}" for name, amount in _profit(outcome)]
+    lines += ["assumed:", *(f"  - {assumption}" for assumption in profile.told_assumptions)]
+    return lines
+
+
+def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, object]:
+    """What `--json` writes; money as decimal strings, times in microseconds UTC."""
+    profile = recording.profile
+    return {
+        "profile": profile.name,
+        "title": profile.title,
+        "files": [str(path) for path in recording.files],
+        "assumptions": list(profile.told_assumptions),
+        "recording_start": recording.start_time,
+        "recording_end": recording.end_time,
+        "speed": outcome.speed,
+        "wall_seconds": round(outcome.wall_seconds, 3),
+        "quotes_in": sum(outcome.sent.values()),
+        "quotes_by_exchange": dict(outcome.sent),
+        "quotes_rejected": sum(recording.rejected.values()),
+        "rejected_by_reason": dict(recording.rejected),
+        "fx_quotes_left_out": recording.outside,
+        "opportunities": outcome.opportunities,
+        "trades": len(traded_of(outcome.arbitrages)),
+        "arbitrages_by_end": ends_of(outcome.arbitrages),
+        "refusals": sum(outcome.refusals.values()),
+        "refusals_by_reason": dict(outcome.refusals),
+        "currency": profile.settlement_currency,
+        "profit": {name: text_of(amount) for name, amount in _profit(outcome)},
+    }
+
+
+def _profit(outcome: ReplayOutcome) -> list[tuple[str, Decimal]]:
+    profits = [arbitrage.profit for arbitrage in outcome.arbitrages if arbitrage.profit is not None]
+    return [(name, total(_part(profit, name) for profit in profits)) for name in PROFIT_PARTS]
+
+
+def _part(profit: ProfitAndLoss, name: str) -> Decimal:
+    part = getattr(profit, name)
+    if not isinstance(part, Decimal):
+        raise TypeError(f"{name} is no part of a profit")
+    return part
+
+
+def _money(amount: Decimal) -> str:
+    return f"{amount:>14.2f}"
+
+
+def _speed(speed: float) -> str:
+    return "at recorded speed" if speed == 1 else f"{speed:g} times faster"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())

@@ -1,0 +1,243 @@
+"""The pictures of a backtest's report, as SVG that stands in the page itself and follows its colours."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from io import StringIO
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from backtest.result.backtest_result import LatencyCost
+from backtest.result.performance import Performance
+from backtest.result.trading_outcome import EquityPoint, Lifetime, RefusedSum
+from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
+
+INK, FAINT, LINE, GOOD, BAD = "#010101", "#020202", "#030303", "#040404", "#050505"
+"""Stand for the page's own colours, which differ by day and night."""
+VARIABLES = {INK: "--ink", FAINT: "--faint", LINE: "--line", GOOD: "--good", BAD: "--bad"}
+
+SIZE = (4.4, 2.5)
+"""Inches of 72 points: as wide as a telephone, so that words keep their size there."""
+MOST_POINTS = 800
+MOST_BARS = 40
+
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "backtest",
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": FAINT,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.useoffset": False,
+    "path.simplify": True,
+    "date.converter": "concise",
+}
+
+Draw = Callable[[Axes], None]
+
+
+def equity_chart(equity: Sequence[EquityPoint], currency: str) -> str | None:
+    """Net profit over time; None with fewer than two points."""
+    return _over_time("equity", thinned(equity), currency, LINE)
+
+
+def drawdown_chart(equity: Sequence[EquityPoint], currency: str) -> str | None:
+    """How far below its highest point the equity was; None with fewer than two points."""
+    return _over_time("drawdown", thinned(falls(equity)), currency, BAD)
+
+
+def falls(equity: Sequence[EquityPoint]) -> list[EquityPoint]:
+    """At each point what is lacking to the highest one before, at most 0."""
+    highest, found = Decimal(0), []
+    for point in equity:
+        highest = max(highest, point.net)
+        found.append(EquityPoint(point.time, point.net - highest))
+    return found
+
+
+def thinned(points: Sequence[EquityPoint], most: int = MOST_POINTS) -> list[EquityPoint]:
+    """So few that a picture stays small; of each stretch the lowest and the highest stay, so that no peak is lost."""
+    if len(points) <= most:
+        return list(points)
+    length = -(-len(points) * 2 // most)
+    kept: list[EquityPoint] = []
+    for start in range(0, len(points), length):
+        stretch = points[start : start + length]
+        places = sorted({_place(stretch, lowest=True), _place(stretch, lowest=False)})
+        kept += [stretch[place] for place in places]
+    return kept if kept[-1] == points[-1] else [*kept, points[-1]]
+
+
+def marked_chart(performance: Performance | None, currency: str) -> str | None:
+    """What trading made of the inventory, at the marks of each sampled moment; None with fewer than three."""
+    if performance is None or len(performance.marked.points) < 3:
+        return None
+    points = [EquityPoint(point.time, point.gain) for point in performance.marked.points]
+    return _over_time("marked", thinned(points), currency, LINE)
+
+
+def profit_chart(profit: ProfitAndLoss) -> str:
+    """Each part as a bar, and the net."""
+    amounts = [float(getattr(profit, part)) for part in PROFIT_PARTS]
+    names = [part.replace("_", " ") for part in PROFIT_PARTS]
+
+    def draw(axes: Axes) -> None:
+        axes.barh(names, amounts, color=[GOOD if amount >= 0 else BAD for amount in amounts], height=0.65)
+        axes.invert_yaxis()
+        axes.axvline(0, color=FAINT, linewidth=0.8)
+        _show_amounts(axes)
+        axes.set_xlabel(profit.currency)
+
+    return _picture("profit", draw)
+
+
+def net_bps_chart(counts: Mapping[int, int]) -> str | None:
+    """Opportunities by net bps; None without any."""
+    if not counts:
+        return None
+    width = -(-(max(counts) - min(counts) + 1) // MOST_BARS)
+    bars: dict[int, int] = {}
+    for bps, count in counts.items():
+        start = bps // width * width
+        bars[start] = bars.get(start, 0) + count
+
+    def draw(axes: Axes) -> None:
+        axes.bar(list(bars), list(bars.values()), width=width * 0.9, align="edge", color=LINE)
+        axes.set_xlabel("net bps")
+        axes.set_ylabel("opportunities")
+
+    return _picture("net-bps", draw)
+
+
+def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
+    """The share that lived longer than so long; None where each was seen at a single row."""
+    lived = sorted((one.end - one.start) / 1_000 for one in lifetimes)
+    if not any(lived):
+        return None
+    shares = [100 * (1 - place / len(lived)) for place in range(len(lived))]
+    step = max(1, len(lived) // MOST_POINTS)
+
+    def draw(axes: Axes) -> None:
+        # those of one row alone lived for nothing, and a logarithm has no place for that
+        axes.set_xscale("symlog", linthresh=1)
+        axes.step(lived[::step], shares[::step], where="post", color=LINE, linewidth=1.4)
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_formatter(lambda milliseconds, _: short_amount(milliseconds))
+        axes.set_ylim(0, 102)
+        axes.set_xlabel("lived longer than, ms")
+        axes.set_ylabel("% of them")
+
+    return _picture("lifetimes", draw)
+
+
+def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
+    """Net profit against added milliseconds, as far as the data tell; None with fewer than two points."""
+    told = [(cost.added_ms, float(cost.net)) for cost in costs if cost.net is not None]
+    if len(told) < 2:
+        return None
+
+    def draw(axes: Axes) -> None:
+        axes.plot([added for added, _ in told], [net for _, net in told], color=LINE, marker="o", ms=4)
+        axes.axhline(0, color=FAINT, linewidth=0.8)
+        axes.set_xlabel("added to every order, ms")
+        axes.set_ylabel(f"net, {currency}")
+
+    return _picture("latency", draw)
+
+
+def refusal_chart(refusals: Mapping[str, RefusedSum], currency: str) -> str | None:
+    """Profit missed by reason, the most first; None without any."""
+    ordered = sorted(refusals.items(), key=lambda item: (-item[1].missed, item[0]))[:10]
+    if not ordered:
+        return None
+
+    def draw(axes: Axes) -> None:
+        names = [reason.replace("_", " ") for reason, _ in ordered]
+        axes.barh(names, [float(refused.missed) for _, refused in ordered], color=LINE, height=0.65)
+        axes.invert_yaxis()
+        _show_amounts(axes)
+        axes.set_xlabel(f"missed profit, {currency}, once per episode")
+
+    return _picture("refusals", draw)
+
+
+def _over_time(name: str, points: Sequence[EquityPoint], currency: str, color: str) -> str | None:
+    if len(points) < 2:
+        return None
+    times = np.array([point.time for point in points], dtype="datetime64[us]")
+    amounts = [float(point.net) for point in points]
+
+    def draw(axes: Axes) -> None:
+        axes.step(times, amounts, where="post", color=color, linewidth=1.3)
+        axes.fill_between(times, amounts, step="post", color=color, alpha=0.15, linewidth=0)
+        axes.axhline(0, color=FAINT, linewidth=0.8)
+        axes.yaxis.set_major_formatter(lambda amount, _: short_amount(amount))
+        # few enough that none touches the next on a telephone
+        locator = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        axes.set_ylabel(currency)
+
+    return _picture(name, draw)
+
+
+def _show_amounts(axes: Axes) -> None:
+    """Along the bars, beside long names: so few and so short that none touches the next."""
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes.xaxis.set_major_formatter(lambda amount, _: short_amount(amount))
+
+
+def short_amount(amount: float) -> str:
+    """80000 as 80k."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(amount) >= size:
+            return f"{amount / size:.4g}{letter}"
+    # a tick at 0.1 + 0.2 is 0.3
+    return f"{amount:.4g}"
+
+
+def _place(stretch: Sequence[EquityPoint], *, lowest: bool) -> int:
+    choose = min if lowest else max
+    return choose(range(len(stretch)), key=lambda place: stretch[place].net)
+
+
+def _picture(name: str, draw: Draw) -> str:
+    # the stubs know the names one by one, in a type that has no name
+    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
+        figure = Figure(figsize=SIZE, layout="constrained")
+        draw(figure.add_subplot())
+        text = StringIO()
+        figure.savefig(
+            text,
+            format="svg",
+            transparent=True,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
+    return standing_alone(text.getvalue(), name)
+
+
+def standing_alone(svg: str, name: str) -> str:
+    """Without prolog, fixed size and names of other places; ids of its own, and the page's colours."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\s(xmlns|xmlns:xlink|version)="[^"]*"', "", svg)
+    svg = re.sub(r'<svg\s[^>]*?viewBox="([^"]*)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{name}">', svg)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r"url\(#", f"url(#{name}-", svg)
+    svg = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', svg)
+    svg = re.sub(r"font: ([0-9.]+)px 'sans-serif'[^;\"]*", r"font: \1px inherit", svg)
+    for color, variable in VARIABLES.items():
+        svg = svg.replace(color, f"var({variable})")
+    return svg

@@ -1,0 +1,210 @@
+"""A backtest's report: one page that needs nothing beside itself, no script and no other host."""
+
+from html import escape
+
+from backtest.report import report_charts as charts
+from backtest.report.performance_format import share_words
+from backtest.report.report_performance import day_table, inventory_table, pair_table, performance_table
+from backtest.report.report_style import CSS
+from backtest.report.report_tables import (
+    MOST_TRADES,
+    PAGE_TRADES,
+    Table,
+    balance_table,
+    latency_table,
+    lifetime_table,
+    moment,
+    money,
+    profit_table,
+    quality_table,
+    refusal_table,
+    rejected_table,
+    setting_table,
+    trade_tables,
+    traded,
+    version_table,
+)
+from backtest.result.backtest_result import BacktestResult, drawdown_of
+from backtest.result.quote_spacing import bars_words
+from market.time_units import MICROSECONDS
+
+
+def report_page(result: BacktestResult) -> str:
+    """HTML; each trade is in it, some 250 bytes."""
+    sections = (_headline(result), _pictures(result), *_figures(result), *_trading(result), *_basis(result))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Backtest {escape(result.manifest.name)}</title><style>{CSS}</style></head>"
+        f"<body><main>{''.join(sections)}</main></body></html>\n"
+    )
+
+
+def _figures(result: BacktestResult) -> tuple[str, ...]:
+    """What it came to."""
+    inventory = inventory_table(result.performance, result.trading.profit.currency)
+    return (
+        _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),
+        _section("P&L attribution", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
+        _section("By pair", _table(pair_table(result), "Nothing was traded.")),
+        _section("By day", _table(day_table(result), "Nothing was traded.")),
+        _section("Inventory, marked to the market", _table(inventory, "Not computed.")),
+    )
+
+
+def _trading(result: BacktestResult) -> tuple[str, ...]:
+    """What was traded, and what was not."""
+    missed = _table(refusal_table(result), "Nothing was refused.")
+    return (
+        _section("Trades", *_trades(result)),
+        _section("Missed profit, by the reason not to trade", _paragraph(REFUSED_WORDS), missed),
+        _section("How long opportunities lived", _table(lifetime_table(result.trading.lifetimes), "There were none.")),
+        _section("What latency costs", _paragraph(LATENCY_WORDS), _table(latency_table(result), "Not asked for.")),
+    )
+
+
+def _basis(result: BacktestResult) -> tuple[str, ...]:
+    """What it rests on, and how to have it again."""
+    manifest = result.manifest
+    recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
+    return (
+        _section("Assumptions", _items(result.assumptions)),
+        _section(
+            "Quality of the data",
+            _paragraph(f"{manifest.rows:,} rows of the log, {recorded:,.0f} s. {QUALITY_WORDS}"),
+            _table(quality_table(result)),
+            "<h2>Rows left out</h2>",
+            _table(rejected_table(result), "Every row of the sources was usable."),
+        ),
+        _section("Balances", _table(balance_table(result))),
+        _section("Settings", _table(setting_table(result))),
+        _section(
+            "To repeat it exactly",
+            f"<pre>{escape(result.command)}</pre>" if result.command else "",
+            _paragraph(f"Seed {result.parameters.seed}; the same versions and the same data give the same figures."),
+            _table(version_table(result)),
+        ),
+    )
+
+
+PROFIT_WORDS = (
+    "Gross is what the best prices seen promised; the other parts lead from there to what was booked, and sum to the "
+    "net to the last digit."
+)
+REFUSED_WORDS = (
+    "A gap that stands open is seen at row after row: an episode is such a run between the same two markets. Missed is "
+    "what one trade on it would have brought at its best sighting, cut to max notional, balances and smallest orders; "
+    "nothing where it was traded. Each episode counts once, under the reason of that sighting."
+)
+LATENCY_WORDS = "The same opportunities traded again, with every order so much later at its exchange."
+QUALITY_WORDS = (
+    "A gap is a time without a quote, longer than a quote may be old: nothing of that market was compared or traded in "
+    "it."
+)
+
+
+def _headline(result: BacktestResult) -> str:
+    manifest, trading = result.manifest, result.trading
+    currency, drawdown = trading.profit.currency, drawdown_of(trading.equity)
+    figures = (
+        (money(trading.profit.net), f"net, {currency}", "bad" if trading.profit.net < 0 else "good"),
+        (_return_words(result), "return on capital", ""),
+        (money(-drawdown.depth), f"max drawdown, {currency}", ""),
+        (f"{trading.trades:,}", "trades, from bars" if result.is_of_bars else "trades", ""),
+        (money(trading.missed), f"missed profit, {currency}", ""),
+        (f"{trading.opportunities:,}", "opportunities", ""),
+        (f"{sum(one.count for one in trading.refusals.values()):,}", "refused", ""),
+        (f"{manifest.quotes:,}", "quotes", ""),
+        (f"{sum(manifest.rejected.values()):,}", "rows left out", ""),
+    )
+    cards = "".join(
+        f'<div class="figure"><b class="{kind}">{escape(value)}</b><span>{escape(name)}</span></div>'
+        for value, name, kind in figures
+    )
+    span = f"{moment(manifest.start_time)} to {moment(manifest.end_time)} UTC"
+    alarm = "" if trading.is_balanced else '<p class="alarm">The books do not balance: do not trust these figures.</p>'
+    return (
+        f"<h1>Backtest {escape(manifest.name)}</h1>"
+        f'<p class="faint">{escape(manifest.title)}<br>{span}</p>{alarm}{_bars(result)}'
+        f'<div class="figures">{cards}</div>'
+    )
+
+
+def _ratio_words(result: BacktestResult) -> str:
+    return "" if result.performance is None else _paragraph(f"Ratios are {result.performance.definition}.")
+
+
+def _bars(result: BacktestResult) -> str:
+    words = bars_words(result.spacing)
+    return "" if words is None else f'<p class="notice"><b>Not fills.</b> {escape(words[0].upper() + words[1:])}.</p>'
+
+
+def _return_words(result: BacktestResult) -> str:
+    share = None if result.performance is None else result.performance.return_on_capital
+    return "n/a" if share is None else share_words(share).replace("-", "−")
+
+
+def _pictures(result: BacktestResult) -> str:
+    trading = result.trading
+    currency = trading.profit.currency
+    pictures = (
+        ("Equity", charts.equity_chart(trading.equity, currency)),
+        ("Drawdown", charts.drawdown_chart(trading.equity, currency)),
+        ("Marked gain", charts.marked_chart(result.performance, currency)),
+        ("P&amp;L attribution", charts.profit_chart(trading.profit)),
+        ("What latency costs", charts.latency_chart(result.latency_costs, currency)),
+        ("Net spread of opportunities", charts.net_bps_chart(trading.net_bps_counts)),
+        ("How long they lived", charts.lifetime_chart(trading.lifetimes)),
+        ("Missed profit by reason", charts.refusal_chart(trading.refusals, currency)),
+    )
+    drawn = "".join(
+        f'<figure class="chart"><figcaption>{name}</figcaption>{picture}</figure>'
+        for name, picture in pictures
+        if picture is not None
+    )
+    return f'<div class="charts">{drawn}</div>'
+
+
+def _trades(result: BacktestResult) -> list[str]:
+    """Folded tables, the first one open: a page without script that still holds every trade."""
+    tables = trade_tables(result.trading.arbitrages)
+    if len(tables) < 2:
+        return [_table(table) for table in tables] or [_paragraph("Nothing was traded.")]
+    count = len(traded(result.trading.arbitrages))
+    rest = f" The first {MOST_TRADES:,} stand here." if count > MOST_TRADES else ""
+    parts = [_paragraph(f"{count:,} of them.{rest} All as CSV: the same command with --trades FILE.")]
+    for number, table in enumerate(tables):
+        first = number * PAGE_TRADES + 1
+        words = f"{first:,} to {first + len(table.rows) - 1:,}, from {table.rows[0][1]}"
+        parts.append(f"<details{'' if number else ' open'}><summary>{escape(words)}</summary>{_table(table)}</details>")
+    return parts
+
+
+def _section(title: str, *parts: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>{''.join(parts)}</section>"
+
+
+def _paragraph(words: str) -> str:
+    return f'<p class="faint">{escape(words)}</p>'
+
+
+def _items(words: tuple[str, ...]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in words)}</ul>"
+
+
+def _table(table: Table, none: str = "None.") -> str:
+    if not table.rows:
+        return _paragraph(none)
+    head = "".join(f"<th{_kind(table, place)}>{escape(word)}</th>" for place, word in enumerate(table.head))
+    rows = "".join(_row(table, number, row) for number, row in enumerate(table.rows))
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _kind(table: Table, place: int) -> str:
+    return ' class="number"' if place in table.numbers else ""
+
+
+def _row(table: Table, number: int, row: tuple[str, ...]) -> str:
+    kind = ' class="sum"' if table.has_sum and number == len(table.rows) - 1 else ""
+    cells = "".join(f"<td{_kind(table, place)}>{escape(word)}</td>" for place, word in enumerate(row))
+    return f"<tr{kind}>{cells}</tr>"

@@ -1,0 +1,201 @@
+"""What a person asks of a backtest, and the parameters that follow from it for one tick set."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_DOWN, Decimal
+
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from backtest.backtest_parameters import Balances, FeeTier, Latency, Parameters
+from backtest.own_recordings import WORTH
+from backtest.replay_profiles import FEE_RATE, ReplayProfile, profile_of
+from backtest.result.quote_spacing import default_quote_age_ms, spacing_of
+from backtest.simulate.settings_changes import SettingsChange, logged_settings
+from datasets.errors import ImportRefusedError
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import TickSet, batches
+from datasets.ticksets.tick_set_problems import nothing_to_compare
+from exchanges.simulated_markets import taker_fees
+from market.decide.settings import Settings
+from market.money import BPS, decimal_of
+from market.validation_messages import explained
+
+AGE = "max_quote_age_ms"
+LONGEST_LATENCY_MS = 60_000.0
+HOLDING = Decimal("0.000001")
+"""Opening amounts of an asset are cut to so many digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Nothing said: the tick set's own settings, fees and balances, and `Latency()` everywhere."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Setting → its value, as text."""
+    fee_bps: Decimal | None = None
+    latency_ms: Mapping[str, float] = field(default_factory=dict)
+    """Exchange → milliseconds; `*` for all others."""
+    latency_samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Exchange → recorded milliseconds to draw from; `*` for all others. A constant goes before them."""
+    fee_tiers: Mapping[str, tuple[FeeTier, ...]] = field(default_factory=dict)
+    """Exchange → its fees by volume, in place of its taker fee."""
+    failed_share: float = 0.0
+    """Of orders that the exchange refuses."""
+    seed: int = 1
+    follow_logged_settings: bool = False
+
+
+def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
+    """Raises ImportRefusedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
+    manifest = tick_set.manifest
+    profile = profile_of(manifest)
+    exchanges = tuple(dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx))
+    settings = own_settings(manifest) if profile is None else _settings_of(profile, exchanges)
+    logged = logged_settings(tick_set)[:1] if manifest.origin == "session" else ()
+    if not logged and wish.follow_logged_settings:
+        raise ImportRefusedError(f"{manifest.name}: holds no settings that could be followed, ticks alone")
+    if wish.follow_logged_settings:
+        _check_followed(logged[0], wish)
+    for first in logged:
+        settings = first.applied(settings)
+    if profile is None and manifest.origin == "import" and AGE not in wish.values:
+        age = default_quote_age_ms(spacing_of(tick_set), settings.max_quote_age_ms)
+        settings = settings.model_copy(update={AGE: age})
+    if wish.fee_bps is not None:
+        fees = dict.fromkeys(settings.taker_fees, wish.fee_bps / BPS)
+        settings = settings.model_copy(update={"taker_fees": fees})
+    settings = changed_settings(settings, wish.values)
+    lacking = nothing_to_compare(manifest.markets, None if logged else settings.enabled_exchanges)
+    if lacking is not None:
+        raise ImportRefusedError(f"{manifest.name}: {lacking}")
+    return Parameters(
+        settings=settings,
+        balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
+        latency=latencies(exchanges, wish),
+        fee_tiers=fee_tiers(exchanges, wish),
+        failed_share=failed_share(wish),
+        seed=wish.seed,
+        follow_logged_settings=wish.follow_logged_settings,
+    )
+
+
+def _check_followed(first: SettingsChange, wish: Wish) -> None:
+    """What the log says of the settings holds from its first row on, so nothing else could: better said than lost."""
+    named = [name for name in wish.values if name in first.changed]
+    named += ["the fees"] if wish.fee_bps is not None else []
+    if named:
+        raise ImportRefusedError(f"{named[0]} cannot be given where the settings of the log are followed, which say it")
+
+
+def own_settings(manifest: Manifest) -> Settings:
+    """Those that a new session on these markets would begin with."""
+    exchanges = dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx)
+    known = taker_fees()
+    fees = {exchange: known.get(exchange, FEE_RATE) for exchange in exchanges}
+    return Settings(enabled_exchanges=tuple(fees), taker_fees=fees)
+
+
+def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
+    """Raises ImportRefusedError naming what is wrong."""
+    told: dict[str, object] = {}
+    for name, text in values.items():
+        if name not in Settings.model_fields or name in ("version", "taker_fees"):
+            raise ImportRefusedError(f"{name!r} is no setting that a backtest can change; {_known_settings()}")
+        told[name] = tuple(filter(None, text.split(","))) if name == "enabled_exchanges" else text
+    try:
+        return Settings.model_validate(settings.model_dump() | told)
+    except ValidationError as error:
+        raise ImportRefusedError(explained(error, "settings")) from None
+
+
+def latencies(exchanges: tuple[str, ...], wish: Wish) -> dict[str, Latency]:
+    """Of every exchange. Raises ImportRefusedError for one that the set does not have, or that is out of bounds."""
+    for told in (wish.latency_ms, wish.latency_samples):
+        unknown = sorted(set(told) - {*exchanges, "*"})
+        if unknown:
+            raise ImportRefusedError(f"latency of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
+    every = [*wish.latency_ms.values(), *(one for some in wish.latency_samples.values() for one in some)]
+    outside = [one for one in every if not 0 <= one <= LONGEST_LATENCY_MS]
+    if outside:
+        raise ImportRefusedError(f"a latency of {outside[0]:g} ms is outside 0 to {LONGEST_LATENCY_MS:,.0f}")
+    return {exchange: _latency_of(exchange, wish) for exchange in exchanges}
+
+
+def fee_tiers(exchanges: tuple[str, ...], wish: Wish) -> dict[str, tuple[FeeTier, ...]]:
+    """Raises ImportRefusedError for an exchange that the set does not have."""
+    unknown = sorted(set(wish.fee_tiers) - set(exchanges))
+    if unknown:
+        raise ImportRefusedError(f"fees by volume of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
+    return dict(wish.fee_tiers)
+
+
+def failed_share(wish: Wish) -> float:
+    """Raises ImportRefusedError."""
+    if not 0 <= wish.failed_share <= 1:
+        raise ImportRefusedError(f"{wish.failed_share * 100:g} percent of orders is outside 0 to 100")
+    return wish.failed_share
+
+
+def added_latency(parameters: Parameters, added_ms: float) -> Parameters:
+    """The same with every order so much later at its exchange."""
+    return replace(
+        parameters,
+        latency={
+            exchange: Latency(latency.constant_ms + added_ms, tuple(sample + added_ms for sample in latency.samples_ms))
+            for exchange, latency in parameters.latency.items()
+        },
+    )
+
+
+def opening_balances(tick_set: TickSet) -> Balances:
+    """About a million dollars of each currency and each asset, the latter at the first bid that was recorded."""
+    traded = [market for market in tick_set.manifest.markets if not market.is_fx]
+    first = {base: _first_bids(tick_set, base) for base in dict.fromkeys(market.base for market in traded)}
+    balances: Balances = {}
+    for market in traded:
+        cash = WORTH.get(market.quote_currency, WORTH["USD"])
+        rows = balances.setdefault(market.exchange, {})
+        rows[market.quote_currency] = cash
+        bid = first[market.base].get((market.exchange, market.symbol))
+        if bid is not None:
+            rows[market.base] = (cash / bid).quantize(HOLDING, ROUND_DOWN)
+    return balances
+
+
+def _settings_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Settings:
+    """Less the exchanges of which no file was given."""
+    fees = {exchange: profile.settings.taker_fees[exchange] for exchange in exchanges}
+    return profile.settings.model_copy(update={"enabled_exchanges": exchanges, "taker_fees": fees})
+
+
+def _balances_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Balances:
+    return {exchange: dict(profile.paper_balances[exchange]) for exchange in exchanges}
+
+
+def _first_bids(tick_set: TickSet, base: str) -> dict[tuple[str, str], Decimal]:
+    """(exchange, symbol) → its first bid; read until each market of `base` has one."""
+    markets = {(one.exchange, one.symbol) for one in tick_set.manifest.markets if one.base == base and not one.is_fx}
+    bids: dict[tuple[str, str], Decimal] = {}
+    for rows in batches(tick_set, base, ["exchange", "symbol", "bid"]):
+        quoted = rows.filter(pc.field("bid") != "")
+        first = quoted.group_by(["exchange", "symbol"], use_threads=False).aggregate([("bid", "first")])
+        for row in first.to_pylist():
+            bids.setdefault((row["exchange"], row["symbol"]), decimal_of(row["bid_first"]))
+        if markets <= bids.keys():
+            break
+    return bids
+
+
+def _latency_of(exchange: str, wish: Wish) -> Latency:
+    for name in (exchange, "*"):
+        if name in wish.latency_ms:
+            return Latency(constant_ms=wish.latency_ms[name])
+        if name in wish.latency_samples:
+            return Latency(samples_ms=wish.latency_samples[name])
+    return Latency()
+
+
+def _known_settings() -> str:
+    names = sorted(set(Settings.model_fields) - {"version", "taker_fees"})
+    return f"there are {', '.join(names)}"

@@ -1,0 +1,1 @@
+"""What a backtest came to."""

@@ -1,0 +1,205 @@
+"""What a backtest came to, whole: the data, the parameters, what was found, what was traded, and how to repeat it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypedDict
+
+from backtest.backtest_parameters import FeeTier, Latency, Parameters
+from backtest.result.data_quality import MarketQuality
+from backtest.result.performance import Performance, share_of
+from backtest.result.quote_spacing import MarketSpacing, age_words, bars_words, is_of_bars, rate_words
+from backtest.result.trading_outcome import EquityPoint, TradingOutcome
+from datasets.ticksets.manifest import Manifest
+from market.accounting.equity_curve import thinned
+from market.money import BPS, ZERO, text_of
+from session.backtest_requests import BacktestFigures
+
+if TYPE_CHECKING:  # whoever reads results needs neither Spark nor the kernel
+    from backtest.detect.batch_detection import DetectionSummary
+
+
+KEPT_SPANS = 150
+"""Of the equity that is kept to be compared, which is read with others of its kind."""
+
+
+class _PerformanceFigures(TypedDict, total=False):
+    capital: Decimal
+    return_on_capital: Decimal | None
+    drawdown_share: Decimal | None
+    turnover: Decimal
+    marked_gain: Decimal
+    sharpe: float | None
+    sortino: float | None
+    ratios: str
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCost:
+    """The same backtest with every order `added_ms` later at its exchange. None: the data cannot tell, since nobody
+    knows what was quoted between two bars."""
+
+    added_ms: float
+    net: Decimal | None
+    trades: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestResult:
+    """All but `seconds` follows from the tick set, the parameters and the code."""
+
+    manifest: Manifest
+    parameters: Parameters
+    detection: "DetectionSummary"
+    trading: TradingOutcome
+    seconds: dict[str, float]
+    """Stage → how long it took by the wall."""
+    versions: dict[str, str]
+    quality: tuple[MarketQuality, ...] = ()
+    latency_costs: tuple[LatencyCost, ...] = ()
+    """By added milliseconds; none where they were not asked for."""
+    without_depth: tuple[str, ...] = ()
+    """Markets, as `exchange symbol`, of which no more than the best level was recorded."""
+    command: str = ""
+    """That repeats it."""
+    spacing: tuple[MarketSpacing, ...] = ()
+    performance: Performance | None = None
+
+    @property
+    def is_of_bars(self) -> bool:
+        """Whether anything that was traded is known by bars alone."""
+        return is_of_bars(self.manifest)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Whatever the result rests on beside the ticks, in words."""
+        bars = bars_words(self.spacing)
+        return (
+            *(() if bars is None else (bars,)),
+            *self.manifest.assumptions,
+            age_words(self.parameters.settings.max_quote_age_ms, self.spacing),
+            *rate_words(self.parameters.settings.max_quote_age_ms, self.spacing),
+            _depth_words(self.without_depth),
+            _fee_words(self.parameters),
+            *_latency_words(self.parameters),
+            *_further_words(self.parameters),
+            *self.trading.assumptions,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Drawdown:
+    """The deepest fall of the equity below its highest point before; from and to, microseconds UTC."""
+
+    depth: Decimal = ZERO
+    start: int | None = None
+    end: int | None = None
+    highest: Decimal = ZERO
+    """The net profit that it fell from."""
+
+    def share(self, capital: Decimal) -> Decimal | None:
+        """Of all there was at the highest point, capital and net profit; None where that was nothing."""
+        return share_of(self.depth, capital + self.highest)
+
+
+@dataclass(slots=True)
+class _Fall:
+    """Follows the equity; before the first point it is 0."""
+
+    highest: Decimal = ZERO
+    since: int | None = None
+    deepest: Drawdown = field(default_factory=Drawdown)
+
+
+def drawdown_of(equity: Iterable[EquityPoint]) -> Drawdown:
+    """`start` is None where it began at the opening."""
+    fall = _Fall()
+    for point in equity:
+        if point.net >= fall.highest:
+            fall.highest, fall.since = point.net, point.time
+        elif fall.highest - point.net > fall.deepest.depth:
+            fall.deepest = Drawdown(fall.highest - point.net, fall.since, point.time, fall.highest)
+    return fall.deepest
+
+
+def figures_of(result: BacktestResult) -> BacktestFigures:
+    """What is compared from one backtest to the next."""
+    trading, performance = result.trading, result.performance
+    drawdown = drawdown_of(trading.equity)
+    return BacktestFigures(
+        quotes=result.manifest.quotes,
+        opportunities=trading.opportunities,
+        trades=trading.trades,
+        refusals=sum(refused.count for refused in trading.refusals.values()),
+        net=trading.profit.net,
+        fees=trading.profit.fees,
+        drawdown=drawdown.depth,
+        currency=trading.profit.currency,
+        is_balanced=trading.is_balanced,
+        equity=thinned(((point.time, point.net) for point in trading.equity), KEPT_SPANS),
+        is_of_bars=result.is_of_bars,
+        missed=trading.missed,
+        **({} if performance is None else _performance_figures(performance, drawdown)),
+    )
+
+
+def _performance_figures(performance: Performance, drawdown: Drawdown) -> _PerformanceFigures:
+    return _PerformanceFigures(
+        capital=performance.capital,
+        return_on_capital=performance.return_on_capital,
+        drawdown_share=drawdown.share(performance.capital),
+        turnover=performance.turnover,
+        marked_gain=performance.marked.gain,
+        sharpe=performance.sharpe.value,
+        sortino=performance.sortino.value,
+        ratios=performance.definition,
+    )
+
+
+def _depth_words(without_depth: tuple[str, ...]) -> str:
+    if not without_depth:
+        return "orders walk the recorded levels, and take no more of a quote than it showed"
+    return f"no more than the displayed best amounts is traded where no depth is recorded: {', '.join(without_depth)}"
+
+
+def _fee_words(parameters: Parameters) -> str:
+    fees = (f"{exchange} {text_of(rate * BPS)}" for exchange, rate in parameters.settings.taker_fees.items())
+    words = f"taker fees in bps a side: {', '.join(fees)}"
+    if parameters.fee_tiers:
+        words += f"; by the volume of 30 days: {', '.join(map(_tier_words, sorted(parameters.fee_tiers.items())))}"
+    return words
+
+
+def _tier_words(tiers: tuple[str, tuple[FeeTier, ...]]) -> str:
+    exchange, steps = tiers
+    return f"{exchange} {', '.join(f'{text_of(step.rate * BPS)} from {text_of(step.volume)} on' for step in steps)}"
+
+
+def _latency_words(parameters: Parameters) -> list[str]:
+    """Exchanges of one latency together."""
+    exchanges: dict[Latency, list[str]] = {}
+    for exchange in parameters.settings.taker_fees:
+        exchanges.setdefault(parameters.latency.get(exchange, Latency()), []).append(exchange)
+    words = [f"{_one_latency(latency)} ({', '.join(names)})" for latency, names in exchanges.items()]
+    return [*words, f"the bots decide {parameters.decision_ms:g} ms after the row that made an opportunity"]
+
+
+def _one_latency(latency: Latency) -> str:
+    if not latency.samples_ms:
+        return f"an order is matched {latency.constant_ms:g} ms after the decision, always"
+    ordered = sorted(latency.samples_ms)
+    return (
+        f"an order is matched after one of {len(ordered)} recorded latencies, drawn by seed: "
+        f"median {ordered[len(ordered) // 2]:g} ms, from {ordered[0]:g} to {ordered[-1]:g} ms"
+    )
+
+
+def _further_words(parameters: Parameters) -> list[str]:
+    words = [
+        "the settings of the log hold as they did then"
+        if parameters.follow_logged_settings
+        else "one version of the settings holds from end to end"
+    ]
+    if parameters.failed_share:
+        words.append(f"{parameters.failed_share:.1%} of orders are refused by the exchange, drawn by seed")
+    return [*words, "nobody else reacts to our orders; what they took is gone until the exchange shows another amount"]

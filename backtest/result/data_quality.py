@@ -1,0 +1,151 @@
+"""How good the recorded data are: per market how many rows, from when to when, and where nothing was heard."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import nlargest
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.ticksets.tick_set import TickSet, batches
+from market.instruments.markets import Market
+
+LONGEST_TOLD = 3
+HEARD = ("quote", "alive", "fx", "fx_alive")
+QUOTED = ("quote", "fx")
+WITHDRAWN = ("withdrawn", "fx_withdrawn")
+COLUMNS = ["kind", "exchange", "symbol", "received_time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Between two rows of one market in which nothing was heard of it; microseconds UTC."""
+
+    start: int
+    end: int
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MarketQuality:
+    """What one market's rows say; times in microseconds UTC, None where it has none."""
+
+    exchange: str
+    symbol: str
+    quotes: int
+    withdrawals: int
+    first_time: int | None
+    last_time: int | None
+    holes: int
+    """Silences longer than a quote may be old."""
+    silences: tuple[Silence, ...]
+    """The longest, longest first."""
+
+
+@dataclass(slots=True)
+class _Heard:
+    """One market, followed row group by row group."""
+
+    quotes: int = 0
+    withdrawals: int = 0
+    first: int | None = None
+    last: int | None = None
+    holes: int = 0
+    longest: list[Silence] = field(default_factory=list)
+
+    def learn(self, times: npt.NDArray[np.int64], max_age: int) -> None:
+        """`times` of signs of life, in the order of the log."""
+        if len(times) == 0:
+            return
+        self.first = int(times[0]) if self.first is None else self.first
+        known = times if self.last is None else np.append(self.last, times)
+        self.last = int(known[-1])
+        gaps = np.diff(known)
+        self.holes += int((gaps > max_age).sum())
+        for place in np.argsort(gaps)[-LONGEST_TOLD:]:
+            self.longest.append(Silence(int(known[place]), int(known[place + 1])))
+        self.longest = nlargest(LONGEST_TOLD, self.longest, key=lambda one: one.end - one.start)
+
+
+def quality_of(tick_set: TickSet, max_quote_age: int) -> tuple[MarketQuality, ...]:
+    """Of every market, in the manifest's order; `max_quote_age` in microseconds. Memory: one row group."""
+    manifest = tick_set.manifest
+    heard = {(market.exchange, market.symbol): _Heard() for market in manifest.markets}
+    fx = {(market.exchange, market.symbol) for market in manifest.markets if market.is_fx}
+    for number, base in enumerate(manifest.bases):
+        # rates stand in the log of every base: they count once
+        counted = {key: one for key, one in heard.items() if number == 0 or key not in fx}
+        for rows in batches(tick_set, base, COLUMNS):
+            for key, kinds, times in _by_market(rows):
+                if key in counted:
+                    _learn(counted[key], kinds, times, max_quote_age)
+    return tuple(_quality(market, heard[market.exchange, market.symbol]) for market in manifest.markets)
+
+
+def _learn(heard: _Heard, kinds: "npt.NDArray[np.object_]", times: npt.NDArray[np.int64], max_quote_age: int) -> None:
+    heard.quotes += int(np.isin(kinds, QUOTED).sum())
+    heard.withdrawals += int(np.isin(kinds, WITHDRAWN).sum())
+    heard.learn(times[np.isin(kinds, HEARD)], max_quote_age)
+
+
+def _by_market(
+    rows: pa.Table,
+) -> Iterator[tuple[tuple[str, str], "npt.NDArray[np.object_]", npt.NDArray[np.int64]]]:
+    """Per (exchange, symbol): kinds and times of its rows, in their order."""
+    exchanges, exchange_names = _codes(rows, "exchange")
+    symbols, symbol_names = _codes(rows, "symbol")
+    kinds, kind_names = _codes(rows, "kind")
+    times = rows["received_time"].to_numpy()
+    markets = exchanges * len(symbol_names) + symbols
+    markets[(exchanges < 0) | (symbols < 0)] = -1
+    for code in np.unique(markets[markets >= 0]):
+        mine = markets == code
+        exchange, symbol = divmod(int(code), len(symbol_names))
+        yield (exchange_names[exchange], symbol_names[symbol]), kind_names[kinds[mine]], times[mine]
+
+
+def _codes(rows: pa.Table, column: str) -> tuple[npt.NDArray[np.int64], "npt.NDArray[np.object_]"]:
+    """Codes of a dictionary column, -1 for null, and what they mean."""
+    words = rows[column].combine_chunks()
+    if not isinstance(words, pa.DictionaryArray):
+        raise TypeError(f"{column} is not dictionary-coded")
+    indices = words.indices.fill_null(pa.scalar(-1, pa.int32()))
+    codes = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes, np.array(words.dictionary.to_pylist(), dtype=object)
+
+
+def _quality(market: Market, heard: _Heard) -> MarketQuality:
+    return MarketQuality(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        quotes=heard.quotes,
+        withdrawals=heard.withdrawals,
+        first_time=heard.first,
+        last_time=heard.last,
+        holes=heard.holes,
+        silences=tuple(heard.longest),
+    )
+
+
+def markets_without_depth(tick_set: TickSet) -> tuple[str, ...]:
+    """Traded markets, as `exchange symbol`, whose first quotes show no level behind the best."""
+    manifest, shallow = tick_set.manifest, []
+    for base in manifest.bases:
+        rows = next(batches(tick_set, base, ["exchange", "symbol", "bids"]), None)
+        deep = set() if rows is None else _deep_markets(rows)
+        traded = (market for market in manifest.markets if market.base == base and not market.is_fx)
+        shallow += [f"{one.exchange} {one.symbol}" for one in traded if (one.exchange, one.symbol) not in deep]
+    return tuple(shallow)
+
+
+def _deep_markets(rows: pa.Table) -> set[tuple[str, str]]:
+    deep = rows.filter(pc.is_valid(rows["bids"])).select(["exchange", "symbol"])
+    pairs = deep.cast(pa.schema([(name, pa.string()) for name in deep.column_names])).group_by(deep.column_names)
+    found = pairs.aggregate([])
+    rows_found = zip(found["exchange"].to_pylist(), found["symbol"].to_pylist(), strict=True)
+    return {(str(exchange), str(symbol)) for exchange, symbol in rows_found}

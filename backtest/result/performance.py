@@ -1,0 +1,233 @@
+"""Return on capital, ratios, turnover and marked inventory of a backtest. Money is exact and rounded once, to 8 digits;
+ratios of returns are doubles, since roots are taken. docs/backtest.md has every formula with its source.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from itertools import pairwise
+from math import sqrt
+from statistics import fmean, stdev
+
+from backtest.result.asset_marks import LEAST_INTERVALS, Marks
+from backtest.result.trading_outcome import TradingOutcome
+from market.instruments.orders import Fill, changes_of
+from market.money import EXACT, ZERO
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage
+from market.trade.leg_planning import Markets
+
+YEAR_SECONDS = 365 * 86_400
+"""These markets close on no day."""
+DIGITS = Decimal("0.00000001")
+ROUNDING = Context(prec=200)
+SHARE_DIGITS = Decimal("0.0000000001")
+UNITS = {86_400: "day", 3_600: "hour", 60: "minute"}
+
+Holdings = dict[str, Decimal]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`value`, or the reason why there is none."""
+
+    value: float | None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPoint:
+    """`gain` at `time`, microseconds UTC: see `MarkedInventory`."""
+
+    time: int
+    gain: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedInventory:
+    """All that lies on the exchanges, valued at the marks of one moment, in the settlement currency.
+
+    `gain` = what is held at the end, less what was held at the opening, both at the closing marks: what trading made
+    of it, residual base at today's price included. What the opening inventory gained or lost by itself is not in it,
+    since that is no work of the strategy: it is `held - opening`.
+    """
+
+    opening: Decimal
+    """At the opening marks: the capital."""
+    closing: Decimal
+    held: Decimal
+    """The opening inventory at the closing marks: what doing nothing would have come to."""
+    gain: Decimal
+    drawdown: Decimal
+    """The deepest fall of the gain below its highest value before, over the sampled moments."""
+    points: tuple[MarkedPoint, ...]
+    unmarked: tuple[str, ...] = ()
+    """What no market tells a price of; it counts for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """`capital`: the opening balances at the opening marks. Shares are fractions of it; None where there is none."""
+
+    capital: Decimal
+    return_on_capital: Decimal | None
+    """Net profit of the arbitrages that ended, over capital; neither compounded nor annualised."""
+    turnover: Decimal
+    """The notional of all fills, bought and sold, at the FX mid that each decision saw."""
+    turnover_of_capital: Decimal | None
+    sharpe: Ratio
+    sortino: Ratio
+    interval_seconds: int | None
+    """Between two samples of the marked gain."""
+    returns: int
+    """How many there are, one per whole interval."""
+    marked: MarkedInventory
+
+    @property
+    def definition(self) -> str:
+        """What the ratios are made of, to be printed beside them."""
+        if self.interval_seconds is None:
+            return f"of returns over {LEAST_INTERVALS} whole minutes or more, which this recording does not hold"
+        unit, yearly = UNITS[self.interval_seconds], YEAR_SECONDS // self.interval_seconds
+        return (
+            f"of {self.returns} returns, one each {unit}: change of the marked gain over capital; mean over standard "
+            f"deviation (Sharpe; n - 1) or over downside deviation below 0 (Sortino; n), times the root of {yearly:,} "
+            f"{unit}s a year; the risk-free rate is 0"
+        )
+
+
+def performance_of(outcome: TradingOutcome, marks: Marks, markets: Markets) -> Performance:
+    """Of the whole recording that `marks` were read of."""
+    marked = marked_inventory(outcome, marks, markets)
+    capital, turned = marked.opening, rounded(turnover(outcome.arbitrages))
+    returns = returns_of(marked.points, capital) if marks.interval is not None else []
+    seconds = None if marks.interval is None else marks.interval // MICROSECONDS
+    yearly = 0 if seconds is None else YEAR_SECONDS // seconds
+    return Performance(
+        capital=capital,
+        return_on_capital=share_of(outcome.profit.net, capital),
+        turnover=turned,
+        turnover_of_capital=share_of(turned, capital),
+        sharpe=sharpe_ratio(returns, yearly),
+        sortino=sortino_ratio(returns, yearly),
+        interval_seconds=seconds,
+        returns=len(returns),
+        marked=marked,
+    )
+
+
+def marked_inventory(outcome: TradingOutcome, marks: Marks, markets: Markets) -> MarkedInventory:
+    opening, closing = _summed(outcome.before.values()), _summed(outcome.after.values())
+    changes = list(_changes(outcome.fills, markets))
+    last = {name: worth[-1] for name, worth in marks.worth.items()}
+    points = tuple(_points(changes, marks))
+    names = sorted({*opening, *closing})
+    return MarkedInventory(
+        opening=rounded(_valued(opening, marks.opening)),
+        closing=rounded(_valued(closing, last)),
+        held=rounded(_valued(opening, last)),
+        gain=points[-1].gain,
+        drawdown=deepest(point.gain for point in points),
+        points=points,
+        unmarked=tuple(name for name in names if name not in marks.worth),
+    )
+
+
+def turnover(arbitrages: Iterable[Arbitrage]) -> Decimal:
+    """Each fill's cost in the settlement currency; what no rate converts counts as it is."""
+    turned = ZERO
+    for arbitrage in arbitrages:
+        for leg in arbitrage.legs:
+            rate = arbitrage.opportunity.rate(leg.quote_currency)
+            turned += leg.cost if rate is None else rate.at_mid(leg.cost)
+    return turned
+
+
+def returns_of(points: Sequence[MarkedPoint], capital: Decimal) -> list[float]:
+    """One per whole interval, over capital; the last point ends a part of one."""
+    if capital <= 0:
+        return []
+    whole = [point.gain for point in points[:-1]]
+    return [float((after - before) / capital) for before, after in pairwise(whole)]
+
+
+def sharpe_ratio(returns: Sequence[float], yearly: int) -> Ratio:
+    """mean / standard deviation (n - 1) × √intervals a year (Sharpe 1994, at a risk-free rate of 0)."""
+    why = _too_few(returns)
+    if why is not None:
+        return Ratio(None, why)
+    deviation = stdev(returns)
+    if deviation == 0:
+        return Ratio(None, "the returns do not vary")
+    return Ratio(fmean(returns) / deviation * sqrt(yearly))
+
+
+def sortino_ratio(returns: Sequence[float], yearly: int) -> Ratio:
+    """mean / √(mean of squared returns below 0, over all n) × √intervals a year (Sortino and Price 1994, target 0)."""
+    why = _too_few(returns)
+    if why is not None:
+        return Ratio(None, why)
+    downside = sqrt(fmean(min(one, 0.0) ** 2 for one in returns))
+    if downside == 0:
+        return Ratio(None, "no interval lost anything")
+    return Ratio(fmean(returns) / downside * sqrt(yearly))
+
+
+def deepest(values: Iterable[Decimal]) -> Decimal:
+    """The deepest fall below the highest value before; it begins at 0."""
+    highest = fall = ZERO
+    for value in values:
+        highest = max(highest, value)
+        fall = max(fall, highest - value)
+    return fall
+
+
+def share_of(amount: Decimal, whole: Decimal) -> Decimal | None:
+    """To 10 digits; None of nothing."""
+    return (amount / whole).quantize(SHARE_DIGITS) if whole > 0 else None
+
+
+def rounded(amount: Decimal) -> Decimal:
+    """Half to even, to 8 digits."""
+    return amount.quantize(DIGITS, context=ROUNDING)
+
+
+def _too_few(returns: Sequence[float]) -> str | None:
+    return None if len(returns) >= LEAST_INTERVALS else f"{len(returns)} returns are fewer than {LEAST_INTERVALS}"
+
+
+def _summed(balances: Iterable[Holdings]) -> Holdings:
+    """Over all exchanges."""
+    sums: Holdings = {}
+    for amounts in balances:
+        for currency, amount in amounts.items():
+            sums[currency] = sums.get(currency, ZERO) + amount
+    return sums
+
+
+def _valued(holdings: Holdings, worth: Mapping[str, Decimal | None]) -> Decimal:
+    value = ZERO
+    for name, amount in holdings.items():
+        value = EXACT.add(value, EXACT.multiply(amount, worth.get(name) or ZERO))
+    return value
+
+
+def _changes(fills: Iterable[Fill], markets: Markets) -> Iterable[tuple[int, str, Decimal]]:
+    """(when, currency, how much more of it), by time."""
+    for fill in sorted(fills, key=lambda one: one.filled_at):
+        market = markets[fill.exchange, fill.symbol]
+        for currency, change in changes_of(fill, market.base, market.quote_currency):
+            yield fill.filled_at, currency, change
+
+
+def _points(changes: Sequence[tuple[int, str, Decimal]], marks: Marks) -> Iterable[MarkedPoint]:
+    """At each moment what was gained by then; what is filled behind the last row counts to it."""
+    gained: Holdings = {}
+    done, last = 0, len(marks.times) - 1
+    for number, time in enumerate(marks.times):
+        while done < len(changes) and (number == last or changes[done][0] <= time):
+            _, currency, change = changes[done]
+            gained[currency] = EXACT.add(gained.get(currency, ZERO), change)
+            done += 1
+        worth = {name: marks.worth[name][number] for name in gained if name in marks.worth}
+        yield MarkedPoint(time, rounded(_valued(gained, worth)))

@@ -1,0 +1,61 @@
+"""Profit and loss of a backtest by pair of markets and by day; each sums to the whole, to the last digit."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from backtest.result.performance import rounded, turnover
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage
+
+
+@dataclass(frozen=True, slots=True)
+class ProfitLine:
+    """All arbitrages of one kind that ended with a profit or a loss. `trades`: those of which anything was filled."""
+
+    names: tuple[str, ...]
+    trades: int
+    turnover: Decimal
+    fees: Decimal
+    net: Decimal
+
+
+def by_pair(arbitrages: Iterable[Arbitrage]) -> tuple[ProfitLine, ...]:
+    """Asset, market where it was bought, market where it was sold; the most net first."""
+    lines = _lines(arbitrages, _pair)
+    return tuple(sorted(lines, key=lambda line: (-line.net, line.names)))
+
+
+def by_day(arbitrages: Iterable[Arbitrage]) -> tuple[ProfitLine, ...]:
+    """The UTC day of the end, in recorded time; oldest first. A day without an end has no line."""
+    return tuple(sorted(_lines(arbitrages, _day), key=lambda line: line.names))
+
+
+def _lines(arbitrages: Iterable[Arbitrage], names: Callable[[Arbitrage], tuple[str, ...]]) -> list[ProfitLine]:
+    groups: dict[tuple[str, ...], list[Arbitrage]] = {}
+    for one in arbitrages:
+        if one.profit is not None:
+            groups.setdefault(names(one), []).append(one)
+    return [_line(key, group) for key, group in groups.items()]
+
+
+def _line(names: tuple[str, ...], group: Sequence[Arbitrage]) -> ProfitLine:
+    profits = [one.profit for one in group if one.profit is not None]
+    return ProfitLine(
+        names=names,
+        trades=sum(any(leg.fills for leg in one.legs) for one in group),
+        turnover=rounded(turnover(group)),
+        fees=sum((one.fees for one in profits), ZERO),
+        net=sum((one.net for one in profits), ZERO),
+    )
+
+
+def _pair(arbitrage: Arbitrage) -> tuple[str, ...]:
+    buy, sell = arbitrage.opportunity.buy, arbitrage.opportunity.sell
+    return arbitrage.base, f"{buy.exchange} {buy.symbol}", f"{sell.exchange} {sell.symbol}"
+
+
+def _day(arbitrage: Arbitrage) -> tuple[str, ...]:
+    return (f"{datetime.fromtimestamp(arbitrage.times['ended'] // MICROSECONDS, UTC):%Y-%m-%d}",)

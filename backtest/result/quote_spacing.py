@@ -1,0 +1,174 @@
+"""How far apart in time the quotes of a tick set lie, which of its markets are bars, and what such data cannot tell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from backtest.replay_profiles import profile_of
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import TickSet, read_ticks
+from market.instruments.markets import Market
+
+QUOTED = ("quote", "fx")
+SHOWN = ("bid_price", "ask_price", "bid_amount", "ask_amount")
+COLUMNS = ["kind", "exchange", "symbol", "received_time", *SHOWN]
+MOST_ROW_GROUPS = 24
+"""Read of a whole set, evenly over each base: what is asked for is the usual gap, not each one."""
+LEAST_GAPS = 20
+"""Of a market that is not of bars, before its spacing is taken for its usual one."""
+LONGEST_AGE_MS = 86_400_000
+
+Microseconds = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class MarketSpacing:
+    """Time between two quotes of one market that differ, microseconds; None where there are fewer than two."""
+
+    exchange: str
+    symbol: str
+    is_fx: bool
+    is_of_bars: bool
+    gaps: int
+    """How many were measured."""
+    median: int | None
+    p95: int | None
+
+
+def markets_of_bars(manifest: Manifest) -> frozenset[tuple[str, str]]:
+    """(exchange, symbol) of those whose quotes are the ends of bars."""
+    profile = profile_of(manifest)
+    if profile is not None:
+        recorded = (one.market for one in profile.recorded if one.source == "lean")
+        return frozenset((market.exchange, market.symbol) for market in recorded)
+    return frozenset((str(one.exchange), str(one.symbol)) for one in manifest.sources if one.is_of_bars)
+
+
+def is_of_bars(manifest: Manifest) -> bool:
+    """Whether anything that is traded in it is known by bars alone."""
+    of_bars = markets_of_bars(manifest)
+    return any((market.exchange, market.symbol) in of_bars for market in manifest.markets if not market.is_fx)
+
+
+def spacing_of(tick_set: TickSet) -> tuple[MarketSpacing, ...]:
+    """Of every market, in the manifest's order. Raises ImportRefusedError where the set cannot be read."""
+    manifest = tick_set.manifest
+    of_bars = markets_of_bars(manifest)
+    gaps: dict[tuple[str, str], list[Microseconds]] = {(one.exchange, one.symbol): [] for one in manifest.markets}
+    for number, base in enumerate(manifest.bases):
+        # rates stand in the log of every base: they count once
+        counted = [one for one in manifest.markets if one.base == base or (one.is_fx and number == 0)]
+        for rows in _sampled(tick_set, base, max(1, MOST_ROW_GROUPS // len(manifest.bases))):
+            quoted = rows.filter(pc.is_in(rows["kind"], pa.array(QUOTED)))
+            for market in counted:
+                gaps[market.exchange, market.symbol].append(_gaps(quoted, market))
+    return tuple(
+        _spacing(one, (one.exchange, one.symbol) in of_bars, gaps[one.exchange, one.symbol]) for one in manifest.markets
+    )
+
+
+def default_quote_age_ms(spacings: Sequence[MarketSpacing], usual_ms: int) -> int:
+    """How old a quote may be where nobody says: `usual_ms`, or twice the median spacing of the slowest traded market
+    where that is more, so that one late or missing row does not end a quote. Rates have no say: daily ones would let
+    quotes of an exchange grow a day old."""
+    medians = [
+        one.median
+        for one in spacings
+        if not one.is_fx and one.median is not None and (one.is_of_bars or one.gaps >= LEAST_GAPS)
+    ]
+    return min(max(usual_ms, -(-2 * max(medians, default=0) // 1_000)), LONGEST_AGE_MS)
+
+
+def answers(spacings: Sequence[MarketSpacing], microseconds: int) -> bool:
+    """Whether the data can tell what happens so much later: between two bars nobody knows what was quoted."""
+    bars = [one for one in spacings if one.is_of_bars and not one.is_fx]
+    return all(one.median is not None and microseconds >= one.median for one in bars)
+
+
+def coarsest_bar(spacings: Sequence[MarketSpacing]) -> int | None:
+    """The widest median spacing of a traded market of bars, microseconds; None without one."""
+    return max((one.median or 0 for one in spacings if one.is_of_bars and not one.is_fx), default=None)
+
+
+def bars_words(spacings: Sequence[MarketSpacing]) -> str | None:
+    """What a reader must know of a result from bars; None where it is from quotes."""
+    coarsest = coarsest_bar(spacings)
+    if coarsest is None:
+        return None
+    return (
+        f"from bars, one each {seconds_words(coarsest)}: a fill is at a bar's last price, which may be as old; bars "
+        "cannot tell what was quoted between them, nor what a latency below their spacing costs"
+    )
+
+
+def age_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> str:
+    """How old a quote could be, beside how far apart quotes lie."""
+    medians = [one.median for one in spacings if not one.is_fx and one.median is not None]
+    beside = f"; the slowest market quotes each {seconds_words(max(medians))} (median)" if medians else ""
+    return f"a quote holds for {seconds_words(age_ms * 1_000)} where nothing newer comes{beside}"
+
+
+def rate_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> tuple[str, ...]:
+    """Of rates that come more seldom than a quote may be old: in between nothing is converted."""
+    return tuple(
+        f"{one.exchange} {one.symbol} comes each {seconds_words(one.median)} (median), while a rate may be "
+        f"{seconds_words(age_ms * 1_000)} old: in between nothing is converted; max_quote_age_ms says how old"
+        for one in spacings
+        if one.is_fx and one.median is not None and one.median > age_ms * 1_000
+    )
+
+
+def seconds_words(microseconds: int) -> str:
+    return f"{microseconds / 1_000_000:,.3f}".rstrip("0").rstrip(".") + " s"
+
+
+def _sampled(tick_set: TickSet, base: str, most: int) -> Iterator[pa.Table]:
+    """At most so many row groups of one base, evenly spread; always the same ones."""
+    places = [
+        (partition, number) for partition in tick_set.partitions_of(base) for number in range(partition.row_groups)
+    ]
+    count = min(most, len(places))
+    for step in range(count):
+        partition, number = places[len(places) * step // count]
+        yield read_ticks(tick_set.path(partition), [number], COLUMNS)
+
+
+def _gaps(quoted: pa.Table, market: Market) -> Microseconds:
+    """Between the quotes of a market that show something else than the one before."""
+    is_own = pc.and_(
+        pc.is_in(quoted["exchange"], pa.array([market.exchange])),
+        pc.is_in(quoted["symbol"], pa.array([market.symbol])),
+    )
+    rows = quoted.filter(is_own).combine_chunks()
+    if len(rows) < 2:
+        return np.array([], dtype=np.int64)
+    is_new = np.ones(len(rows), dtype=np.bool_)
+    is_new[1:] = False
+    for name in SHOWN:
+        shown = rows[name]
+        differs = pc.fill_null(pc.not_equal(shown.slice(1), shown.slice(0, len(rows) - 1)), pa.scalar(False))
+        is_new[1:] |= np.asarray(differs)
+    times: Microseconds = rows["received_time"].to_numpy()[is_new]
+    return np.diff(times)
+
+
+def _spacing(market: Market, of_bars: bool, found: Sequence[Microseconds]) -> MarketSpacing:
+    gaps = np.sort(np.concatenate(found)) if found else np.array([], dtype=np.int64)
+    return MarketSpacing(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        is_fx=market.is_fx,
+        is_of_bars=of_bars,
+        gaps=len(gaps),
+        median=_rank(gaps, 50),
+        p95=_rank(gaps, 95),
+    )
+
+
+def _rank(ordered: Microseconds, share: int) -> int | None:
+    """The least value that is not exceeded by `share` percent of them (nearest rank)."""
+    return int(ordered[-(-share * len(ordered) // 100) - 1]) if len(ordered) else None

@@ -1,0 +1,23 @@
+"""How long an order travels in a backtest, and which orders the exchange refuses: drawn by seed and order, so that
+neither the order of events nor the number of workers changes it."""
+
+from random import Random
+
+from backtest.backtest_parameters import Latency
+
+
+def latency_microseconds(latency: Latency, seed: int, client_order_id: str) -> int:
+    """From the bot's decision to the match."""
+    if not latency.samples_ms:
+        return round(latency.constant_ms * 1_000)
+    return round(_drawn(seed, "latency", client_order_id).choice(latency.samples_ms) * 1_000)
+
+
+def is_refused(share: float, seed: int, client_order_id: str) -> bool:
+    """Whether this is one of the `share` of orders that fail."""
+    return share > 0 and _drawn(seed, "refused", client_order_id).random() < share
+
+
+def _drawn(seed: int, what: str, client_order_id: str) -> Random:
+    # not for secrets: the same seed must give the same numbers
+    return Random(f"{seed}:{what}:{client_order_id}")  # noqa: S311

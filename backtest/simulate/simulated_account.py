@@ -1,0 +1,143 @@
+"""The account of one exchange in a backtest: its own books, and fills against what is shown when an order arrives."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from backtest.backtest_parameters import Latency
+from backtest.simulate.order_latency import is_refused, latency_microseconds
+from backtest.simulate.quote_history import QuoteTape
+from exchanges.errors import OrderRefusedError
+from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
+from exchanges.paper.paper_ledger import PaperLedger
+from exchanges.paper.paper_matching import executions, report_of, taken_by
+from exchanges.requests.order_permits import ANY_TIME, Permit
+from market.decide.settings import Settings
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
+from market.prices.quotes import Level, Quote
+from market.time_units import MICROSECONDS
+from market.trade.leg_planning import Markets
+from session.clock import Clock
+from streams.message_format import levels_text
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What all accounts of one backtest have in common."""
+
+    markets: Markets
+    tape: QuoteTape
+    clock: Clock
+    settings: Callable[[], Settings]
+    seed: int
+    failed_share: float
+
+
+class SimulatedAccount:
+    """Passes for an `exchanges.account_port.TradingAccount`; its answers are final, and it can always be reached."""
+
+    def __init__(self, exchange: str, opening: Mapping[str, Decimal], latency: Latency, conditions: Conditions) -> None:
+        self._exchange = exchange
+        self._latency = latency
+        self._conditions = conditions
+        self._ledger = PaperLedger(exchange, conditions.markets)
+        self._ledger.apply(JournalRow(opening=dict(opening)))
+        self._seen: dict[str, int] = {}
+        """Symbol → place on the tape up to which its quotes were held against what was taken."""
+        self.matched_on_depth = 0
+        self.matched_on_best = 0
+        """Orders matched against a quote with more than one level on the side they met, and with one alone."""
+
+    @property
+    def exchange(self) -> str:
+        return self._exchange
+
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+        """Raises OrderRefusedError, NotPostedError."""
+        conditions = self._conditions
+        permit.ask()
+        if is_refused(conditions.failed_share, conditions.seed, order.client_order_id):
+            raise OrderRefusedError(f"{self._exchange}: drawn to fail")
+        self._accept(order)
+        await conditions.clock.sleep(
+            latency_microseconds(self._latency, conditions.seed, order.client_order_id) / MICROSECONDS
+        )
+        return self._match(order)
+
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
+        return self._ledger.report_of(order.client_order_id)
+
+    async def balances(self) -> dict[str, Decimal]:
+        return self._ledger.balances
+
+    async def open_orders(self) -> list[OpenOrder]:
+        """None rests: each is matched once."""
+        return []
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        return [one.fill for one in self._ledger.fills if one.booked_at >= since]
+
+    async def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _accept(self, order: LimitOrder) -> None:
+        market = self._conditions.markets[order.exchange, order.symbol]
+        fee_rate = self._conditions.settings().taker_fees[self._exchange]
+        refusal = self._ledger.refusal_of(order, market, fee_rate)
+        if refusal is not None:
+            raise OrderRefusedError(refusal)
+        now = self._conditions.clock.now()
+        accepted = Accepted(
+            order=order,
+            exchange_order_id=self._ledger.next_order_id(),
+            fee_rate=fee_rate,
+            accepted_at=now,
+            ends_by=now,
+            base=market.base,
+            quote_currency=market.quote_currency,
+        )
+        self._ledger.apply(JournalRow(accepted=accepted))
+
+    def _match(self, order: LimitOrder) -> OrderReport:
+        """Against what is known now, less what was taken of it; against nothing where that is withdrawn or too old."""
+        conditions, now = self._conditions, self._conditions.clock.now()
+        accepted = self._ledger.open_order(order.client_order_id)
+        market = conditions.markets[order.exchange, order.symbol]
+        if accepted is None:
+            raise RuntimeError(f"{self._exchange} has lost order {order.client_order_id}")
+        quote = self._quote(order.symbol, now)
+        found = () if quote is None else executions(order, quote, self._ledger.depth, market)
+        report = report_of(order, accepted.exchange_order_id, found, conditions.markets, accepted.fee_rate, now)
+        self._ledger.apply(JournalRow(ended=Ended(order.client_order_id, report, now, taken_by(found))))
+        if quote is not None:
+            has_depth = len(quote.asks if order.side == "buy" else quote.bids) > 1
+            self.matched_on_depth += has_depth
+            self.matched_on_best += not has_depth
+        return report
+
+    def _quote(self, symbol: str, now: int) -> Quote | None:
+        self._see_quotes(symbol, now)
+        shown = self._conditions.tape.at(self._exchange, symbol, now)
+        if shown is None or now - shown.verified > self._conditions.settings().max_quote_age_ms * 1_000:
+            return None
+        self._seen[symbol] = shown.place
+        return shown.quote
+
+    def _see_quotes(self, symbol: str, now: int) -> None:
+        """Those since the last order, for as long as one of them may give back what was taken."""
+        depth, tape = self._ledger.depth, self._conditions.tape
+        texts = _texts(depth.taken(symbol))
+        if not texts:
+            return
+        for row in tape.between(self._exchange, symbol, self._seen[symbol], now):
+            if row.shows(texts):
+                continue
+            depth.see(row.quote)
+            texts = _texts(depth.taken(symbol))
+            if not texts:
+                return
+
+
+def _texts(levels: Mapping[Side, tuple[Level, ...]]) -> dict[Side, list[str]]:
+    """Each level as it stands in the log."""
+    return {side: [levels_text([level])[1:-1] for level in shown] for side, shown in levels.items()}

@@ -1,0 +1,37 @@
+"""The books of a backtest: what there was, what the ledger of fills makes of it, and what the accounts say."""
+
+from collections.abc import Iterable
+
+from backtest.backtest_parameters import Balances
+from backtest.simulate.event_queue import at_once
+from backtest.simulate.simulated_account import SimulatedAccount
+from market.instruments.orders import Fill, changes_of
+from market.money import ZERO
+from market.trade.leg_planning import Markets
+from market.trade.reservation_state import BalanceRow
+
+
+def balances_of(accounts: dict[str, SimulatedAccount]) -> Balances:
+    """By the accounts' own books."""
+    return {exchange: at_once(account.balances()) for exchange, account in accounts.items()}
+
+
+def is_balanced(
+    before: Balances, fills: Iterable[Fill], after: Balances, rows: Iterable[BalanceRow], markets: Markets
+) -> bool:
+    """Whether before + fills − fees = after, and nothing is held any more, to the last digit."""
+    computed = {exchange: dict(balances) for exchange, balances in before.items()}
+    for fill in fills:
+        market = markets[fill.exchange, fill.symbol]
+        for currency, amount in changes_of(fill, market.base, market.quote_currency):
+            known = computed[fill.exchange]
+            known[currency] = known.get(currency, ZERO) + amount
+    is_booked = all(row.held == 0 and row.free == after[row.exchange].get(row.currency, ZERO) for row in rows)
+    return is_booked and _without_zeros(computed) == _without_zeros(after)
+
+
+def _without_zeros(balances: Balances) -> Balances:
+    return {
+        exchange: {currency: amount for currency, amount in amounts.items() if amount != 0}
+        for exchange, amounts in balances.items()
+    }

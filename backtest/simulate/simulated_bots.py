@@ -1,0 +1,186 @@
+"""The bots in a backtest: the reservers, traders and health watches that run live, one of each per exchange, over the
+store in memory. What live bots learn from the store's notifications is looked up here after each step."""
+
+from decimal import Decimal
+from functools import partial
+
+from backtest.backtest_parameters import Parameters
+from backtest.simulate.event_queue import Agenda, at_once
+from backtest.simulate.simulated_account import SimulatedAccount
+from backtest.simulate.simulated_rejections import EXPIRED, RefusalCounts
+from backtest.simulate.tiered_fees import TieredFees
+from bots.bot_loop import ROUND_SECONDS
+from bots.decide.opportunity_checks import is_expired
+from bots.decide.order_decision import refused_by_settings
+from bots.decide.state_cache import Knowledge
+from bots.exchange_health import HealthWatch
+from bots.execute.leg_executor import LegKey, Trader
+from bots.execute.leg_reserver import Reserver
+from bots.execute.pending_legs import due_legs
+from market.accounting.episodes import TradeBounds
+from market.decide.circuit_breaker import FailureKind
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from market.money import ZERO
+from market.prices.opportunities import Opportunity, OpportunityLeg
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.leg_planning import advancing, markets_by_symbol
+from store.memory.memory_store import MemoryTradeStore
+
+RETRY = round(ROUND_SECONDS * MICROSECONDS)
+"""A leg that may not be sent yet is tried again so much later, as by a live bot's next round."""
+
+
+class ReplayedBots:
+    """All bots of one backtest; they know at once what one of them learns."""
+
+    def __init__(
+        self,
+        agenda: Agenda,
+        store: MemoryTradeStore,
+        accounts: dict[str, SimulatedAccount],
+        markets: tuple[Market, ...],
+        parameters: Parameters,
+    ) -> None:
+        """The store has the settings, and its books are open."""
+        self._agenda = agenda
+        self._store = store
+        self._markets = markets_by_symbol(markets)
+        self._decision = round(parameters.decision_ms * 1_000)
+        self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
+        self.knowledge = Knowledge(store.settings_in_force())
+        self.refusals = RefusalCounts()
+        self.missed = 0
+        """Opportunities that had expired by the time of the decision."""
+        self._most_notional: tuple[Settings | None, Decimal] = (None, ZERO)
+        """The settings that it is of, and the least of their limits of a trade's notional."""
+        advance = advancing(markets)
+        self._health = {name: HealthWatch(name, store, self.knowledge, wall_clock=agenda.now) for name in accounts}
+        self._reservers = {name: self._reserver(name) for name in accounts}
+        self._traders = {
+            name: Trader(store, account, advance, steady_clock=agenda.now, troubled=partial(self._note_trouble, name))
+            for name, account in accounts.items()
+        }
+        self._anyone = next(iter(self._reservers.values()))
+        self._begun: set[LegKey] = set()
+        self._busy: set[LegKey] = set()
+        self._waiting: set[str] = set()
+        """Half reservations whose end is planned."""
+        at_once(next(iter(self._health.values())).round())
+        self._see_balances()
+
+    def decide(self, opportunity: Opportunity) -> str | None:
+        """What both bots make of it, now: why they do not trade it, or None where an arbitrage was begun."""
+        if self._fees.see_day(self._agenda.now()):
+            self.change(self.knowledge.settings)
+        if is_expired(opportunity, self._agenda.now()):
+            self.missed += 1
+            return EXPIRED
+        reason = self._refusal(opportunity)
+        if reason is not None:
+            self.refusals.refuse(opportunity, reason, self._agenda.now())
+            return reason
+        for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
+            at_once(self._reservers[exchange].attempt(opportunity))
+        is_begun = self._follow(opportunity.opportunity_id)
+        refused = self.refusals.newest_reason(opportunity.opportunity_id)
+        return refused if is_begun or refused is not None else EXPIRED
+
+    def bounds(self, opportunity: Opportunity) -> TradeBounds:
+        """What one trade could use now."""
+        buy, sell, free = opportunity.buy, opportunity.sell, self.knowledge.free
+        settings = self.knowledge.settings
+        if self._most_notional[0] is not settings:
+            limits = (settings.max_notional, settings.max_total_notional)
+            most = min(*limits, settings.max_exchange_notional, settings.max_asset_notional)
+            self._most_notional = (settings, most)
+        return TradeBounds(
+            notional=self._most_notional[1],
+            quote=free.get((buy.exchange, buy.quote_currency)),
+            base=free.get((sell.exchange, opportunity.base)),
+            least=max(self._least(buy), self._least(sell)),
+        )
+
+    def _least(self, leg: OpportunityLeg) -> Decimal:
+        """The smallest order, lots left aside: asked for each refusal, so cheaply."""
+        market = self._markets.get((leg.exchange, leg.symbol))
+        return ZERO if market is None else max(market.minimum_amount, market.minimum_notional / leg.price)
+
+    def change(self, settings: Settings) -> None:
+        """These are in force from now on, but for the fees of exchanges with tiers."""
+        fees = {**settings.taker_fees, **self._fees.today}
+        settings = settings.model_copy(update={"taker_fees": fees})
+        version = self._store.settings_in_force().version
+        self.knowledge.settings = at_once(self._store.change_settings(settings, version, "backtest"))
+
+    def _refusal(self, opportunity: Opportunity) -> str | None:
+        """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
+        refused = refused_by_settings(opportunity, self._markets, self.knowledge.settings)
+        return self._anyone.early_refusal(opportunity) if refused is None else refused.reason
+
+    def _reserver(self, exchange: str) -> Reserver:
+        return Reserver(
+            exchange=exchange,
+            store=self._store,
+            markets=self._markets,
+            clock=self._agenda,
+            knowledge=self.knowledge,
+            notes=self.refusals,
+            # both legs are begun together, once both are reserved
+            execute=lambda _identity, _role: None,
+            wall_clock=self._agenda.now,
+        )
+
+    def _follow(self, identity: str) -> bool:
+        """As a bot does that is told of a change of this arbitrage; False where there is none."""
+        arbitrage = at_once(self._store.arbitrage(identity))
+        if arbitrage is None:
+            return False
+        self.knowledge.see_arbitrage(arbitrage)
+        self._see_balances()
+        if arbitrage.state == "half_reserved" and identity not in self._waiting:
+            self._waiting.add(identity)
+            self._agenda.plan(arbitrage.reserve_by + 1, lambda: self._expire(identity))
+        if arbitrage.state in OPEN_STATES:
+            for exchange in dict.fromkeys(leg.exchange for leg in arbitrage.legs):
+                self._work_on(arbitrage, exchange)
+        return True
+
+    def _work_on(self, arbitrage: Arbitrage, exchange: str) -> None:
+        now = self._agenda.now()
+        for due in due_legs([arbitrage], exchange, self._markets, arbitrage.send_by):
+            key = (due.arbitrage_id, due.leg.role)
+            if due.what == "execute" and key not in self._busy:
+                self._busy.add(key)
+                self._agenda.plan(now + self._wait(key), partial(self._execute, exchange, key))
+
+    def _wait(self, key: LegKey) -> int:
+        """The first two legs follow from the decision; one more leg takes another, one that had to wait a round."""
+        if key in self._begun:
+            return RETRY
+        return 0 if key[1] in ("buy", "sell") else self._decision
+
+    def _execute(self, exchange: str, key: LegKey) -> None:
+        self._begun.add(key)
+        self._agenda.start(self._traders[exchange].execute(*key), lambda: self._executed(key))
+
+    def _executed(self, key: LegKey) -> None:
+        self._busy.discard(key)
+        identity, role = key
+        arbitrage = at_once(self._store.arbitrage(identity))
+        leg = None if arbitrage is None else arbitrage.leg(role)
+        if arbitrage is not None and leg is not None:
+            self._fees.see(arbitrage.opportunity, leg, self._agenda.now())
+        self._follow(identity)
+
+    def _expire(self, identity: str) -> None:
+        at_once(self._store.expire(identity))
+        self._follow(identity)
+
+    def _note_trouble(self, exchange: str, kind: FailureKind, subject: str) -> None:
+        self._health[exchange].note(kind, subject)
+        at_once(self._health[exchange].round())
+
+    def _see_balances(self) -> None:
+        self.knowledge.see_balances(at_once(self._store.balance_rows()))

@@ -1,0 +1,173 @@
+"""Trades the opportunities of a recording, in its own time, as the bots would have done: the very functions that
+reserve, send, book and unwind live, on the store in memory, against the quotes that were known when an order arrived.
+
+Nothing is looked up that lies ahead: an event sees what came before it, so whatever follows changes no earlier trade.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from functools import partial
+
+from backtest.backtest_parameters import Balances, Latency, Parameters
+from backtest.result.trading_outcome import EquityPoint, TradingOutcome
+from backtest.simulate.event_queue import Agenda, at_once
+from backtest.simulate.quote_history import QuoteTape
+from backtest.simulate.seen_spreads import Spreads, lifetime_of
+from backtest.simulate.settings_changes import SettingsChange
+from backtest.simulate.simulated_account import Conditions, SimulatedAccount
+from backtest.simulate.simulated_books import balances_of, is_balanced
+from backtest.simulate.simulated_bots import ReplayedBots
+from backtest.simulate.trading_assumptions import told_assumptions
+from market.accounting.profit_groups import added, profit_from
+from market.instruments.markets import Market
+from market.money import ZERO
+from market.prices.opportunities import Opportunity
+from market.prices.spread_statistics import SpreadWindow
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, ProfitAndLoss
+from market.trade.leg_planning import markets_by_symbol
+from store.memory.memory_store import MemoryTradeStore
+
+WINDOW_DELAY = 6 * MICROSECONDS
+"""From the end of a spread window to when live bots have it at the latest: a row a second past it, then a trigger."""
+UNHEARD = logging.NullHandler()
+"""What the bots warn of happened to nobody here, and the outcome tells it all: no terminal is to show it."""
+
+
+class BacktestError(ValueError):
+    """What was given cannot be traded; the same will fail again."""
+
+
+def trading_order(opportunity: Opportunity) -> tuple[int, str, int, str, str]:
+    """What `trade` wants opportunities sorted by."""
+    legs = opportunity.buy.exchange, opportunity.sell.exchange
+    return opportunity.event_time, opportunity.base, opportunity.offset, *legs
+
+
+def trade(
+    opportunities: Iterable[Opportunity],
+    tape: QuoteTape,
+    markets: tuple[Market, ...],
+    parameters: Parameters,
+    windows: Iterable[SpreadWindow] | None = None,
+) -> TradingOutcome:
+    """`opportunities` by `trading_order`; of several with one id the first counts. `windows` by their ends, as history
+    for the rules that ask for it; None: those rules know none. Raises BacktestError."""
+    # here, since a sweep trades in Spark's workers; a handler that is there already is not added again
+    logging.getLogger("bots").addHandler(UNHEARD)
+    floor = _Floor(tape, tuple(market for market in markets if not market.is_fx), parameters)
+    spreads = Spreads()
+    history = iter(windows or ())
+    following = next(history, None)
+    for opportunity in _each_once(opportunities):
+        decided = opportunity.event_time + floor.decision
+        while following is not None and following.end + WINDOW_DELAY <= decided:
+            floor.bots.knowledge.see_window(following)
+            following = next(history, None)
+        floor.agenda.advance(decided)
+        spreads.see(opportunity, floor.bots.decide(opportunity), floor.bots.bounds)
+    floor.agenda.finish()
+    return floor.outcome(spreads, has_history=windows is not None)
+
+
+class _Floor:
+    """Where one backtest trades: time, store, accounts and bots, all of them new."""
+
+    def __init__(self, tape: QuoteTape, markets: tuple[Market, ...], parameters: Parameters) -> None:
+        self.agenda = Agenda()
+        self.decision = round(parameters.decision_ms * 1_000)
+        self._parameters = parameters
+        self._markets = markets_by_symbol(markets)
+        self._store = MemoryTradeStore(self.agenda)
+        at_once(self._store.create_settings(parameters.settings))
+        self._before = _opening(markets, parameters)
+        conditions = Conditions(
+            markets=self._markets,
+            tape=tape,
+            clock=self.agenda,
+            settings=self._store.settings_in_force,
+            seed=parameters.seed,
+            failed_share=parameters.failed_share,
+        )
+        self._accounts = {
+            exchange: SimulatedAccount(exchange, balances, parameters.latency.get(exchange, Latency()), conditions)
+            for exchange, balances in self._before.items()
+        }
+        for exchange, account in self._accounts.items():
+            at_once(self._store.set_balances(exchange, at_once(account.balances()), "before"))
+        self.bots = ReplayedBots(self.agenda, self._store, self._accounts, markets, parameters)
+        for change in tape.settings_changes if parameters.follow_logged_settings else ():
+            self.agenda.plan(change.time, partial(self._change, change))
+
+    def outcome(self, spreads: Spreads, *, has_history: bool) -> TradingOutcome:
+        """Once all is over."""
+        arbitrages = tuple(at_once(self._store.session_arbitrages()))
+        fills = tuple(at_once(self._store.fills()))
+        after, rows = balances_of(self._accounts), at_once(self._store.balance_rows())
+        episodes = spreads.episodes()
+        return TradingOutcome(
+            opportunities=spreads.opportunities,
+            arbitrages=arbitrages,
+            refusals=self.bots.refusals.sums(episodes),
+            profit=_profit(arbitrages, spreads.currency),
+            equity=tuple(_equity(arbitrages)),
+            fills=fills,
+            before=self._before,
+            after=after,
+            is_balanced=is_balanced(self._before, fills, after, rows, self._markets),
+            lifetimes=tuple(map(lifetime_of, episodes)),
+            net_bps_counts=spreads.net_bps_counts(),
+            assumptions=told_assumptions(
+                self._parameters, list(self._accounts.values()), spreads, self.bots.missed, has_history=has_history
+            ),
+        )
+
+    def _change(self, change: SettingsChange) -> None:
+        self.bots.change(change.applied(self.bots.knowledge.settings))
+
+
+def _opening(markets: tuple[Market, ...], parameters: Parameters) -> Balances:
+    """Of each exchange of `markets`; what no balance is given of is 0. Raises BacktestError."""
+    exchanges = list(dict.fromkeys(market.exchange for market in markets))
+    strangers = parameters.balances.keys() - set(exchanges)
+    if strangers:
+        raise BacktestError(
+            f"balances are given for {', '.join(sorted(strangers))}, which is no exchange of these ticks"
+        )
+    if not exchanges:
+        raise BacktestError("there is no market to trade on")
+    return {exchange: dict(parameters.balances.get(exchange, {})) for exchange in exchanges}
+
+
+def _each_once(opportunities: Iterable[Opportunity]) -> Iterator[Opportunity]:
+    seen: set[str] = set()
+    last = 0
+    for opportunity in opportunities:
+        if opportunity.event_time < last:
+            raise BacktestError("opportunities must come in the order of their time")
+        last = opportunity.event_time
+        if opportunity.opportunity_id not in seen:
+            seen.add(opportunity.opportunity_id)
+            yield opportunity
+
+
+def _profit(arbitrages: tuple[Arbitrage, ...], currency: str) -> ProfitAndLoss:
+    whole = profit_from(currency, {})
+    for arbitrage in arbitrages:
+        if arbitrage.profit is not None:
+            whole = added(whole, arbitrage.profit)
+    return whole
+
+
+def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[EquityPoint]:
+    """One point for each moment at which any ended with a profit or a loss."""
+    ends: dict[int, Decimal] = {}
+    for arbitrage in arbitrages:
+        if arbitrage.profit is not None:
+            time = arbitrage.times["ended"]
+            ends[time] = ends.get(time, ZERO) + arbitrage.profit.net
+    net = ZERO
+    for time in sorted(ends):
+        net += ends[time]
+        yield EquityPoint(time, net)

@@ -1,0 +1,33 @@
+"""What only trading shows of what a backtest took for granted, in words that a report repeats."""
+
+from collections.abc import Sequence
+
+from backtest.backtest_parameters import Parameters
+from backtest.simulate.seen_spreads import Spreads
+from backtest.simulate.simulated_account import SimulatedAccount
+
+
+def told_assumptions(
+    parameters: Parameters,
+    accounts: Sequence[SimulatedAccount],
+    spreads: Spreads,
+    missed: int,
+    *,
+    has_history: bool,
+) -> tuple[str, ...]:
+    """In the order in which they matter."""
+    settings = parameters.settings
+    told = [_matched(accounts)]
+    if not has_history and settings.min_share_above_10s > 0:
+        told.append("no spread windows were given, so min_share_above_10s refused every opportunity")
+    if not has_history and settings.quarantine_deviations > 0 and spreads.best_net_bps > settings.quarantine_floor_bps:
+        told.append("no spread windows were given: the quarantine judged by its ceiling alone, not by a pair's history")
+    if missed:
+        told.append(f"{missed} opportunities had expired by the time of the decision")
+    return tuple(told)
+
+
+def _matched(accounts: Sequence[SimulatedAccount]) -> str:
+    on_depth = sum(account.matched_on_depth for account in accounts)
+    on_best = sum(account.matched_on_best for account in accounts)
+    return f"{on_depth} orders met recorded depth, {on_best} the displayed best level alone"

@@ -1,0 +1,1 @@
+"""Many parameter sets over one tick set."""

@@ -1,0 +1,151 @@
+"""Which parameter sets a sweep tries: every combination of a grid, or random draws from it, by seed.
+
+min_net_bps=0:20:2      0, 2, 4 … 20
+latency_ms=0,50,100     these
+max_notional=100:5000   as a range: anything between, drawn
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+from itertools import product
+from math import prod
+
+from backtest.sweep.sweep_errors import SweepRefusedError
+from market.money import BoundedDecimal, decimal_of, decimal_of_whole, text_of
+
+MOST_SETS = 100_000
+DRAWN_DIGITS = 6
+"""Of a drawn number: enough to tell sets apart, few enough to be read and typed again."""
+
+Point = tuple[tuple[str, Decimal], ...]
+"""One value of every parameter that a sweep varies, always in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One parameter and the values to try, in the order they were given."""
+
+    name: str
+    values: tuple[BoundedDecimal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One parameter that is drawn from `low` to `high`, both included."""
+
+    name: str
+    low: BoundedDecimal
+    high: BoundedDecimal
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """`draws` None: every combination of `axes`; else so many sets drawn from `axes` and `ranges` by `seed`."""
+
+    axes: tuple[Axis, ...]
+    ranges: tuple[Range, ...] = ()
+    draws: int | None = None
+    seed: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(axis.name for axis in self.axes), *(part.name for part in self.ranges))
+
+    @property
+    def size(self) -> int:
+        return prod(len(axis.values) for axis in self.axes) if self.draws is None else self.draws
+
+    def points(self) -> Iterator[Point]:
+        """The sets in their order; in a grid the last axis varies fastest."""
+        if self.draws is None:
+            for values in product(*(axis.values for axis in self.axes)):
+                yield tuple(zip(self.names, values, strict=True))
+            return
+        # one generator for one sweep, from its own seed alone: no other draw can shift these
+        chance = random.Random(self.seed)  # noqa: S311 - a seeded draw of parameters keeps no secret
+        for _ in range(self.draws):
+            chosen = [(axis.name, chance.choice(axis.values)) for axis in self.axes]
+            drawn = [(part.name, _drawn(part, chance)) for part in self.ranges]
+            yield (*chosen, *drawn)
+
+
+def checked_grid(grid: Grid) -> Grid:
+    """The grid, where it makes a sweep. Raises SweepRefusedError in one sentence."""
+    if not grid.names:
+        raise SweepRefusedError("nothing is varied: name at least one parameter with --grid or --range")
+    twice = sorted({name for name in grid.names if grid.names.count(name) > 1})
+    if twice:
+        raise SweepRefusedError(f"{twice[0]} is given twice; name all its values in one --grid")
+    if grid.ranges and grid.draws is None:
+        raise SweepRefusedError(f"{grid.ranges[0].name} is a range: say with --random N how many sets to draw")
+    if grid.draws is not None and grid.draws < 1:
+        raise SweepRefusedError("--random must draw at least one set")
+    if grid.size > MOST_SETS:
+        raise SweepRefusedError(f"{grid.size:,} sets are too many: a sweep has up to {MOST_SETS:,}")
+    return grid
+
+
+def axis_of(text: str) -> Axis:
+    """`NAME=FROM:TO:STEP` or `NAME=VALUE,VALUE…`. Raises SweepRefusedError."""
+    name, told = _named(text, "--grid", "NAME=FROM:TO:STEP or NAME=VALUE,VALUE")
+    if ":" not in told:
+        values = tuple(_number(text, word) for word in told.split(","))
+        if len(set(values)) < len(values):
+            raise SweepRefusedError(f"--grid {text}: names one value twice")
+        return Axis(name, values)
+    words = told.split(":")
+    if len(words) != 3:
+        raise SweepRefusedError(f"--grid {text}: a row of values is FROM:TO:STEP")
+    first, last, step = (_number(text, word) for word in words)
+    if step <= 0:
+        raise SweepRefusedError(f"--grid {text}: the step must be greater than 0")
+    if last < first:
+        raise SweepRefusedError(f"--grid {text}: is empty, since {text_of(last)} lies below {text_of(first)}")
+    count = int((last - first) // step) + 1
+    if count > MOST_SETS:
+        raise SweepRefusedError(f"--grid {text}: {count:,} values are too many: a sweep has up to {MOST_SETS:,} sets")
+    return Axis(name, tuple(first + step * number for number in range(count)))
+
+
+def range_of(text: str) -> Range:
+    """`NAME=LOW:HIGH`. Raises SweepRefusedError."""
+    name, told = _named(text, "--range", "NAME=LOW:HIGH")
+    words = told.split(":")
+    if len(words) != 2:
+        raise SweepRefusedError(f"--range {text}: is not NAME=LOW:HIGH")
+    low, high = (_number(text, word, "--range") for word in words)
+    if high <= low:
+        raise SweepRefusedError(f"--range {text}: is empty, since {text_of(high)} does not lie above {text_of(low)}")
+    return Range(name, low, high)
+
+
+def _named(text: str, option: str, form: str) -> tuple[str, str]:
+    name, is_told, told = (part.strip() for part in text.partition("="))
+    if not name or not is_told:
+        raise SweepRefusedError(f"{option} {text}: is not {form}")
+    if not told:
+        raise SweepRefusedError(f"{option} {text}: has no values")
+    return name, told
+
+
+def _number(text: str, word: str, option: str = "--grid") -> Decimal:
+    try:
+        number = decimal_of(word.strip())
+    except ValueError as error:
+        raise SweepRefusedError(f"{option} {text}: {error}") from None
+    if abs(number) >= Decimal("1E15") or (number and number.adjusted() < -15):
+        raise SweepRefusedError(f"{option} {text}: {word.strip()} is beyond what any parameter takes")
+    return number
+
+
+def _drawn(part: Range, chance: random.Random) -> Decimal:
+    if part.is_whole:
+        return decimal_of_whole(chance.randint(int(part.low), int(part.high)))
+    # drawn as a whole number of tiny steps: exact in Decimal, and the same on every machine
+    share = decimal_of_whole(chance.randrange(10**9 + 1)) / 10**9
+    value = part.low + (part.high - part.low) * share
+    step = Decimal(1).scaleb((part.high - part.low).adjusted() - DRAWN_DIGITS + 1)
+    return min(max(value.quantize(step, ROUND_HALF_EVEN), part.low), part.high)

@@ -1,0 +1,91 @@
+"""The work of one task of a sweep: the sets of one chunk, each traded on the candidates that it would have found."""
+
+import gc
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from backtest.detect.detected_cache import opportunities_of
+from backtest.result.asset_marks import Marks
+from backtest.result.performance import performance_of
+from backtest.simulate.quote_history import QuoteTape, tape_of
+from backtest.simulate.trade_simulation import trade
+from backtest.sweep.parameter_grids import Point
+from backtest.sweep.sweep_candidates import Candidates
+from backtest.sweep.sweep_parameters import Variable, variables_of, with_values
+from backtest.sweep.sweep_results import WHOLE, SetResult, result_of
+from backtest.sweep.sweep_store import SweepDefinition, SweepStore
+from backtest.sweep.walk_forward import Span, spans_of
+from datasets.ticksets.tick_set import open_tick_set
+from market.instruments.markets import Market
+from market.trade.leg_planning import markets_by_symbol
+
+MOST_ROWS_IN_MEMORY = 20_000_000
+"""Of a tick set: up to here a worker keeps each row group that it has read once; beyond, KEPT of them."""
+KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all sets of a sweep have in common, read once by each worker."""
+
+    definition: SweepDefinition
+    points: tuple[Point, ...]
+    """Of all sets: drawn ones are drawn one after the other, and a chunk would draw all before its own again."""
+    variables: dict[str, Variable]
+    markets: tuple[Market, ...]
+    candidates: Candidates
+    tape: QuoteTape
+    spans: tuple[Span, ...]
+    marks: Marks
+
+    def results_of(self, number: int, point: Point) -> list[SetResult]:
+        """Of the whole tick set, then of each span; nothing where the settings do not go together."""
+        parameters = with_values(self.definition.parameters, point, self.variables)
+        if parameters is None:
+            return []
+        found = self.candidates.under(parameters.settings)
+        whole = trade(found, self.tape, self.markets, parameters)
+        performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
+        results = [result_of(number, WHOLE, point, whole, performance)]
+        for span in self.spans:
+            mine = [one for one in found if span.start <= one.event_time < span.end]
+            outcome = trade(mine, self.tape.until(span.end), self.markets, parameters)
+            results.append(result_of(number, span.number, point, outcome))
+        return results
+
+
+def run_chunk(folder: Path, chunk: int) -> int:
+    """Store the results of one chunk of the sweep in `folder`; its number again."""
+    store = SweepStore(folder)
+    bench = _bench_of(folder, store.definition().fingerprint, store.candidates.stat().st_mtime_ns)
+    results: list[SetResult] = []
+    for number in bench.definition.sets_of(chunk):
+        results += bench.results_of(number, bench.points[number])
+    store.put_part(chunk, results)
+    return chunk
+
+
+@lru_cache(maxsize=1)
+def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
+    """The same for every chunk that one worker does. `fingerprint` and `written` only tell one sweep from another."""
+    store = SweepStore(folder)
+    definition = store.definition()
+    tick_set = open_tick_set(definition.tick_set)
+    manifest = tick_set.manifest
+    kept = None if manifest.rows <= MOST_ROWS_IN_MEMORY else KEPT
+    folds = definition.folds
+    bench = Bench(
+        definition=definition,
+        points=tuple(definition.grid.points()),
+        variables=variables_of(definition.parameters),
+        markets=manifest.markets,
+        candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),
+        tape=tape_of(tick_set, kept),
+        spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
+        marks=store.marks(),
+    )
+    # candidates live as long as the worker: nothing is gained by looking for garbage among them in each run
+    gc.collect()
+    gc.freeze()
+    return bench

@@ -1,0 +1,80 @@
+"""Walk-forward: the best set of each span of time is judged by the span that follows it.
+
+    |-- span 0 --|-- span 1 --|-- span 2 --|-- span 3 --|
+     train 1      test 1
+                  train 2      test 2
+                               train 3      test 3
+
+Every span is traded for itself: it begins with the opening balances, and no quote behind its end is looked at, so a
+choice cannot know anything of the span that judges it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_results import SetResult, best_first
+from market.money import total
+
+MOST_FOLDS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """[start, end), microseconds UTC."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One choice and what came of it."""
+
+    training: Span
+    test: Span
+    chosen: SetResult
+    """The best set on the training span, with what it made there."""
+    judged: SetResult
+    """The same set on the test span."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalkForward:
+    """All folds; nets in the settlement currency."""
+
+    folds: tuple[Fold, ...]
+
+    @property
+    def in_sample(self) -> Decimal:
+        """What the chosen sets made on the spans that they were chosen on."""
+        return total(fold.chosen.net for fold in self.folds)
+
+    @property
+    def out_of_sample(self) -> Decimal:
+        """What they made on the spans behind those."""
+        return total(fold.judged.net for fold in self.folds)
+
+
+def spans_of(start: int, end: int, folds: int) -> tuple[Span, ...]:
+    """`folds` + 1 spans of equal length that hold [start, end] together. Raises SweepRefusedError."""
+    if not 1 <= folds <= MOST_FOLDS:
+        raise SweepRefusedError(f"--walk-forward {folds}: takes 1 to {MOST_FOLDS:,} folds")
+    length = end + 1 - start
+    if length < folds + 1:
+        raise SweepRefusedError(f"--walk-forward {folds}: the tick set is too short to be cut into {folds + 1} spans")
+    edges = [start + length * number // (folds + 1) for number in range(folds + 2)]
+    return tuple(Span(number, edges[number], edges[number + 1]) for number in range(folds + 1))
+
+
+def walk_forward(spans: Sequence[Span], results: Mapping[int, Sequence[SetResult]]) -> WalkForward:
+    """`results`: span number → what every set made on it."""
+    folds = []
+    for training, test in pairwise(spans):
+        chosen = best_first(results[training.number])[0]
+        judged = next(result for result in results[test.number] if result.number == chosen.number)
+        folds.append(Fold(training, test, chosen, judged))
+    return WalkForward(tuple(folds))

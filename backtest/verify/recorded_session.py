@@ -1,0 +1,174 @@
+"""A recorded session as one folder: its log as a tick set, what CEP made of it, and what the store kept.
+
+<session>/log/session.json              what the session was; written last, so where it stands all else does
+<session>/log/ticks/                    the tick set
+<session>/log/opportunities.parquet     partition, offset, time, value
+<session>/log/books/*.jsonl             arbitrages with their steps, refusals, settings, fills: one JSON object a line
+<session>/log/raw/                      what the first two are made of; gone once they are
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
+
+from backtest.verify.errors import CannotVerifyError
+from datasets.errors import ImportRefusedError
+from datasets.ticksets.log_tick_set import LogSpan
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+from market.instruments.markets import Market
+from market.trade.arbitrages import Refusal
+from market.validation_messages import sentence_of
+from store.queries.session_export import KeptArbitrage, KeptFill
+from store.server.documents import SettingsVersion
+
+FORMAT = 1
+SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
+BOOKS = Path("books")
+ARBITRAGES, REFUSALS, SETTINGS, FILLS = (
+    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "refusals", "settings", "fills")
+)
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHead:
+    """What the session was. Holds no address and no secret."""
+
+    mode: str
+    span: LogSpan
+    format: int = FORMAT
+    kept: dict[str, int] = field(default_factory=dict)
+    """File below `log` → documents in it; empty where an earlier version wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A row of `opportunities`; `time` of its record, microseconds."""
+
+    time: int
+    value: bytes
+
+
+HEAD = TypeAdapter(SessionHead)
+KEPT_ARBITRAGE = TypeAdapter(KeptArbitrage)
+KEPT_FILL = TypeAdapter(KeptFill)
+REFUSAL = TypeAdapter(Refusal)
+SETTINGS_VERSION = TypeAdapter(SettingsVersion)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSession:
+    """Every reading raises CannotVerifyError for what is not there or is damaged."""
+
+    folder: Path
+    """The session's `log`."""
+    head: SessionHead
+
+    @property
+    def session_id(self) -> str:
+        return self.head.span.session_id
+
+    @property
+    def markets(self) -> tuple[Market, ...]:
+        return self.head.span.markets
+
+    def tick_set(self) -> TickSet:
+        try:
+            found = open_tick_set(self.folder / TICK_SET)
+        except ImportRefusedError as error:
+            raise CannotVerifyError(str(error)) from error
+        for one in found.manifest.partitions:
+            rows = _rows_in(found.path(one))
+            if rows != one.rows:
+                raise CannotVerifyError(f"{found.path(one)}: has {rows:,} rows, and was written with {one.rows:,}")
+        if {one.base for one in found.manifest.partitions} != set(self.head.span.bases):
+            raise CannotVerifyError(f"{found.folder}: does not hold the log of {', '.join(self.head.span.bases)}")
+        return found
+
+    def count(self, name: str) -> int:
+        """Documents in one file of the books."""
+        with self._opened(self.folder / name) as file:
+            return sum(1 for _ in file)
+
+    def messages(self) -> Iterator[Message]:
+        """What CEP wrote, in the order of each base."""
+        path = self.folder / OPPORTUNITIES
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    rows = file.read_row_group(group, ["time", "value"], use_threads=False).to_pylist()
+                    yield from (Message(int(row["time"]), bytes(row["value"])) for row in rows)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise CannotVerifyError(f"{path}: cannot be read ({error})") from error
+
+    def arbitrages(self) -> Iterator[KeptArbitrage]:
+        """Oldest first."""
+        return self._lines(ARBITRAGES, KEPT_ARBITRAGE)
+
+    def refusals(self) -> Iterator[Refusal]:
+        return self._lines(REFUSALS, REFUSAL)
+
+    def settings(self) -> Iterator[SettingsVersion]:
+        """By version."""
+        return self._lines(SETTINGS, SETTINGS_VERSION)
+
+    def fills(self) -> Iterator[KeptFill]:
+        return self._lines(FILLS, KEPT_FILL)
+
+    def _lines(self, name: Path, adapter: TypeAdapter[Value]) -> Iterator[Value]:
+        path = self.folder / name
+        with self._opened(path) as file:
+            for number, line in enumerate(file, start=1):
+                yield _value(path, number, line, adapter)
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[BinaryIO]:
+        try:
+            with path.open("rb") as file:
+                yield file
+        except OSError as error:
+            raise CannotVerifyError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _rows_in(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise CannotVerifyError(f"{path}: cannot be read ({error})") from error
+
+
+def open_session(folder: Path) -> RecordedSession:
+    """`folder`: a session's below `recordings`. Raises CannotVerifyError where it holds no whole recorded session."""
+    path = folder / "log" / SESSION
+    try:
+        head = HEAD.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise CannotVerifyError(_what_is_missing(folder)) from None
+    except (OSError, ValidationError) as error:
+        raise CannotVerifyError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
+    if head.format != FORMAT:
+        raise CannotVerifyError(f"{path}: is of format {head.format}, while this version reads format {FORMAT}")
+    return RecordedSession(folder / "log", head)
+
+
+def _what_is_missing(folder: Path) -> str:
+    if not folder.is_dir():
+        return f"{folder}: is no folder; name a session below `recordings` of the data folder"
+    if not (folder / "log").is_dir():
+        return f"{folder}: holds no recorded log; record one with `arbitrage paper --record`"
+    return f"{folder}: was cut off before its log was put together, so it cannot be derived again"
+
+
+def _value(path: Path, number: int, line: bytes, adapter: TypeAdapter[Value]) -> Value:
+    try:
+        return adapter.validate_json(line)
+    except ValidationError as error:
+        why = sentence_of(error.errors()[:1], "the line")
+        raise CannotVerifyError(f"{path}, line {number}: is not as this version writes it ({why})") from error

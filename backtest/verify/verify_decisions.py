@@ -1,0 +1,227 @@
+"""Takes each decision again, by the functions that took it live, from what was kept beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from backtest.verify.first_difference import NOTHING, Difference, first_unlike
+from backtest.verify.verify_opportunities import Key
+from bots.decide.decision_record import circumstances_of, free_of
+from bots.decide.order_decision import Refused, decided, early_refusal, side_of
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from market.money import decimal_of_double
+from market.prices.opportunities import Opportunity
+from market.trade import reservations
+from market.trade.arbitrages import Arbitrage, LegRole, Refusal
+from market.trade.decision_context import Sight
+from market.trade.decisions import Cause, Grounds, NoRecordError, Step, grounds_of, step_of
+from market.trade.leg_planning import HoldAs, Markets, advancing, markets_by_symbol
+from market.trade.lifecycle import IllegalStepError, Moment
+from market.trade.reservation_state import Rows, Terms
+from market.trade.reservations import Reservation
+from store import leg_lifecycle as legs
+from store.errors import StoreError
+from store.queries.session_export import KeptArbitrage
+from store.store_port import Advance
+
+
+class NotDerivedError(Exception):
+    """Why a step or a refusal does not follow from what was kept: (field, recorded, derived)."""
+
+    def __init__(self, field_name: str, recorded: object, derived: object) -> None:
+        super().__init__(field_name)
+        self.field_name = field_name
+        self.recorded = recorded
+        self.derived = derived
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An arbitrage between two steps."""
+
+    arbitrage: Arbitrage | None = None
+    terms: Terms | None = None
+
+
+@dataclass(slots=True)
+class Decisions:
+    """Of one session."""
+
+    markets: tuple[Market, ...]
+    settings: Mapping[int, Settings]
+    """By version."""
+    opportunities: Mapping[Key, Opportunity]
+    """Derived ones."""
+    times: Mapping[Key, list[int]]
+    """When they were produced."""
+    by_symbol: Markets = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.by_symbol = markets_by_symbol(tuple(market for market in self.markets if not market.is_fx))
+
+    def arbitrage_difference(self, kept: KeptArbitrage) -> Difference | None:
+        """Of an arbitrage whose steps were kept, all that it became against what follows from them."""
+        state, recorded = State(), kept.arbitrage
+        for number, text in enumerate(kept.steps, start=1):
+            where = f"arbitrage {recorded.arbitrage_id}, step {number}"
+            try:
+                step = step_of(text)
+                where += f" ({_named(step.cause)})"
+                state = self._after(step, state, recorded)
+            except NotDerivedError as fault:
+                return Difference(where, fault.field_name, fault.recorded, fault.derived)
+            except (NoRecordError, IllegalStepError, StoreError, ValueError) as fault:
+                return Difference(where, "step", "taken", f"{NOTHING}: {fault}")
+        found = first_unlike(recorded, state.arbitrage)
+        return None if found is None else Difference(f"arbitrage {recorded.arbitrage_id}", *found)
+
+    def half(self, kept: KeptArbitrage) -> State:
+        """As it stood when one leg was reserved. Raises NotDerivedError, NoRecordError."""
+        return self._after(step_of(kept.steps[0]), State(), kept.arbitrage)
+
+    def refusal_difference(self, refusal: Refusal, half: State) -> Difference | None:
+        """Of a refusal whose grounds were kept; `half`: the arbitrage that it would have joined."""
+        where = f"refusal {refusal.refusal_id}"
+        try:
+            grounds = grounds_of(refusal.grounds or "")
+            opportunity = self._opportunity(refusal.opportunity_id, grounds.sight)
+            reason = self._reason(opportunity, grounds, half)
+        except NotDerivedError as fault:
+            return Difference(where, fault.field_name, fault.recorded, fault.derived)
+        except (NoRecordError, ValueError) as fault:
+            return Difference(where, "grounds", "kept", f"{NOTHING}: {fault}")
+        found = first_unlike(_stated(refusal), _derived(opportunity, grounds.sight.exchange, reason))
+        return None if found is None else Difference(where, *found)
+
+    def _after(self, step: Step, state: State, recorded: Arbitrage) -> State:
+        if step.read.is_joined != (state.arbitrage is not None):
+            raise NotDerivedError("arbitrage", _there(step.read.is_joined), _there(state.arbitrage is not None))
+        if step.cause.what == "reserve":
+            return self._reserved(step, state, recorded)
+        if state.arbitrage is None:
+            raise NotDerivedError("first step", step.cause.what, "reserve")
+        settings = self._version(step.read.settings_version)
+        rows = replace(step.read.rows(state.arbitrage.opportunity, settings), arbitrage=state.arbitrage)
+        after = self._stepped(replace(rows, terms=state.terms), step.cause, state.arbitrage, settings)
+        if after.arbitrage == state.arbitrage:
+            raise NotDerivedError("arbitrage", "changed", "unchanged")
+        return State(after.arbitrage, after.terms)
+
+    def _stepped(self, rows: Rows, cause: Cause, arbitrage: Arbitrage, settings: Settings | None) -> Rows:
+        moment = Moment(rows.now, rows.by)
+        if cause.what == "expire":
+            return reservations.expired(rows)
+        if cause.what == "send":
+            return replace(rows, arbitrage=legs.sending(arbitrage, _role(cause), moment, settings))
+        if cause.what == "acknowledge":
+            order_id = cause.exchange_order_id or ""
+            return replace(rows, arbitrage=legs.acknowledged(arbitrage, _role(cause), order_id, moment))
+        if settings is None:
+            raise NotDerivedError("settings", NOTHING, "a version")
+        if cause.what == "resume":
+            return legs.resumed(rows, settings, self._advance(cause))
+        return legs.finished(rows, _role(cause), cause.report, settings, self._advance(cause))
+
+    def _reserved(self, step: Step, state: State, recorded: Arbitrage) -> State:
+        wish = self._wish(step.cause, recorded)
+        settings = self._version(step.read.settings_version)
+        rows = replace(step.read.rows(wish.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
+        after, result = reservations.reserved(rows, wish)
+        if result.refusal is not None:
+            raise NotDerivedError("reservation", "reserved", result.refusal)
+        return State(after.arbitrage, after.terms)
+
+    def _wish(self, cause: Cause, recorded: Arbitrage) -> Reservation:
+        """What the bot asked for, decided again; an order of a strategy on one exchange as it was kept."""
+        if cause.wish is not None:
+            return cause.wish
+        if cause.sight is None:
+            raise NotDerivedError("sight", NOTHING, "a bot's")
+        opportunity = self._opportunity(recorded.arbitrage_id, cause.sight)
+        times = self.times.get((opportunity.offset, opportunity.opportunity_id), [])
+        if cause.sight.offset == recorded.opportunity.offset and recorded.opportunity.detected_time not in times:
+            raise NotDerivedError("opportunity.detected_time", recorded.opportunity.detected_time, times)
+        opportunity = replace(opportunity, detected_time=recorded.opportunity.detected_time)
+        decision = self._decision(opportunity, cause.sight)
+        if isinstance(decision, Refused):
+            raise NotDerivedError("reservation", "wished for", decision.reason)
+        return replace(decision, valid_until=cause.valid_until)
+
+    def _decision(self, opportunity: Opportunity, sight: Sight) -> Reservation | Refused:
+        known = circumstances_of(sight, self._settings(sight.settings_version))
+        early = early_refusal(opportunity, self.by_symbol, known, is_used_up=sight.is_used_up)
+        side = side_of(opportunity, sight.exchange)
+        if side is None:
+            raise NotDerivedError(
+                "exchange", sight.exchange, f"{opportunity.buy.exchange}, {opportunity.sell.exchange}"
+            )
+        return early or decided(opportunity, side, self.by_symbol, free_of(sight), known)
+
+    def _reason(self, opportunity: Opportunity, grounds: Grounds, half: State) -> str:
+        decision = self._decision(opportunity, grounds.sight)
+        if isinstance(decision, Refused):
+            return decision.reason
+        if grounds.read is None:
+            return NOTHING
+        wish = replace(decision, valid_until=grounds.valid_until)
+        rows = grounds.read.rows(opportunity, self._version(grounds.read.settings_version))
+        if grounds.read.is_joined:
+            rows = replace(rows, arbitrage=half.arbitrage, terms=half.terms)
+        return reservations.reserved(rows, wish)[1].refusal or NOTHING
+
+    def _opportunity(self, identity: str, sight: Sight) -> Opportunity:
+        found = self.opportunities.get((sight.offset, identity))
+        if found is None:
+            raise NotDerivedError("opportunity", f"{identity} at row {sight.offset:,}", NOTHING)
+        return found
+
+    def _settings(self, version: int) -> Settings:
+        if version not in self.settings:
+            raise NotDerivedError("settings_version", version, f"{NOTHING} in the store")
+        return self.settings[version]
+
+    def _version(self, version: int | None) -> Settings | None:
+        return None if version is None else self._settings(version)
+
+    def _advance(self, cause: Cause) -> Advance:
+        if cause.held_as is not None:
+            return HoldAs(cause.held_as)
+        return advancing(tuple(market for market in self.markets if not market.is_fx))
+
+
+def _stated(refusal: Refusal) -> dict[str, object]:
+    return {
+        "reason": refusal.reason,
+        "exchange": refusal.exchange,
+        "base": refusal.base,
+        "buy_exchange": refusal.buy_exchange,
+        "sell_exchange": refusal.sell_exchange,
+        "net_bps": refusal.net_bps,
+        "expected_profit": refusal.expected_profit,
+    }
+
+
+def _derived(opportunity: Opportunity, exchange: str, reason: str) -> dict[str, object]:
+    return {
+        "reason": reason,
+        "exchange": exchange,
+        "base": opportunity.base,
+        "buy_exchange": opportunity.buy.exchange,
+        "sell_exchange": opportunity.sell.exchange,
+        "net_bps": opportunity.net_bps,
+        "expected_profit": decimal_of_double(opportunity.expected_profit),
+    }
+
+
+def _role(cause: Cause) -> LegRole:
+    if cause.role is None:
+        raise NotDerivedError("role", NOTHING, "a leg's")
+    return cause.role
+
+
+def _named(cause: Cause) -> str:
+    return cause.what if cause.role is None else f"{cause.what} {cause.role}"
+
+
+def _there(is_there: bool) -> str:
+    return "there" if is_there else NOTHING

@@ -1,0 +1,104 @@
+"""Ticks of the log against what the feeders of the session wrote down themselves, where they did.
+
+Detection shows an altered tick only where it changes an opportunity; this shows every one, by its name.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from backtest.verify.first_difference import Difference, first_unlike
+from backtest.verify.verify_opportunities import digest_of
+from datasets.errors import ImportRefusedError
+from datasets.ticksets.tick_set import TickSet, batches
+from pricefeeds.recording.feed_recording import Note, parts_of, read_recording
+from streams.message_format import row_of
+
+Place = tuple[str, str, int, int]
+"""Symbol, kind, sequence, received time."""
+COLUMNS = (
+    "kind",
+    "exchange",
+    "symbol",
+    "received_time",
+    "exchange_time",
+    "sequence",
+    "bid",
+    "bid_amount",
+    "ask",
+    "ask_amount",
+    "bids",
+    "asks",
+)
+PRICES = {"bid_price": "bid", "ask_price": "ask"}
+
+
+def feed_difference(folder: Path, tick_set: TickSet) -> tuple[int, Difference | None]:
+    """How many ticks were compared, and the first that differs. `folder`: the session's, with one of each exchange."""
+    compared = 0
+    for exchange in sorted(path for path in folder.iterdir() if path.is_dir() and parts_of(path)):
+        told = _told(exchange)
+        for base in tick_set.manifest.bases:
+            for row in _ticks(tick_set, base, exchange.name):
+                place = _place(row)
+                if place not in told:
+                    continue
+                compared += 1
+                found = _difference(exchange, row, place, told[place])
+                if found is not None:
+                    return compared, found
+    return compared, None
+
+
+def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest: bytes) -> Difference | None:
+    where = f"tick {exchange.name}:{place[0]}:{place[2]}"
+    for double, text in PRICES.items():
+        if row[text] is not None and row[double] != float(str(row[text])):
+            return Difference(where, double, row[text], row[double])
+    if _digest(row) == digest:
+        return None
+    original = next((told for told in _rows(exchange) if _place(told) == place and _digest(told) == digest), {})
+    own = {name: original.get(name) for name in COLUMNS}
+    found = first_unlike(own, {name: row.get(name) for name in COLUMNS})
+    return None if found is None else Difference(where, found[0], f"{found[1]} by its feeder", f"{found[2]} in the log")
+
+
+def _told(exchange: Path) -> dict[Place, bytes]:
+    """What the feeder published, less what it wrote twice in different ways."""
+    told: dict[Place, bytes] = {}
+    unlike: set[Place] = set()
+    for row in _rows(exchange):
+        place, digest = _place(row), _digest(row)
+        if told.setdefault(place, digest) != digest:
+            unlike.add(place)
+    return {place: digest for place, digest in told.items() if place not in unlike}
+
+
+def _rows(exchange: Path) -> Iterator[Mapping[str, object]]:
+    try:
+        for entry in read_recording(exchange):
+            if isinstance(entry, Note) and entry.kind == "row":
+                row = row_of(entry.data.encode() if isinstance(entry.data, str) else entry.data)
+                if "kind" in row:
+                    yield row
+    except ImportRefusedError:
+        # a feeder's file that is damaged says nothing of the log
+        return
+
+
+def _ticks(tick_set: TickSet, base: str, exchange: str) -> Iterator[Mapping[str, object]]:
+    for rows in batches(tick_set, base, [*COLUMNS, *PRICES]):
+        for row in rows.to_pylist():
+            if row["exchange"] == exchange:
+                yield row
+
+
+def _place(row: Mapping[str, object]) -> Place:
+    return str(row["symbol"]), str(row["kind"]), _integer(row.get("sequence")), _integer(row["received_time"])
+
+
+def _digest(row: Mapping[str, object]) -> bytes:
+    return digest_of(repr([row.get(name) for name in COLUMNS]).encode())
+
+
+def _integer(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,216 @@
+"""The whole of a recorded session, derived again; it ends at the first difference."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from backtest.verify.errors import CannotVerifyError
+from backtest.verify.first_difference import NOTHING, Difference, first_unlike
+from backtest.verify.recorded_session import RecordedSession
+from backtest.verify.verify_decisions import Decisions, NotDerivedError, State
+from backtest.verify.verify_feeds import feed_difference
+from backtest.verify.verify_opportunities import Derived, Key, Pair, Recorded, derived_values, is_opportunity, key_of
+from backtest.verify.verify_settings import settings_difference
+from datasets.ticksets.tick_set import TickSet
+from market.instruments.orders import Fill
+from market.money import ZERO, decimal_of
+from market.trade.arbitrages import Refusal
+from market.trade.decisions import NoRecordError, grounds_of
+from market.trade.reservation_state import fill_key
+from store.queries.session_export import KeptArbitrage
+from streams.message_format import WireError, row_of
+
+Derive = Callable[[TickSet], Iterable[tuple[str, int, bytes]]]
+"""The messages (base, offset, value) that the log of a tick set leads to, in the order of each base."""
+
+LOOKS_AT_HALVES = 8
+"""How often at most a bot looks at one opportunity again while its other leg waits."""
+
+
+@dataclass(slots=True)
+class Verified:
+    """What was derived again, and the first difference."""
+
+    ticks: int = 0
+    """Compared with what their feeders wrote down."""
+    opportunities: int = 0
+    refusals: int = 0
+    arbitrages: int = 0
+    steps: int = 0
+    older: Counter[str] = field(default_factory=Counter)
+    """Documents that an earlier version wrote, without what they were decided on."""
+    difference: Difference | None = None
+
+
+def verified(session: RecordedSession, derive: Derive) -> Verified:
+    """Raises CannotVerifyError."""
+    outcome = Verified()
+    try:
+        outcome.difference = next(filter(None, _differences(session, derive, outcome)), None)
+    except (WireError, KeyError) as error:
+        raise CannotVerifyError(f"{session.folder}: holds a row that cannot be read ({error})") from error
+    return outcome
+
+
+def _differences(session: RecordedSession, derive: Derive, outcome: Verified) -> Iterator[Difference | None]:
+    """One check after the other, each of what the one before left unquestioned."""
+    yield _kept_difference(session)
+    tick_set = session.tick_set()
+    outcome.ticks, found = feed_difference(session.folder.parent, tick_set)
+    yield found
+    versions = list(session.settings())
+    yield settings_difference(tick_set, versions)
+    asked = _Asked.of(session)
+    recorded, derived = _recorded(session, asked.opportunities), Derived(asked.opportunities)
+    yield _opportunity_difference(session, derive(tick_set), recorded, derived)
+    outcome.opportunities = derived.count
+    decisions = Decisions(
+        session.markets, {version.version: version.after for version in versions}, derived.found, recorded.times
+    )
+    yield from _refusal_differences(session, decisions, asked, outcome)
+    yield _count_difference(session, recorded.messages, asked.arbitrages)
+    yield from _arbitrage_differences(session, decisions, outcome)
+
+
+def _kept_difference(session: RecordedSession) -> Difference | None:
+    """As many documents as were laid beside the log: one that is gone would otherwise be asked of by nobody."""
+    for name, kept in session.head.kept.items():
+        found = session.count(name)
+        if found != kept:
+            return Difference(name, "lines", found, kept)
+    return None
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What decisions were made on, so that no other opportunity need be kept in mind."""
+
+    opportunities: set[str] = field(default_factory=set)
+    joined: set[str] = field(default_factory=set)
+    """Arbitrages that a refused leg would have joined."""
+    arbitrages: Counter[Pair] = field(default_factory=Counter)
+    halves: dict[str, KeptArbitrage] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, session: RecordedSession) -> "_Asked":
+        asked = cls()
+        for refusal in session.refusals():
+            asked.opportunities.add(refusal.opportunity_id)
+            if _is_joined(refusal):
+                asked.joined.add(refusal.opportunity_id)
+        for kept in session.arbitrages():
+            opportunity = kept.arbitrage.opportunity
+            asked.opportunities.add(opportunity.opportunity_id)
+            asked.arbitrages[opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange] += 1
+            if opportunity.opportunity_id in asked.joined and kept.steps:
+                asked.halves[opportunity.opportunity_id] = kept
+        return asked
+
+
+def _is_joined(refusal: Refusal) -> bool:
+    try:
+        read = None if refusal.grounds is None else grounds_of(refusal.grounds).read
+    except NoRecordError:
+        return False
+    return read is not None and read.is_joined
+
+
+def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
+    recorded, last = Recorded(), session.head.span.last
+    for message in session.messages():
+        row = row_of(message.value)
+        if is_opportunity(row) and row["offset"] <= last.get(row["base"], -1):
+            recorded.see(row, message.time, wanted)
+    return recorded
+
+
+def _opportunity_difference(
+    session: RecordedSession, values: Iterable[tuple[str, int, bytes]], recorded: Recorded, derived: Derived
+) -> Difference | None:
+    def read_again(key: Key) -> bytes:
+        for message in session.messages():
+            row = row_of(message.value)
+            if is_opportunity(row) and key_of(row) == key:
+                return message.value
+        raise CannotVerifyError(f"{session.folder}: opportunity {key[1]} is gone")
+
+    repeated = recorded.difference(read_again)
+    if repeated is not None:
+        return repeated
+    for value in derived_values(values, session.head.span.last):
+        found = derived.difference(recorded, value, read_again)
+        if found is not None:
+            return found
+    return derived.left_over(recorded, read_again)
+
+
+def _refusal_differences(
+    session: RecordedSession, decisions: Decisions, asked: _Asked, outcome: Verified
+) -> Iterator[Difference | None]:
+    for refusal in session.refusals():
+        if refusal.grounds is None:
+            outcome.older["refusals"] += 1
+            continue
+        half = State()
+        if refusal.opportunity_id in asked.joined:
+            kept = asked.halves.get(refusal.opportunity_id)
+            try:
+                half = State() if kept is None else decisions.half(kept)
+            except (NotDerivedError, NoRecordError, ValueError):
+                # the arbitrage's own verification says what is wrong with it
+                half = State()
+        yield decisions.refusal_difference(refusal, half) or _sum_difference(refusal)
+        outcome.refusals += 1
+
+
+def _sum_difference(refusal: Refusal) -> Difference | None:
+    """What is counted on a refusal that stands alone is its own."""
+    where = f"refusal {refusal.refusal_id}"
+    if refusal.count < 1:
+        return Difference(where, "count", refusal.count, "1 or more")
+    if refusal.count == 1 and not ZERO <= refusal.tradable <= max(ZERO, decimal_of(refusal.expected_profit)):
+        return Difference(where, "tradable", refusal.tradable, f"0 to {refusal.expected_profit}")
+    return None
+
+
+def _count_difference(
+    session: RecordedSession, messages: Counter[Pair], arbitrages: Counter[Pair]
+) -> Difference | None:
+    """A bot cannot have refused more than it was told of."""
+    counts: Counter[tuple[str, Pair]] = Counter()
+    for refusal in session.refusals():
+        counts[refusal.exchange, (refusal.base, refusal.buy_exchange, refusal.sell_exchange)] += refusal.count
+    for (exchange, pair), count in counts.items():
+        most = messages[pair] + LOOKS_AT_HALVES * arbitrages[pair]
+        if count > most:
+            return Difference(f"refusals of {' '.join(pair)} by {exchange}", "count", count, f"at most {most}")
+    return None
+
+
+def _arbitrage_differences(
+    session: RecordedSession, decisions: Decisions, outcome: Verified
+) -> Iterator[Difference | None]:
+    ledger: dict[str, dict[str, Fill]] = {}
+    for row in session.fills():
+        ledger.setdefault(row.arbitrage_id, {})[fill_key(row.fill)] = row.fill
+    for kept in session.arbitrages():
+        entered = ledger.pop(kept.arbitrage.arbitrage_id, {})
+        if not kept.steps:
+            outcome.older["arbitrages"] += 1
+            continue
+        yield decisions.arbitrage_difference(kept)
+        yield _ledger_difference(kept, entered)
+        outcome.arbitrages += 1
+        outcome.steps += len(kept.steps)
+    for identity, entered in ledger.items():
+        yield Difference(f"fill {next(iter(entered))} of arbitrage {identity}", "arbitrage", NOTHING, "one that traded")
+
+
+def _ledger_difference(kept: KeptArbitrage, entered: Mapping[str, Fill]) -> Difference | None:
+    """Every fill of a leg stands in the ledger once, as it was reported, and no other."""
+    booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
+    for key in [*booked, *(key for key in entered if key not in booked)]:
+        found = first_unlike(entered.get(key, NOTHING), booked.get(key, NOTHING))
+        if found is not None:
+            return Difference(f"fill {key} of arbitrage {kept.arbitrage.arbitrage_id}", found[0] or "fill", *found[1:])
+    return None

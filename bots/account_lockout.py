@@ -1,0 +1,109 @@
+"""What a bot does while its exchange refuses the account: it begins nothing, sends nothing, and asks now and then.
+
+A ban ends, a key is given its permission back: no word of an exchange ends the process.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from bots.decide.state_cache import Knowledge
+from bots.exchange_health import HealthWatch
+from bots.retry import Errand
+from exchanges.account_port import TradingAccount
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from market.time_units import MICROSECONDS
+from session.backoff import backoff
+from session.clock import SystemClock, steady_now
+
+FIRST_SECONDS = 1.0
+LONGEST_SECONDS = 10.0
+"""Between two questions, or two words that it is still so; shorter than a refused account pauses its exchange for
+(`market.decide.circuit_breaker`)."""
+ORDER_SECONDS = 15.0
+ORDER_LONGEST_SECONDS = 3_600.0
+"""How long nothing is asked once an order was refused, twice as long each time that it comes again soon: a key that
+reads but may not trade answers every question, and refuses the next order too."""
+
+log = logging.getLogger(__name__)
+
+
+class Lockout:
+    """Whether the exchange refuses this bot's account, and when it is asked again."""
+
+    def __init__(
+        self,
+        account: TradingAccount,
+        health: HealthWatch,
+        knowledge: Knowledge,
+        steady_clock: Callable[[], int] = steady_now,
+    ) -> None:
+        self._account = account
+        self._health = health
+        self._knowledge = knowledge
+        self._steady_clock = steady_clock
+        self._begun = asyncio.Event()
+        self._ask_at = 0
+        self._order_seconds = ORDER_SECONDS
+        """Of the next refusal of an order."""
+        self._trusted_at = 0
+        """From when on the account counts as sound again."""
+
+    @property
+    def is_on(self) -> bool:
+        return self._knowledge.is_locked_out
+
+    @property
+    def may_ask(self) -> bool:
+        return self._steady_clock() >= self._ask_at
+
+    def begin(self, error: AccountRefusedError, *, of_an_order: bool = False) -> None:
+        """The exchange has refused the account, for the first time or still."""
+        self._health.note("account_refused", self._account.exchange)
+        if not self.is_on:
+            log.error("paused, %s", error, extra={"exchange": self._account.exchange})
+            if of_an_order:
+                self._hold_back()
+        self._knowledge.is_locked_out = True
+        self._begun.set()
+
+    async def run(self) -> None:
+        """Each time the exchange refuses the account: ask now and then, until it accepts it. Without end."""
+        while True:
+            await self._begun.wait()
+            waits = backoff(FIRST_SECONDS, longest=LONGEST_SECONDS)
+            while self.is_on:
+                await SystemClock().sleep(next(waits))
+                if self.may_ask:
+                    await self.ask()
+                else:
+                    self._health.note("account_refused", self._account.exchange)
+            self._begun.clear()
+
+    async def ask(self) -> None:
+        """Once. An exchange that does not answer has not said that it accepts the account."""
+        try:
+            await self._account.balances()
+        except AccountRefusedError as error:
+            self.begin(error)
+        except ExchangeUnavailableError as error:
+            log.warning("still paused: %s", error, extra={"exchange": self._account.exchange})
+        else:
+            self._knowledge.is_locked_out = False
+            log.warning("resumed, the account is accepted again", extra={"exchange": self._account.exchange})
+
+    async def noticed(self, errand: Errand, *, of_an_order: bool = False) -> None:
+        """`errand`, to which a refused account is an outage like others. Raises what it raises, but for that."""
+        try:
+            await errand()
+        except AccountRefusedError as error:
+            self.begin(error, of_an_order=of_an_order)
+            raise ExchangeUnavailableError(str(error)) from error
+
+    def _hold_back(self) -> None:
+        now = self._steady_clock()
+        if now >= self._trusted_at:
+            self._order_seconds = ORDER_SECONDS
+        wait = round(self._order_seconds * MICROSECONDS)
+        self._ask_at, self._trusted_at = now + wait, now + 3 * wait
+        self._order_seconds = min(2 * self._order_seconds, ORDER_LONGEST_SECONDS)

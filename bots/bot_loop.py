@@ -1,0 +1,245 @@
+"""One bot at work: it follows settings, trades and streams, reserves, trades its legs and tidies up what is left over.
+
+Nothing here has to survive: a new desk of the same exchange finds everything in the store and at the exchange.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from bots.account_lockout import Lockout
+from bots.decide.state_cache import Knowledge
+from bots.exchange_health import HealthWatch
+from bots.execute.leg_executor import UNKNOWN_AFTER_SECONDS, LegKey, Trader
+from bots.execute.leg_reserver import Reserver
+from bots.execute.pending_legs import Due, due_legs, expired_halves, has_leg_at, is_in_flight_at
+from bots.execute.rejection_log import Notes
+from bots.reconcile.balance_snapshots import Books
+from bots.retry import Errand, persist, wait_for
+from bots.subscriptions import Signal
+from exchanges.account_port import TradingAccount
+from exchanges.errors import ExchangeError, ExchangeUnavailableError
+from market.instruments.markets import Market
+from market.prices.spread_statistics import SpreadWindow
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, LegRole
+from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_planning import HALTED, advancing, markets_by_symbol
+from session.clock import Clock, SystemClock, steady_now, wall_now
+from store.errors import StoreUnavailableError
+from store.store_port import TradeStore
+
+log = logging.getLogger(__name__)
+
+ROUND_SECONDS = 0.5
+NOTES_SECONDS = 0.5
+WORKERS = 3
+LEAVE_SECONDS = 15.0
+LEAVE_ROUND_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds: how long an order may be unknown, and between two looks at everything that is open.
+
+    The clocks are this machine's, microseconds: of the day, and one that nobody sets.
+    """
+
+    unknown_after: float = UNKNOWN_AFTER_SECONDS
+    round_seconds: float = ROUND_SECONDS
+    wall_clock: Callable[[], int] = wall_now
+    steady_clock: Callable[[], int] = steady_now
+
+
+USUAL_PACE = Pace()
+
+
+class Desk:
+    """The bot of one exchange, its parts given. `run` ends by cancellation alone, or by what nobody here can mend."""
+
+    def __init__(
+        self,
+        store: TradeStore,
+        account: TradingAccount,
+        markets: tuple[Market, ...],
+        clock: Clock,
+        knowledge: Knowledge,
+        pace: Pace = USUAL_PACE,
+        by: Actor = UNFENCED,
+        errands: tuple[Errand, ...] = (),
+    ) -> None:
+        self.exchange = account.exchange
+        self.store = store
+        self.knowledge = knowledge
+        self.notes = Notes(self.exchange, knowledge.bounds_of)
+        self._markets = markets_by_symbol(markets)
+        self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
+        self._lockout = Lockout(account, self.health, knowledge, pace.steady_clock)
+        told = self.health.note, knowledge.forbids
+        self.trader = Trader(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
+        self.reserver = Reserver(
+            exchange=self.exchange,
+            store=store,
+            markets=self._markets,
+            clock=clock,
+            knowledge=knowledge,
+            notes=self.notes,
+            execute=self._execute,
+            by=by,
+            wall_clock=pace.wall_clock,
+        )
+        self._by = by
+        self._errands = errands
+        self._resumed_version = 0
+        """Of the settings under which halted arbitrages were resumed last."""
+        self._books = Books(store, account, by)
+        self._pace = pace
+        self._legs: set[LegKey] = set()
+        """Those that this process is busy with: it must not look up what it is just sending."""
+        self._tasks = asyncio.TaskGroup()
+
+    async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
+        """Recover what is open, open the books, then trade what `signals` brings; wait where the account is refused."""
+        async with self._tasks as tasks:
+            tasks.create_task(persist(self._follow_settings))
+            tasks.create_task(persist(self.health.run))
+            tasks.create_task(persist(self._lockout.run))
+            await wait_for(partial(self._lockout.noticed, self._recover))
+            for errand in (self._follow_arbitrages, self._reconcile, self._write_notes, *self._errands):
+                tasks.create_task(persist(partial(self._lockout.noticed, errand)))
+            tasks.create_task(self._follow(signals))
+            for _ in range(WORKERS):
+                tasks.create_task(self.reserver.work())
+            ready()
+
+    async def leave(self) -> None:
+        """Begin nothing more, see through what is in flight, take the closing balances; then this process may end.
+
+        For an order of its own it waits for as long as it takes, since nobody else could look it up; for the rest of
+        an arbitrage, which others see through, no longer than a session has at its end. Raises FencedOutError.
+        """
+        self.knowledge.leaving = True
+        deadline = self._pace.steady_clock() + int(LEAVE_SECONDS * MICROSECONDS)
+        while not await self._may_leave(self._pace.steady_clock() > deadline):
+            await SystemClock().sleep(LEAVE_ROUND_SECONDS)
+
+    async def _may_leave(self, is_late: bool) -> bool:
+        try:
+            # before the read, which must see what a reservation under way leaves; no other follows
+            if self.reserver.attempting or self.knowledge.beginning:
+                return False
+            arbitrages = await self.store.open_arbitrages()
+            if is_in_flight_at(arbitrages, self.exchange):
+                return False
+            if not self._legs and not has_leg_at(arbitrages, self.exchange):
+                await self._books.take_leave()
+                return True
+        except (StoreUnavailableError, ExchangeError) as error:
+            log.warning("not gone yet: %s", error, extra={"exchange": self.exchange})
+            return is_late and isinstance(error, ExchangeError)
+        if is_late:
+            log.error("gone with an arbitrage open, its orders here have ended", extra={"exchange": self.exchange})
+        return is_late
+
+    async def _follow_settings(self) -> None:
+        async for settings in self.store.watch_settings():
+            self.knowledge.settings = settings
+
+    async def _follow_arbitrages(self) -> None:
+        async for arbitrage in self.store.watch_arbitrages():
+            self.knowledge.see_arbitrage(arbitrage)
+            self._books.see(arbitrage)
+            self.reserver.see_half(arbitrage)
+            self._execute_own(arbitrage)
+
+    async def _follow(self, signals: AsyncIterable[Signal]) -> None:
+        async for signal in signals:
+            if isinstance(signal, SpreadWindow):
+                self.knowledge.see_window(signal)
+            else:
+                self.reserver.see(signal)
+
+    async def _recover(self) -> None:
+        """See what a predecessor left through, then take the exchange's word for the balances."""
+        while not await self._books.opened():
+            await self._round()
+            await SystemClock().sleep(self._pace.round_seconds)
+        await self._round()
+
+    async def _reconcile(self) -> None:
+        while True:
+            await SystemClock().sleep(self._pace.round_seconds)
+            await self._round()
+            if self.knowledge.stopping and not self.reserver.attempting and not self._legs:
+                await self._books.close()
+
+    async def _round(self) -> None:
+        """Look at everything that is open, once."""
+        self.knowledge.stopping = self.knowledge.stopping or not await self.store.reservations_open()
+        # before the read: what is begun anew must not be taken for what it was
+        await self._resume()
+        arbitrages = await self.store.open_arbitrages()
+        now = await self.store.server_now()
+        self.knowledge.see_open(arbitrages)
+        self.knowledge.server_ahead = now - self._pace.wall_clock()
+        self.knowledge.see_balances(await self.store.balance_rows())
+        for arbitrage in expired_halves(arbitrages, now):
+            await self.store.expire(arbitrage.arbitrage_id, self._by)
+        for thing in due_legs(arbitrages, self.exchange, self._markets, now):
+            self._do(thing)
+
+    async def _resume(self) -> None:
+        """Whatever a halt had left, once after each change of the settings and at the start; and what was to be sent
+        here and never left, once there is room for it."""
+        settings = self.knowledge.settings
+        if settings.trading_state == "halted":
+            return
+        is_changed, can_send = settings.version != self._resumed_version, self.knowledge.can_send()
+        for arbitrage in await self.store.resumable_arbitrages():
+            was_halted = arbitrage.reason == HALTED
+            is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
+            if (was_halted and is_changed) or (not was_halted and is_sendable_here):
+                await self.trader.resume(arbitrage.arbitrage_id)
+        self._resumed_version = settings.version
+
+    def _execute_own(self, arbitrage: Arbitrage) -> None:
+        for thing in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):
+            if thing.what == "execute":
+                self._do(thing)
+
+    def _execute(self, arbitrage_id: str, role: LegRole) -> None:
+        self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
+
+    def _do(self, thing: Due) -> None:
+        """What the account is needed for waits while it is refused: the next round comes back to it."""
+        identity, leg = thing.arbitrage_id, thing.leg
+        if self._lockout.is_on and thing.what in ("execute", "resolve"):
+            return
+        if thing.what == "execute":
+            self._execute(identity, leg.role)
+        elif thing.what == "lapse":
+            self._start((identity, leg.role), lambda: self.trader.lapse(identity, leg.role))
+        else:
+            work = {"resolve": self.trader.resolve, "settle": self.trader.settle, "abandon": self.trader.abandon}
+            self._start((identity, leg.role), lambda: work[thing.what](identity, leg))
+
+    def _start(self, key: LegKey, work: Errand) -> None:
+        """In a task of its own; nothing where this process is busy with the leg already."""
+        if key in self._legs:
+            return
+        self._legs.add(key)
+        task = self._tasks.create_task(self._guarded(work))
+        task.add_done_callback(lambda _: self._legs.discard(key))
+
+    async def _guarded(self, work: Errand) -> None:
+        try:
+            await self._lockout.noticed(work, of_an_order=True)
+        except (StoreUnavailableError, ExchangeUnavailableError) as error:
+            log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
+
+    async def _write_notes(self) -> None:
+        while True:
+            await SystemClock().sleep(NOTES_SECONDS)
+            await self.notes.write(self.store)

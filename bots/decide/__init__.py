@@ -1,0 +1,1 @@
+"""From an opportunity to a reservation, or to the reason against it."""

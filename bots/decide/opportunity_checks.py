@@ -1,0 +1,63 @@
+"""What a bot asks of an opportunity before it sizes anything: the table of `risk_checks`, then exact arithmetic."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+from market.decide.risk_checks import Case, Standing, View, first_refusal
+from market.decide.settings import Settings
+from market.decide.sizing import BookSide, net_bps
+from market.prices.opportunities import Opportunity, OpportunityLeg
+from market.prices.spread_statistics import SpreadWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a bot knows beside the opportunity. `now` is market time, microseconds."""
+
+    settings: Settings
+    window: SpreadWindow | None
+    """The newest 10 s window of the opportunity's pair."""
+    now: int
+    history: tuple[SpreadWindow, ...] = ()
+    """The 60 s windows of its pair over the last minutes."""
+    drift: Mapping[str, Decimal] = field(default_factory=dict)
+    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    standing: Standing | None = None
+    """What stands open, as last seen; None where this leg joins an arbitrage."""
+    legs_left: int | None = None
+    """How many legs the rate limits of the bot's own exchange let begin; None where nothing limits them."""
+
+
+def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumstances: Circumstances) -> str | None:
+    """The first reason, in this order, or None. The exact recomputation comes last, since it costs most."""
+    quick = quick_refusal_of(opportunity, circumstances)
+    if quick is None and _fails_recheck(opportunity, buy, sell, circumstances.settings):
+        return "recheck_failed"
+    return quick
+
+
+def quick_refusal_of(opportunity: Opportunity, known: Circumstances) -> str | None:
+    """The first reason that needs no arithmetic: most opportunities end here, hundreds a second in a wild market."""
+    view = View(known.now, known.window, known.history, known.drift, known.legs_left)
+    return first_refusal(Case(opportunity, known.settings, known.standing, view))
+
+
+def is_expired(opportunity: Opportunity, now: int) -> bool:
+    return now >= opportunity.expires_at
+
+
+def _fails_recheck(opportunity: Opportunity, buy: BookSide, sell: BookSide, settings: Settings) -> bool:
+    """Whether exact arithmetic on the quoted strings, with today's fees, denies what was detected in doubles."""
+    if not all(_is_consistent(leg, opportunity) for leg in (opportunity.buy, opportunity.sell)):
+        return True
+    exact = net_bps(buy, sell, opportunity.buy.price, opportunity.sell.price)
+    return exact < Fraction(str(settings.min_net_bps))
+
+
+def _is_consistent(leg: OpportunityLeg, opportunity: Opportunity) -> bool:
+    """A currency without a rate would count as the settlement currency, one for one."""
+    if leg.quote_currency != opportunity.currency and opportunity.rate(leg.quote_currency) is None:
+        return False
+    return bool(leg.levels) and leg.levels[0] == (leg.price, leg.amount) and leg.price > 0 and leg.amount > 0

@@ -1,0 +1,202 @@
+"""What a bot has seen lately: a cache that saves round trips. Nothing is right or wrong by it; the store decides."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from bots.decide.partner_budgets import Partners
+from market.accounting.episodes import TradeBounds
+from market.accounting.inventory import exposures_of
+from market.accounting.missed_profit import bounds_now
+from market.decide.quarantine import HISTORY_SECONDS, belongs_to_history
+from market.decide.risk_checks import Standing, notional_keys
+from market.decide.settings import Settings
+from market.money import ZERO
+from market.prices.opportunities import Opportunity
+from market.prices.spread_statistics import SpreadWindow
+from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from store.store_port import BalanceRow, Balances
+
+PERSISTENCE_SECONDS = 10
+USED_UP_QUOTES = 64
+"""A quote is soon followed by the next; older ones are of no interest."""
+
+
+def _unlimited() -> int | None:
+    """For accounts without rate limits."""
+    return None
+
+
+def _always() -> bool:
+    """For those that hold no lease, or have no rate limits."""
+    return True
+
+
+@dataclass(slots=True)
+class Knowledge:
+    """Newest settings, windows, balances and open arbitrages."""
+
+    settings: Settings
+    free: dict[tuple[str, str], Decimal] = field(default_factory=dict)
+    """(exchange, currency) → amount that may still be used."""
+    open: dict[str, Arbitrage] = field(default_factory=dict)
+    stopping: bool = False
+    """No new reservation from now on; never taken back."""
+    leaving: bool = False
+    """None by this process, which is about to go; another of its exchange may come."""
+    is_locked_out: bool = False
+    """The exchange refuses the account just now: nothing is begun there that could not be sent."""
+    beginning: bool = False
+    """Whether a moving average order is being reserved right now."""
+    paused_until: dict[str, int] = field(default_factory=dict)
+    """Exchange → until when it takes no part, by the store's clock."""
+    drift: dict[str, Decimal] = field(default_factory=dict)
+    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    server_ahead: int = 0
+    """How far the store's clock is ahead of this machine's, microseconds."""
+    legs_left: Callable[[], int | None] = _unlimited
+    """How many legs the rate limits of the bot's own exchange let begin, as its account has it now."""
+    has_room: Callable[[], bool] = _always
+    """Whether they let an order leave that is not the first of its trade."""
+    partners: Partners = field(default_factory=lambda: Partners({}))
+    """The budgets of the other exchanges' bots."""
+    holds_lease: Callable[[], bool] = _always
+    """Whether nobody else can have this process's lease yet."""
+    _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """When the newest arbitrage of a pair was first reserved, by the store's clock."""
+    _rows: tuple[BalanceRow, ...] = ()
+    _opening: Balances = field(default_factory=dict)
+    _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
+    _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
+    _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
+
+    @property
+    def begins_nothing(self) -> bool:
+        """Whether this process reserves nothing just now."""
+        return self.leaving or self.is_locked_out
+
+    def see_window(self, window: SpreadWindow) -> None:
+        """Keeps the newest 10 s window of each pair, and the 60 s windows of its last minutes."""
+        pair = (window.base, window.buy_exchange, window.sell_exchange)
+        if window.length_seconds == HISTORY_SECONDS:
+            # a window that comes again after a restart of its source may be older than those known
+            others = [one for one in self._history.get(pair, ()) if one.end != window.end]
+            newest = max(window.end, *(one.end for one in others), 0)
+            self._history[pair] = tuple(one for one in (*others, window) if belongs_to_history(one, newest))
+        known = self._windows.get(pair)
+        if window.length_seconds == PERSISTENCE_SECONDS and (known is None or window.end > known.end):
+            self._windows[pair] = window
+
+    def window_of(self, opportunity: Opportunity) -> SpreadWindow | None:
+        return self._windows.get(_pair_of(opportunity))
+
+    def history_of(self, opportunity: Opportunity) -> tuple[SpreadWindow, ...]:
+        """Of its pair, as old as may count at the time of the opportunity."""
+        history = self._history.get(_pair_of(opportunity), ())
+        return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
+
+    def see_balances(self, rows: Iterable[BalanceRow]) -> None:
+        """All there are. Those known already cost next to nothing: in a backtest most are, with every fill."""
+        before, self._rows = self._rows, tuple(rows)
+        changed = [pair for pair in zip(self._rows, before, strict=False) if pair[0] is not pair[1]]
+        if len(before) != len(self._rows) or any(_place_of(row) != _place_of(known) for row, known in changed):
+            self.free, self.drift = {_place_of(row): row.free for row in self._rows}, {}
+            self._weigh(self._rows)
+            return
+        self.free.update((_place_of(row), row.free) for row, _ in changed)
+        currencies = {row.currency for row, _ in changed}
+        self._weigh(row for row in self._rows if row.currency in currencies)
+
+    def see_opening(self, opening: Balances) -> None:
+        """What the exchanges reported when the session began; those that have not yet count for nothing."""
+        self._opening = opening
+        self.drift = {}
+        self._weigh(self._rows)
+
+    def see_used_up(self, quote_id: str) -> None:
+        """The store says that this leg's quote has nothing left."""
+        self._used_up.append(quote_id)
+
+    def see_arbitrage(self, arbitrage: Arbitrage) -> None:
+        pair = _pair_of(arbitrage.opportunity)
+        reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
+        self.partners.see(arbitrage)
+        self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
+        if arbitrage.state in OPEN_STATES:
+            self.open[arbitrage.arbitrage_id] = arbitrage
+        else:
+            self.open.pop(arbitrage.arbitrage_id, None)
+
+    def see_open(self, arbitrages: Iterable[Arbitrage]) -> None:
+        """These and no others are open."""
+        self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
+
+    def forbids(self) -> str | None:
+        """Why no order may leave at this very moment; None where it may."""
+        if self.settings.trading_state == "halted":
+            return "halted"
+        if self.is_locked_out:
+            return "the exchange refuses the account"
+        return None if self.holds_lease() else "the lease may be another process's by now"
+
+    def can_send(self) -> bool:
+        """Whether an order that ends a trade would leave now."""
+        return self.forbids() is None and self.has_room()
+
+    def legs_to_begin(self, exchange: str, attempts: int = 0) -> int | None:
+        """`legs_left` less those that are begun there and not at their end, whose cost is not spent yet; `attempts`:
+        whose reservation is under way."""
+        left = self.legs_left()
+        if left is None:
+            return None
+        legs = (leg for arbitrage in self.open.values() for leg in arbitrage.legs)
+        return left - attempts - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
+
+    def is_used_up(self, opportunity: Opportunity) -> bool:
+        """Whether the store said so of one of its quotes."""
+        return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
+
+    def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
+        """What one trade on it may use now."""
+        return bounds_now(opportunity, self.settings, self.free)
+
+    def standing(self, opportunity: Opportunity, now: int) -> Standing | None:
+        """What the store would most likely hold against it at wall time `now`; None where it joins a half reservation,
+        in whose way nothing of this stands. The day's result is the store's alone."""
+        if opportunity.opportunity_id in self.open:
+            return None
+        pair = _pair_of(opportunity)
+        return Standing(
+            now=now + self.server_ahead,
+            settings=self.settings,
+            reservations_open=not self.stopping,
+            open_arbitrages=len(self.open),
+            notional=self._notional(),
+            day_net=ZERO,
+            paused_until=self.paused_until,
+            pair_busy=any(_pair_of(one.opportunity) == pair for one in self.open.values()),
+            pair_reserved_at=self._reserved_at.get(pair, 0),
+        )
+
+    def _notional(self) -> dict[str, Decimal]:
+        """`notional_keys` → of the open arbitrages."""
+        sums: dict[str, Decimal] = {}
+        for arbitrage in self.open.values():
+            for key in notional_keys(arbitrage.opportunity):
+                sums[key] = sums.get(key, ZERO) + arbitrage.notional
+        return sums
+
+    def _weigh(self, rows: Iterable[BalanceRow]) -> None:
+        """`rows`: all of each currency that changed."""
+        changed = {exposure.currency: exposure.change for exposure in exposures_of(rows, self._opening, {})}
+        # anew, because what was decided may hold the last one
+        self.drift = {**self.drift, **changed}
+
+
+def _place_of(row: BalanceRow) -> tuple[str, str]:
+    return row.exchange, row.currency
+
+
+def _pair_of(opportunity: Opportunity) -> tuple[str, str, str]:
+    return opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange

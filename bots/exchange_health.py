@@ -1,0 +1,69 @@
+"""What a bot notices of its exchange's health, and what it knows of everybody's: written and read beside the trading.
+
+A crash loses at most what was not written yet: the next failures tell the same.
+"""
+
+import logging
+from collections.abc import Callable
+
+from bots.decide.state_cache import Knowledge
+from market.decide.circuit_breaker import Failure, FailureKind
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
+from store.store_port import TradeStore
+
+ROUND_SECONDS = 0.5
+MOST_FAILURES = 1_000
+"""Kept over an outage of the store."""
+
+REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_refused"})
+
+log = logging.getLogger(__name__)
+
+
+class HealthWatch:
+    """One exchange's failures on their way to the store; pauses and openings on their way to the bot."""
+
+    def __init__(
+        self,
+        exchange: str,
+        store: TradeStore,
+        knowledge: Knowledge,
+        wall_clock: Callable[[], int] = wall_now,
+    ) -> None:
+        self._exchange = exchange
+        self._wall_clock = wall_clock
+        self._store = store
+        self._knowledge = knowledge
+        self._failures: dict[str, Failure] = {}
+
+    def note(self, kind: FailureKind, subject: str) -> None:
+        """The exchange failed with this order (its client order id), or with all of the account.
+
+        What is asked again and again counts once a second.
+        """
+        second = f":{self._wall_clock() // MICROSECONDS}" if kind in REPEATED else ""
+        failure = Failure(f"{subject}:{kind}{second}", kind)
+        if len(self._failures) < MOST_FAILURES:
+            self._failures.setdefault(failure.failure_id, failure)
+
+    async def run(self) -> None:
+        """For ever. Raises StoreUnavailableError; what was not written by then is written the next time."""
+        while True:
+            await self.round()
+            await SystemClock().sleep(ROUND_SECONDS)
+
+    async def round(self) -> None:
+        """Raises StoreUnavailableError."""
+        await self._write()
+        self._knowledge.paused_until = {one.exchange: one.paused_until for one in await self._store.health()}
+        opening, _ = await self._store.session_balances()
+        self._knowledge.see_opening(opening)
+
+    async def _write(self) -> None:
+        for failure_id, failure in list(self._failures.items()):
+            health = await self._store.note_failure(self._exchange, failure)
+            del self._failures[failure_id]
+            if health.paused_until > self._knowledge.paused_until.get(self._exchange, 0):
+                self._knowledge.paused_until[self._exchange] = health.paused_until
+                log.error("exchange paused after %s", failure.kind, extra={"exchange": self._exchange})

@@ -1,0 +1,1 @@
+"""Reserves, posts and follows the legs of trades."""

@@ -1,0 +1,263 @@
+"""Carries one leg through: sent once, then looked up until nothing more can fill."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bots.execute.confirm_not_sent import doubt, known_orders
+from exchanges.account_port import TradingAccount
+from exchanges.errors import (
+    AccountRefusedError,
+    ExchangeUnavailableError,
+    NotPostedError,
+    OrderRefusedError,
+    OutcomeUnknownError,
+)
+from exchanges.requests.order_permits import Permit
+from market.decide.circuit_breaker import FailureKind
+from market.instruments.orders import LimitOrder, OrderReport
+from market.money import ZERO, Amount
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Leg, LegRole
+from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
+from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_planning import UNCONFIRMED, HoldAs
+from session.backoff import backoff
+from session.clock import SystemClock, steady_now
+from store.store_port import Advance, TradeStore
+
+log = logging.getLogger(__name__)
+
+UNKNOWN_AFTER_SECONDS = 5.0
+POST_WITHIN_SECONDS = 1.5
+"""From the intent to the bytes on the wire: what was held up for longer must not go, since others may soon take the
+order for never sent."""
+MISSING_SECONDS = 1.0
+"""Least time between two answers that the exchange does not know an order: one alone may be of a stale replica."""
+CONFIRM_SECONDS = 30.0
+"""How long an exchange without client ids may leave a doubt whether it has an order that it denies: longer than what is
+under way there takes to be booked."""
+NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
+
+LegKey = tuple[str, LegRole]
+Forbids = Callable[[], str | None]
+"""Why no order may leave at this very moment; None where it may."""
+Troubled = Callable[[FailureKind, str], None]
+"""Told what the exchange failed at, and with which client order id."""
+
+
+def _unheard(_kind: FailureKind, _client_order_id: str) -> None:
+    """For those who watch no exchange's health."""
+
+
+def _nothing_forbids() -> str | None:
+    """For those whom nobody halts."""
+    return None
+
+
+@dataclass(slots=True)
+class _Search:
+    """How long the exchange has denied an order without a break, by a clock that nobody sets: the store's and this
+    machine's may be set forward at any moment, and an order under way would count as never sent."""
+
+    missing_since: int | None = None
+    """Of the first answer of the present row of them, microseconds."""
+    doubted_since: int | None = None
+
+    def missing_for(self, asked_at: int, now: int) -> float:
+        """Seconds from the first denial to when the exchange was asked for this one, which may have come late; 0.0 at
+        the first."""
+        if self.missing_since is None:
+            self.missing_since = now
+        return max(0, asked_at - self.missing_since) / MICROSECONDS
+
+    def doubted_for(self, now: int) -> float:
+        """Seconds; 0.0 at the first doubt."""
+        if self.doubted_since is None:
+            self.doubted_since = now
+        return (now - self.doubted_since) / MICROSECONDS
+
+    def start_anew(self) -> None:
+        """It was found, or a look-up failed."""
+        self.missing_since = self.doubted_since = None
+
+
+@dataclass(slots=True)
+class Trader:
+    """Trades the legs of one exchange; the caller sees to it that no leg is in two hands of one process at a time."""
+
+    store: TradeStore
+    account: TradingAccount
+    advance: Advance
+    unknown_after: float = UNKNOWN_AFTER_SECONDS
+    """Seconds for which the exchange must deny an order before it counts as not sent."""
+    by: Actor = UNFENCED
+    steady_clock: Callable[[], int] = steady_now
+    """Runs on while the process is stopped."""
+    troubled: Troubled = _unheard
+    forbids: Forbids = _nothing_forbids
+    """Asked in the last step before an order's bytes leave."""
+
+    async def execute(self, arbitrage_id: str, role: LegRole) -> None:
+        """Send a reserved leg, unless anybody did so before, and see it through.
+
+        Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
+        """
+        permit = self.permit()
+        leg = await self.store.start_sending(arbitrage_id, role, self.by)
+        if leg is None:
+            await self._finish_late(arbitrage_id, role)
+        else:
+            await self._send(arbitrage_id, leg, permit)
+
+    async def lapse(self, arbitrage_id: str, role: LegRole) -> None:
+        """End a reserved leg of any exchange that is past its time. Never sends. Raises StoreUnavailableError."""
+        if await self.store.start_sending(arbitrage_id, role, self.by) is None:
+            await self._finish_late(arbitrage_id, role)
+
+    async def abandon(self, arbitrage_id: str, leg: Leg) -> None:
+        """End a leg whose market this session has not, whatever became of it. Raises StoreUnavailableError."""
+        log.error("leg of a market that this session has not: given up", extra=_ids(arbitrage_id, leg))
+        await self._finish(arbitrage_id, leg, None)
+
+    async def resume(self, arbitrage_id: str) -> None:
+        """Go on with a single leg that was left since nothing could be sent. Raises StoreUnavailableError."""
+        if await self.store.resume(arbitrage_id, self.advance, self.by):
+            log.warning("single leg resumed", extra={"opportunity_id": arbitrage_id})
+
+    async def settle(self, arbitrage_id: str, leg: Leg) -> None:
+        """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
+        report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
+        await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
+
+    def permit(self) -> Permit:
+        """Of an order that is intended now."""
+        asked = self.steady_clock()
+        return Permit(lambda: self._ask(asked))
+
+    def _ask(self, asked: int) -> None:
+        """Whether an order intended at `asked`, by the steady clock, may still leave. Raises NotPostedError."""
+        if self.steady_clock() - asked > POST_WITHIN_SECONDS * MICROSECONDS:
+            raise NotPostedError("too long since the intent")
+        reason = self.forbids()
+        if reason is not None:
+            raise NotPostedError(reason)
+
+    async def _send(self, arbitrage_id: str, leg: Leg, permit: Permit) -> None:
+        try:
+            report = await self.account.place(order_of(leg), permit)
+        except NotPostedError as error:
+            log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
+            await self._finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
+        except OrderRefusedError as error:
+            self.troubled("order_refused", leg.client_order_id)
+            log.warning("order refused: %s", error, extra=_ids(arbitrage_id, leg))
+            await self._finish(arbitrage_id, leg, NOTHING_FILLED)
+        except OutcomeUnknownError as error:
+            self.troubled("outcome_unknown", leg.client_order_id)
+            log.warning("outcome of an order unknown: %s", error, extra=_ids(arbitrage_id, leg))
+            await self.resolve(arbitrage_id, leg)
+        except AccountRefusedError:
+            await self._finish(arbitrage_id, leg, None)
+            raise
+        else:
+            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+            if report.is_final:
+                await self._finish(arbitrage_id, leg, report)
+            else:
+                await self.resolve(arbitrage_id, leg)
+
+    async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
+        """See a leg through that somebody sent: look it up until nothing more can fill, or the exchange does not know
+        it for too long. Never sends. Raises StoreUnavailableError; call again.
+        """
+        waits = backoff(first=0.02, longest=1.0)
+        search = _Search()
+        while True:
+            try:
+                others, asked_at = await self._others(leg), self.steady_clock()
+                report = await self.account.look_up(order_of(leg), others)
+                if report is None:
+                    is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
+                else:
+                    search.start_anew()
+                    is_over = await self._is_booked(arbitrage_id, leg, report)
+                if is_over:
+                    return
+            except ExchangeUnavailableError as error:
+                search.start_anew()
+                self.troubled("look_up_unanswered", leg.client_order_id)
+                log.warning("look-up failed, trying again: %s", error, extra=_ids(arbitrage_id, leg))
+            except OutcomeUnknownError as error:
+                search.start_anew()
+                if await self._held(arbitrage_id, leg, "ambiguous_order", str(error)):
+                    return
+            await SystemClock().sleep(next(waits))
+
+    async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
+        """Book what was found; whether that was all."""
+        await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+        if report.is_final:
+            await self._finish(arbitrage_id, leg, report)
+        return report.is_final
+
+    async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
+        """End a leg that the exchange has denied for long enough: not sent, or held where it was acknowledged once, or
+        where the exchange's balances do not bear out that there was no order."""
+        missing_for = search.missing_for(asked_at, self.steady_clock())
+        stored = await self.store.arbitrage(arbitrage_id)
+        known = None if stored is None else stored.leg(leg.role)
+        if known is not None and known.exchange_order_id is not None:
+            is_gone = missing_for >= max(2 * self.unknown_after, MISSING_SECONDS)
+            return is_gone and await self._held(arbitrage_id, leg, "order_lost", "acknowledged, then unknown")
+        if missing_for < max(self.unknown_after, MISSING_SECONDS):
+            return False
+        # what would be sent in its place would double what it has filled
+        why = await doubt(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
+        if why is not None:
+            is_given_up = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
+            return is_given_up and await self._held(arbitrage_id, leg, UNCONFIRMED, why)
+        log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
+        await self._finish(arbitrage_id, leg, None)
+        return True
+
+    async def _others(self, leg: Leg) -> frozenset[str]:
+        """Orders that an exchange could take for this one, where it knows no client ids."""
+        return await known_orders(self.store, leg) if leg.exchange in WITHOUT_CLIENT_IDS else frozenset()
+
+    async def _held(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
+        """End the arbitrage as held where the exchange cannot tell what became of the order; not before its others."""
+        arbitrage = await self.store.arbitrage(arbitrage_id)
+        if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
+            return False
+        log.error("nobody knows what became of an order, held: %s", why, extra=_ids(arbitrage_id, leg))
+        await self.store.finish_leg(arbitrage_id, leg.role, None, HoldAs(reason), self.by)
+        return True
+
+    async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
+        arbitrage = await self.store.arbitrage(arbitrage_id)
+        late = None if arbitrage is None else arbitrage.leg(role)
+        if late is not None and late.state == "not_sent":
+            await self._finish(arbitrage_id, late, None)
+
+    async def _finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
+        arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance, self.by)
+        if arbitrage.state == "held":
+            log.error("arbitrage held, somebody must look at it: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
+
+
+def order_of(leg: Leg) -> LimitOrder:
+    """The order of a leg that is being sent."""
+    return LimitOrder(
+        client_order_id=leg.client_order_id,
+        exchange=leg.exchange,
+        symbol=leg.symbol,
+        side=leg.side,
+        amount=leg.amount,
+        price=leg.limit_price,
+        intended_at=leg.times["sending"],
+    )
+
+
+def _ids(arbitrage_id: str, leg: Leg) -> dict[str, str]:
+    return {"opportunity_id": arbitrage_id, "leg": leg.role, "client_order_id": leg.client_order_id}

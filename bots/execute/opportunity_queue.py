@@ -1,0 +1,25 @@
+"""Opportunities that wait for a free worker, newest first: the oldest are the likeliest to be gone already."""
+
+import asyncio
+from collections import deque
+
+from market.prices.opportunities import Opportunity
+
+
+class Backlog:
+    """At most `size` opportunities; more push the oldest out."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._waiting: deque[Opportunity] = deque(maxlen=size)
+        self._arrived = asyncio.Event()
+
+    def push(self, opportunity: Opportunity) -> None:
+        self._waiting.append(opportunity)
+        self._arrived.set()
+
+    async def newest(self) -> Opportunity:
+        """Waits for one where there is none."""
+        while not self._waiting:
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._waiting.pop()

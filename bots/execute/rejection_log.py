@@ -1,0 +1,152 @@
+"""What a bot writes down later, together, so that hundreds of refusals a second cost the store a few writes."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from market.accounting.episodes import TradeBounds, tradable_profit
+from market.money import decimal_of_double
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Refusal
+from store.errors import StoreError
+from store.store_port import TradeStore
+
+BELOW_THRESHOLD = "below_threshold"
+"""Such opportunities are many and stay out of the store; their refusal says what they would have brought."""
+
+MOST_NOTES = 10_000
+"""Of each kind, kept over an outage of the store."""
+MOST_REMEMBERED = 20_000
+"""Of what was refused lately: an opportunity that is seen again comes within seconds."""
+AT_ONCE = 4
+"""Writes under way together: more would keep the driver's few threads from reservations."""
+
+log = logging.getLogger(__name__)
+
+_Key = tuple[str, str, str, str, int]
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """The newest so many names."""
+
+    most: int
+    _names: dict[Hashable, None] = field(default_factory=dict)
+
+    def is_new(self, name: Hashable) -> bool:
+        """It is known from now on."""
+        if name in self._names:
+            return False
+        self._names[name] = None
+        if len(self._names) > self.most:
+            del self._names[next(iter(self._names))]
+        return True
+
+
+async def _all(writes: Iterable[Awaitable[None]]) -> None:
+    """Wait for all of them, then raise the first failure."""
+    for outcome in await asyncio.gather(*writes, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
+
+
+class Notes:
+    """Opportunities that were acted on, and refusals: the first of each (pair, reason, second), the rest counted.
+
+    An opportunity is refused once, however often it is tried: the sums are compared with how many were seen. A crash
+    loses at most those that were not written yet: they inform, nothing is decided by them.
+    """
+
+    def __init__(self, exchange: str, bounds: Callable[[Opportunity], TradeBounds]) -> None:
+        """`bounds`: what one trade on an opportunity may use now."""
+        self._exchange = exchange
+        self._bounds = bounds
+        self._refusals: dict[_Key, Refusal] = {}
+        self._opportunities: dict[str, Opportunity] = {}
+        self._refused = _Remembered(MOST_REMEMBERED)
+        self._kept_whole = _Remembered(MOST_REMEMBERED)
+        """A second is longer than the time between two writes: the first of it may be written already."""
+        self.dropped = 0
+        """Notes that found no room since the last write that succeeded."""
+
+    def keep(self, opportunity: Opportunity) -> None:
+        if len(self._opportunities) >= MOST_NOTES:
+            self.dropped += 1
+            return
+        self._opportunities[opportunity.opportunity_id] = opportunity
+
+    def refuse(
+        self, opportunity: Opportunity, reason: str, refused_at: int, grounds: Callable[[], str] | None = None
+    ) -> None:
+        """`refused_at` is wall time, microseconds; `grounds` are asked for where this one is kept whole."""
+        if not self._refused.is_new(opportunity.opportunity_id):
+            return
+        pair = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
+        key = (*pair, reason, refused_at // MICROSECONDS)
+        known = self._refusals.get(key)
+        if known is not None:
+            most = max(known.tradable, self._tradable(opportunity))
+            until = max(known.until, _until(opportunity, refused_at))
+            self._refusals[key] = replace(known, count=known.count + 1, tradable=most, until=until)
+            return
+        if len(self._refusals) >= MOST_NOTES:
+            self.dropped += 1
+            return
+        is_first = self._kept_whole.is_new(key)
+        text = grounds() if is_first and grounds is not None else None
+        self._refusals[key] = replace(self._refusal(opportunity, reason, refused_at), grounds=text)
+        if is_first and reason != BELOW_THRESHOLD:
+            self.keep(opportunity)
+
+    async def write(self, store: TradeStore) -> None:
+        """Raises StoreError; what was not written by then is kept for the next time."""
+        identities, keys = tuple(self._opportunities), tuple(self._refusals)
+        for start in range(0, len(identities), AT_ONCE):
+            await _all(self._write_opportunity(store, identity) for identity in identities[start : start + AT_ONCE])
+        for start in range(0, len(keys), AT_ONCE):
+            await _all(self._write_refusal(store, key) for key in keys[start : start + AT_ONCE])
+        if self.dropped:
+            log.warning("notes dropped, the store was away for too long: %d", self.dropped)
+            self.dropped = 0
+
+    async def _write_opportunity(self, store: TradeStore, identity: str) -> None:
+        await store.save_opportunity(self._opportunities[identity])
+        self._opportunities.pop(identity, None)
+
+    async def _write_refusal(self, store: TradeStore, key: _Key) -> None:
+        refusal = self._refusals.pop(key)
+        try:
+            await store.refuse(refusal)
+        except StoreError:
+            later = self._refusals.get(key)
+            if later is not None:
+                refusal = refusal.with_more(later)
+            self._refusals[key] = refusal
+            raise
+
+    def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Refusal:
+        return Refusal(
+            refusal_id=f"{opportunity.opportunity_id}:{self._exchange}:{reason}",
+            opportunity_id=opportunity.opportunity_id,
+            base=opportunity.base,
+            buy_exchange=opportunity.buy.exchange,
+            sell_exchange=opportunity.sell.exchange,
+            exchange=self._exchange,
+            reason=reason,
+            net_bps=opportunity.net_bps,
+            expected_profit=decimal_of_double(opportunity.expected_profit),
+            refused_at=refused_at,
+            tradable=self._tradable(opportunity),
+            until=_until(opportunity, refused_at),
+        )
+
+    def _tradable(self, opportunity: Opportunity) -> Decimal:
+        return tradable_profit(opportunity, self._bounds(opportunity))
+
+
+def _until(opportunity: Opportunity, refused_at: int) -> int:
+    """When it expires by the clock of `refused_at`, at the latest."""
+    return refused_at + opportunity.expires_at - opportunity.event_time

@@ -1,0 +1,93 @@
+"""The time in which this process acts for its exchange: a lease, taken once and kept alive."""
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from bots.errors import BotError
+from market.time_units import MICROSECONDS
+from market.trade.leases import LEASE_SECONDS, Actor, Lease
+from session.clock import SystemClock, steady_now
+from store.errors import FencedOutError, StoreUnavailableError
+from store.store_port import TradeStore
+
+log = logging.getLogger(__name__)
+
+RENEW_SECONDS = 0.75
+ASK_SECONDS = 0.25
+"""Between two questions of a standby whether the lease is free."""
+
+
+@dataclass(slots=True)
+class Tenure:
+    """One process's claim to act for one exchange; `take` first, then `keep` for as long as it works."""
+
+    store: TradeStore
+    exchange: str
+    holder: str
+    steady_clock: Callable[[], int] = steady_now
+    _lease: Lease | None = None
+    _held_until: int = 0
+    """By the steady clock: what the server gave, counted from before it was asked."""
+
+    def is_held(self) -> bool:
+        """Whether nobody else can have the lease yet, as far as this process knows."""
+        return self._lease is not None and self.steady_clock() < self._held_until
+
+    async def take(self, standing_by: Callable[[], None] | None = None) -> Actor:
+        """Wait until the lease is ours; `standing_by` is called once where another process keeps it alive.
+
+        Raises StoreUnavailableError.
+        """
+        began, is_told = self.steady_clock(), False
+        while True:
+            asked = self.steady_clock()
+            self._lease = await self.store.acquire_lease(self.exchange, self.holder)
+            if self._lease is not None:
+                self._hold(asked)
+                return self._lease.actor
+            waited = self.steady_clock() - began
+            if not is_told and standing_by is not None and waited > 2 * LEASE_SECONDS * MICROSECONDS:
+                # longer than a dead holder's lease can last
+                is_told = True
+                standing_by()
+            await SystemClock().sleep(ASK_SECONDS)
+
+    async def keep(self) -> None:
+        """Renew for ever. Raises FencedOutError once another process has taken over; outages are waited through."""
+        while True:
+            await SystemClock().sleep(RENEW_SECONDS)
+            await self.renew()
+
+    async def renew(self) -> None:
+        """Once. Raises FencedOutError once another process has taken over."""
+        lease = self._lease
+        if lease is None:
+            raise BotError(f"{self.holder} has no lease of {self.exchange} to renew")
+        asked = self.steady_clock()
+        try:
+            renewed = await self.store.renew_lease(lease)
+        except StoreUnavailableError as error:
+            log.warning("lease not renewed, trying again: %s", error, extra={"exchange": self.exchange})
+            return
+        if renewed is None:
+            raise FencedOutError(f"another process acts for {self.exchange} by now; {self.holder} ends")
+        self._lease = renewed
+        self._hold(asked)
+
+    def _hold(self, asked: int) -> None:
+        self._held_until = asked + int(LEASE_SECONDS * MICROSECONDS)
+
+    async def release(self) -> None:
+        """So that the next need not wait. Raises StoreUnavailableError."""
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            await self.store.release_lease(lease)
+
+
+def holder_name(exchange: str) -> str:
+    """Unique among all processes that ever were: names the machine and the process for whoever reads the history."""
+    return f"{exchange}@{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"

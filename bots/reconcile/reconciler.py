@@ -1,0 +1,195 @@
+"""Compares our books with the exchange's own word, at start and now and then: mends what it can, tells the rest.
+
+Nothing here has to survive: what was found is in the store, and so is up to when the exchange has been compared.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bots.execute.leg_executor import order_of
+from bots.execute.pending_legs import is_open_at
+from exchanges.account_port import TradingAccount
+from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
+from market.accounting.differences import HANDLING, Booking, Difference, KeptDifference, RowCorrection, believed
+from market.accounting.reconciliation import Ours, OwnLeg, Search, Theirs, differences
+from market.decide.settings import Settings
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.inflight_orders import orders_of_others
+from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_planning import HALTED, UNCONFIRMED
+from market.trade.reservation_state import BalanceRow
+from session.clock import SystemClock, wall_now
+from store.store_port import Advance, TradeStore
+
+log = logging.getLogger(__name__)
+
+SOUGHT_FOR = 600 * MICROSECONDS
+"""How long an order that the exchange denied is asked for again; and what the first comparison looks back on."""
+OVERLAP = 60 * MICROSECONDS
+"""Of the fills of two rounds: what an exchange lists late is found all the same."""
+LONGEST = 24 * 3_600 * MICROSECONDS
+"""As far back as every exchange lists fills."""
+LEGS_BEFORE = 3_600 * MICROSECONDS
+"""How much older than the fills the legs are that they may belong to."""
+OF_FILLS = ("fill_foreign", "fill_not_listed", "fill_differs")
+MILLISECONDS = 1_000
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """The comparison of one exchange; `run` is an errand of its bot's desk."""
+
+    store: TradeStore
+    account: TradingAccount
+    advance: Advance
+    settings: Callable[[], Settings]
+    by: Actor = UNFENCED
+    has_client_ids: bool = True
+    wall_clock: Callable[[], int] = wall_now
+    """This machine's, microseconds: exchanges are asked by it, and the store's may be another."""
+    _seen: frozenset[str] = field(default_factory=frozenset)
+    """Of the round before; forgotten with the process, which costs one more round."""
+
+    async def run(self) -> None:
+        """Raises the outages of store and exchange: call again."""
+        while True:
+            await self.round()
+            await SystemClock().sleep(self.settings().reconcile_ms / MILLISECONDS)
+
+    async def round(self) -> list[Difference]:
+        """Compare once; what was acted on. Raises StoreError, ExchangeError."""
+        theirs, before = await self._asked()
+        ours = await self._known(theirs, before)
+        found = differences(ours, theirs)
+        acted_on = [one for one in believed(found, self._seen) if await self._handle(one, theirs.asked_at)]
+        self._seen = frozenset(one.difference_id for one in found)
+        if not any(one.kind in OF_FILLS and one not in acted_on for one in found):
+            # else what was seen once must be among the fills of the next round too
+            await self.store.differences.note_compared(self.account.exchange, theirs.asked_at)
+        return acted_on
+
+    # Whose word is read when decides what a difference means. Every step of ours is in the store before the order is
+    # sent, and every fill is at the exchange before it is in the store. So the exchange is asked first, balances before
+    # fills, and the store last: whatever the exchange showed is in the store by then, at the least as a leg that is
+    # being sent, which is left to whoever sends it. Balances compare only where nothing was open before they were asked
+    # for nor after, and no row has moved in between.
+
+    async def _asked(self) -> tuple[Theirs, tuple[BalanceRow, ...] | None]:
+        """Their word, and our rows before it where nothing was open."""
+        exchange, asked_at = self.account.exchange, await self.store.server_now()
+        store_ahead = asked_at - self.wall_clock()
+        since = await self._since(asked_at)
+        rows = await self._idle_rows()
+        balances = None if rows is None else await self.account.balances()
+        orders = tuple(await self.account.open_orders())
+        fills = tuple(await self.account.fills_since(since - OVERLAP - store_ahead))
+        denied = await self.store.unconfirmed_legs(exchange, asked_at - SOUGHT_FOR)
+        searches = await self._searched(denied, since) if denied else ()
+        return Theirs(orders, fills, since, asked_at, balances, searches), rows
+
+    async def _known(self, theirs: Theirs, before: tuple[BalanceRow, ...] | None) -> Ours:
+        exchange = self.account.exchange
+        arbitrages = await self.store.differences.arbitrages_since(exchange, theirs.fills_since - LEGS_BEFORE)
+        rows = await self._idle_rows()
+        return Ours(
+            exchange=exchange,
+            legs=_legs(arbitrages, exchange),
+            rows=rows if rows == before else None,
+            outlived=await self._outlived(),
+            has_client_ids=self.has_client_ids,
+            unconfirmed=_unconfirmed(arbitrages, exchange),
+            foreign=await self.store.differences.foreign_currencies(exchange),
+        )
+
+    async def _since(self, now: int) -> int:
+        compared = await self.store.differences.compared_until(self.account.exchange)
+        # a store whose clock was set back has compared until some time that is still to come
+        return now - SOUGHT_FOR if compared is None else max(min(compared, now) - OVERLAP, now - LONGEST)
+
+    async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
+        """Our rows of the exchange; None while anything is open there."""
+        exchange = self.account.exchange
+        if is_open_at(await self.store.open_arbitrages(), exchange):
+            return None
+        return tuple(row for row in await self.store.balance_rows() if row.exchange == exchange)
+
+    async def _searched(self, denied: list[tuple[str, Leg]], since: int) -> tuple[Search, ...]:
+        exchange = self.account.exchange
+        arbitrages = await self.store.differences.arbitrages_since(exchange, min(since, *_sent(denied)) - LEGS_BEFORE)
+        searches = []
+        # one that was found for a leg is no other's, however like it that one's order was
+        taken: frozenset[str] = frozenset()
+        for arbitrage_id, leg in denied:
+            try:
+                report = await self.account.look_up(order_of(leg), taken | orders_of_others(leg, arbitrages))
+            except OutcomeUnknownError:
+                searches.append(Search(arbitrage_id, leg, None, is_ambiguous=True))
+            except ExchangeUnavailableError as error:
+                # also where this session has not its market: what else is to be compared must not wait for it
+                log.warning("not asked for again: %s", error, extra={"opportunity_id": arbitrage_id, "leg": leg.role})
+                searches.append(Search(arbitrage_id, leg, None, is_unanswered=True))
+            else:
+                searches.append(Search(arbitrage_id, leg, report))
+                taken |= set() if report is None else {report.exchange_order_id}
+        return tuple(searches)
+
+    async def _outlived(self) -> tuple[str, ...]:
+        if self.settings().trading_state == "halted":
+            return ()
+        halted = await self.store.resumable_arbitrages()
+        # what never left is taken up again by the desk, once there is room for it
+        mine = (one for one in halted if one.reason == HALTED and is_open_at([one], self.account.exchange))
+        return tuple(one.arbitrage_id for one in mine)
+
+    async def _handle(self, difference: Difference, found_at: int) -> bool:
+        """Mend it first: one that is kept, but was not mended, would look as if it had been. False where it is gone."""
+        if not await self._is_mended(difference):
+            return False
+        kept = KeptDifference(
+            difference_id=difference.difference_id,
+            kind=difference.kind,
+            exchange=difference.exchange,
+            subject=difference.subject,
+            ours=difference.ours,
+            theirs=difference.theirs,
+            handled=HANDLING[difference.kind].handled,
+            found_at=found_at,
+            currencies=difference.currencies,
+        )
+        if await self.store.differences.keep(kept):
+            level = logging.ERROR if kept.handled == "reported" else logging.WARNING
+            told = {"exchange": kept.exchange, "subject": kept.subject, "difference_id": kept.difference_id}
+            log.log(level, "%s, %s: ours %s, theirs %s", kept.kind, kept.handled, kept.ours, kept.theirs, extra=told)
+        return True
+
+    async def _is_mended(self, difference: Difference) -> bool:
+        """True also where there is nothing to mend. Raises FencedOutError."""
+        remedy, by = difference.remedy, self.by
+        if isinstance(remedy, Booking):
+            await self.store.finish_leg(remedy.arbitrage_id, remedy.role, remedy.report, self.advance, by)
+        elif isinstance(remedy, RowCorrection):
+            return await self.store.differences.correct(remedy, by)
+        elif remedy is not None:
+            return await self.store.resume(remedy.arbitrage_id, self.advance, by)
+        return True
+
+
+def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[OwnLeg, ...]:
+    return tuple(
+        OwnLeg(arbitrage.arbitrage_id, leg)
+        for arbitrage in arbitrages
+        for leg in arbitrage.legs
+        if leg.exchange == exchange
+    )
+
+
+def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[OwnLeg, ...]:
+    """Their legs whose orders this exchange denied, of those that are held for that."""
+    held = [one for one in arbitrages if (one.state, one.reason) == ("held", UNCONFIRMED)]
+    return tuple(own for own in _legs(held, exchange) if "unconfirmed" in own.leg.times and own.leg.state == "not_sent")
+
+
+def _sent(denied: list[tuple[str, Leg]]) -> list[int]:
+    return [leg.times.get("sending", 0) for _, leg in denied]

@@ -1,0 +1,1 @@
+"""Strategies beside arbitrage: the moving average."""

@@ -1,0 +1,166 @@
+"""From a signal to the reservation of its one leg, or to the reason against it. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from bots.decide.order_decision import Refused
+from bots.decide.quote_lookup import SeenQuote, fx_rate_of
+from market.decide.risk_checks import Case, View, first_refusal
+from market.decide.settings import Settings
+from market.decide.sizing import displayed_amount
+from market.instruments.fees import hold_of
+from market.instruments.markets import FxRoute, Market
+from market.instruments.order_rules import limit_price
+from market.instruments.orders import Side
+from market.money import Amount, Price, ceil_to_step, floor_to_step
+from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
+from market.prices.quotes import Level, Quote
+from market.trade.arbitrages import Leg
+from market.trade.leg_planning import client_order_id
+from market.trade.moving_average import SIDES, AverageTrade
+from market.trade.reservations import Reservation
+
+ONE = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a bot sees of the market of a signal. `now` is market time, `valid_until` the store's; microseconds."""
+
+    market: Market
+    quote: SeenQuote | None
+    route: FxRoute | None
+    """How its quote currency becomes the settlement currency; None where it is that."""
+    fx_quote: SeenQuote | None
+    settlement: str
+    settings: Settings
+    drift: Mapping[str, Decimal]
+    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    now: int
+    valid_until: int
+    legs_left: int | None = None
+    """How many the rate limits of its exchange let begin; None: as many as one likes."""
+
+
+def solo_wish(trade: AverageTrade, outlook: Outlook) -> Reservation | Refused:
+    """The order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check is against it.
+
+    What two bots could pass together, the store asks again.
+    """
+    settings, market, seen = outlook.settings, outlook.market, outlook.quote
+    if settings.ma_trading != "orders":
+        return Refused("ma_orders_off")
+    if market.exchange not in settings.taker_fees:
+        return Refused("exchange_disabled")
+    if seen is None or not _has_fresh_rate(outlook):
+        return Refused("stale")
+    side = SIDES[trade.trade_type]
+    opportunity = _opportunity(trade, seen, outlook)
+    view = View(outlook.now, drift=outlook.drift, legs_left=outlook.legs_left)
+    reason = first_refusal(Case(opportunity, settings, view=view, solo=side))
+    return Refused(reason) if reason is not None else _sized(opportunity, side, outlook)
+
+
+def _sized(opportunity: Opportunity, side: Side, outlook: Outlook) -> Reservation | Refused:
+    settings, market = outlook.settings, outlook.market
+    seen = opportunity.buy if side == "buy" else opportunity.sell
+    limit = limit_price(market, side, seen.price, settings.max_slippage_bps)
+    unit = _settled(side, max(limit, seen.price), outlook)
+    amount = floor_to_step(min(settings.ma_notional, settings.max_notional) / unit, market.lot_step)
+    least = max(market.minimum_amount, ceil_to_step(market.minimum_notional / min(limit, seen.price), market.lot_step))
+    if amount <= 0 or amount < least:
+        return Refused("too_small")
+    currency, per_unit = hold_of(market, side, settings.taker_fees[market.exchange], limit)
+    return Reservation(
+        opportunity=opportunity,
+        leg=_leg(opportunity, market, side, Amount(amount), limit),
+        hold_currency=currency,
+        hold_per_unit=per_unit,
+        amount_step=market.lot_step,
+        leg_factor=ONE,
+        leg_step=market.lot_step,
+        minimum_amount=least,
+        displayed_amount=displayed_amount(side, seen.levels, limit),
+        settings=settings,
+        valid_until=outlook.valid_until,
+        unit_notional=unit,
+        strategy="ma",
+    )
+
+
+def _has_fresh_rate(outlook: Outlook) -> bool:
+    """Where it needs one to be valued."""
+    if outlook.route is None:
+        return True
+    most = outlook.settings.max_quote_age_ms * 1_000
+    return outlook.fx_quote is not None and outlook.fx_quote.is_fresh(outlook.now, most)
+
+
+def _rate(outlook: Outlook) -> FxRate | None:
+    return None if outlook.route is None or outlook.fx_quote is None else fx_rate_of(outlook.fx_quote, outlook.route)
+
+
+def _settled(side: Side, price: Decimal, outlook: Outlook) -> Decimal:
+    """Settlement currency paid, or received, for one unit."""
+    rate = _rate(outlook)
+    if rate is None:
+        return price
+    return rate.paid(price) if side == "buy" else rate.received(price)
+
+
+def _leg(opportunity: Opportunity, market: Market, side: Side, amount: Amount, limit: Price) -> Leg:
+    return Leg(
+        role=side,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        base=market.base,
+        quote_currency=market.quote_currency,
+        side=side,
+        amount=amount,
+        limit_price=limit,
+        client_order_id=client_order_id(opportunity.opportunity_id, side),
+    )
+
+
+def _opportunity(trade: AverageTrade, seen: SeenQuote, outlook: Outlook) -> Opportunity:
+    """With one exchange on both sides: to buy and sell there at once would lose the quoted spread and both fees.
+
+    It is of the moment at which the feed last said that the quote holds.
+    """
+    quote, settings = seen.quote, outlook.settings
+    gross_bps = float((quote.bid - quote.ask) * 10_000 / quote.ask)
+    fee_bps = float(2 * settings.taker_fees[quote.exchange] * 10_000)
+    rate = _rate(outlook)
+    return Opportunity(
+        opportunity_id=trade.trade_id,
+        base=quote.base,
+        buy=_side(quote, quote.asks),
+        sell=_side(quote, quote.bids),
+        fx=() if rate is None else (rate,),
+        settings_version=settings.version,
+        gross_bps=gross_bps,
+        fee_bps=fee_bps,
+        net_bps=gross_bps - fee_bps,
+        expected_profit=0.0,
+        currency=outlook.settlement,
+        event_time=seen.verified_time,
+        detected_time=outlook.now,
+        expires_at=outlook.now + settings.opportunity_lifetime_ms * 1_000,
+        offset=seen.offset,
+    )
+
+
+def _side(quote: Quote, levels: tuple[Level, ...]) -> OpportunityLeg:
+    return OpportunityLeg(
+        exchange=quote.exchange,
+        symbol=quote.symbol,
+        quote_currency=quote.quote_currency,
+        price=levels[0].price,
+        amount=levels[0].amount,
+        levels=levels,
+        quote_id=quote.quote_id,
+        age=0,
+        exchange_time=quote.exchange_time,
+        received_time=quote.received_time,
+    )

@@ -1,0 +1,66 @@
+"""What a bot reads from the streams."""
+
+import logging
+from collections.abc import AsyncIterator
+
+from exchanges.paper.paper_account import PaperAccount
+from market.prices.opportunities import Opportunity
+from market.prices.spread_statistics import SpreadWindow
+from session.clock import SystemClock
+from streams.message_format import WireError, mark_of, opportunity_of, quote_of, row_of, spread_window_of
+from streams.records import Record
+from streams.topic_reader import TopicReader
+from streams.topics import SPREADS
+
+log = logging.getLogger(__name__)
+
+Signal = Opportunity | SpreadWindow
+
+
+async def signals(reader: TopicReader, exchange: str) -> AsyncIterator[Signal]:
+    """Opportunities of `exchange` and spread windows, without end; rows that are not of the schema are passed over.
+
+    A row that does not even name the exchange is not taken apart: half of all opportunities are other exchanges'.
+    """
+    name = exchange.encode()
+    async for batch in reader.batches():
+        for record in batch:
+            signal = _signal_of(record) if name in record.value else None
+            if signal is not None:
+                yield signal
+        # reading on never waits while rows are buffered: an order must not wait for all of them
+        await SystemClock().sleep(0)
+
+
+async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:
+    """Shows the account the newest quotes of its exchange, without end."""
+    name = account.exchange.encode()
+    async for batch in reader.batches():
+        for record in batch:
+            if name in record.value:
+                _show(account, record)
+        await SystemClock().sleep(0)
+
+
+def _signal_of(record: Record) -> Signal | None:
+    """None where it is neither."""
+    try:
+        row = row_of(record.value)
+        signal = spread_window_of(row) if record.topic == SPREADS else opportunity_of(row, record.time)
+    except WireError as error:
+        log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})
+        return None
+    return signal if isinstance(signal, Signal) else None
+
+
+def _show(account: PaperAccount, record: Record) -> None:
+    try:
+        row = row_of(record.value)
+        if row.get("exchange") != account.exchange:
+            return
+        if row.get("kind") == "quote":
+            account.see_quote(quote_of(row))
+        elif row.get("kind") in ("alive", "withdrawn"):
+            account.see_mark(mark_of(row))
+    except WireError as error:
+        log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})

@@ -1,0 +1,1 @@
+"""The live job: the latest quotes, cross spreads, opportunities, spread windows."""

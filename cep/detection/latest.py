@@ -1,0 +1,98 @@
+"""What is known at each row of a base's log: the newest quote of every market, FX rate and settings, by offset.
+
+The same aggregates stand in a stateful `groupBy` (real-time mode) and over a running window (batch). Output of both:
+`base`, `quote_<slot>` (null: none yet, or withdrawn), `seen_<slot>` (microseconds; when the quote was last known to
+be true), `fx_<route>`, `fx_seen_<route>`, `settings`, and `row`: the row just arrived.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cep.detection.market_layout import Layout
+from cep.detection.spark_schema import FX_KINDS, QUOTE_KINDS, SETTINGS_FIELDS
+
+ROW_FIELDS = ("kind", "slot", "received_time", "marker_id", "offset")
+QUOTE_FIELDS = (
+    "symbol",
+    "bid",
+    "bid_amount",
+    "ask",
+    "ask_amount",
+    "bids",
+    "asks",
+    "quote_id",
+    "exchange_time",
+    "received_time",
+)
+FX_FIELDS = ("symbol", "bid", "ask", "quote_id")
+
+
+def with_slot(rows_df: DataFrame, layout: Layout) -> DataFrame:
+    """Adds `slot` (of a quote's market), `route` (of an FX symbol) and `quote_id`; null where there is none."""
+    slot = _position(
+        [
+            (F.col("exchange") == slot.exchange) & (F.col("symbol") == F.concat(F.col("base"), F.lit(slot.suffix)))
+            for slot in layout.slots
+        ]
+    )
+    route = _position([F.col("symbol") == route.symbol for route in layout.routes])
+    return rows_df.select(
+        "*",
+        F.when(F.col("kind").isin(*QUOTE_KINDS), slot).alias("slot"),
+        F.when(F.col("kind").isin(*FX_KINDS), route).alias("route"),
+        quote_id(F.col("exchange"), F.col("symbol"), F.col("sequence")).alias("quote_id"),
+    )
+
+
+def quote_id(exchange: Column, symbol: Column, sequence: Column) -> Column:
+    return F.concat_ws(":", exchange, symbol, sequence)
+
+
+def latest_by_state(rows_df: DataFrame, layout: Layout) -> DataFrame:
+    """One row per base; in real-time mode one per row of the log, in its order."""
+    return rows_df.groupBy("base").agg(*_aggregates(layout))
+
+
+def latest_at_each_row(rows_df: DataFrame, layout: Layout, *kept: str) -> DataFrame:
+    """The same for every row of a batch, computed from all rows of its base up to itself; `kept` columns stay."""
+    up_to_here = Window.partitionBy("base").orderBy("offset").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return rows_df.select(
+        "base", *kept, *[aggregate.over(up_to_here).alias(name) for name, aggregate in _named(layout)]
+    )
+
+
+def _aggregates(layout: Layout) -> list[Column]:
+    return [aggregate.alias(name) for name, aggregate in _named(layout)]
+
+
+def _named(layout: Layout) -> list[tuple[str, Column]]:
+    named: list[tuple[str, Column]] = []
+    for number in range(len(layout.slots)):
+        mine = F.col("slot") == number
+        named.append((f"quote_{number}", _newest(QUOTE_FIELDS, "quote", "withdrawn", mine)))
+        named.append((f"seen_{number}", _newest_time("quote", "alive", mine)))
+    for number in range(len(layout.routes)):
+        mine = F.col("route") == number
+        named.append((f"fx_{number}", _newest(FX_FIELDS, "fx", "fx_withdrawn", mine)))
+        named.append((f"fx_seen_{number}", _newest_time("fx", "fx_alive", mine)))
+    is_settings = F.col("kind") == "settings"
+    named.append(("settings", F.max_by(F.struct(*SETTINGS_FIELDS), F.when(is_settings, F.col("offset")))))
+    named.append(("row", F.max_by(F.struct(*ROW_FIELDS), F.col("offset"))))
+    return named
+
+
+def _newest(fields: tuple[str, ...], kind: str, withdrawn: str, mine: Column) -> Column:
+    """The newest quote; null once withdrawn, because max_by returns the null that stands at the highest offset."""
+    counts = mine & F.col("kind").isin(kind, withdrawn)
+    return F.max_by(F.when(F.col("kind") == kind, F.struct(*fields)), F.when(counts, F.col("offset")))
+
+
+def _newest_time(kind: str, alive: str, mine: Column) -> Column:
+    return F.max_by(F.col("received_time"), F.when(mine & F.col("kind").isin(kind, alive), F.col("offset")))
+
+
+def _position(conditions: list[Column]) -> Column:
+    position = F.lit(None).cast("int")
+    for number, condition in reversed(list(enumerate(conditions))):
+        position = F.when(condition, F.lit(number)).otherwise(position)
+    return position

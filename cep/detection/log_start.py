@@ -1,0 +1,116 @@
+"""Where reading of the log begins: at this session's checkpoint, or anew from as far back as a quote counts."""
+
+import hashlib
+import inspect
+import json
+import logging
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cep.detection import latest
+from cep.detection import spark_schema as schema
+from cep.detection.market_layout import Layout
+from session.clock import wall_now
+from session.session import Session
+from streams.last_sequences import newest_settings_rows
+from streams.message_format import row_of
+from streams.topic_reader import TopicReader
+from streams.topics import TICKS
+
+log = logging.getLogger("cep")
+
+QUOTE_AGE_UNKNOWN = 2_000_000
+"""Microseconds; where the log has no settings, what settings say by default."""
+DESCRIPTION = "opening.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """`offsets`: partition → first row to read. `settings`: the row of the log in force there, as JSON; None: none."""
+
+    offsets: dict[int, int]
+    settings: str | None
+
+    @property
+    def starting_offsets(self) -> str:
+        """As Spark's Kafka source wants them."""
+        return json.dumps({TICKS: {str(partition): offset for partition, offset in self.offsets.items()}})
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A folder for Spark and the opening it began with, which every restart must repeat until offsets are in it."""
+
+    folder: Path
+    opening: Opening
+
+    def discard(self) -> None:
+        """Forget it: the rows that it points at are gone from the log."""
+        shutil.rmtree(self.folder.parent, ignore_errors=True)
+
+
+def plan_hash(layout: Layout, partitions: int) -> str:
+    """Changes with whatever decides what the state looks like; a checkpoint of another plan is of no use."""
+    parts = (inspect.getsource(schema), inspect.getsource(latest), repr(layout), str(partitions))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
+    """The one to continue from, or a new one. Raises StreamError where Kafka does not answer."""
+    root = session.home / "checkpoints"
+    folder = root / session.session_id / plan_hash(layout, session.partitions)
+    kept = _kept_opening(folder)
+    if kept is not None and await _log_reaches(session, kept):
+        log.info("continuing from the checkpoint", extra={"checkpoint": str(folder)})
+        return Checkpoint(folder / "spark", kept)
+    for old in root.glob("*"):
+        shutil.rmtree(old, ignore_errors=True)
+    opening = await opening_of(session)
+    folder.mkdir(parents=True)
+    (folder / DESCRIPTION).write_text(json.dumps(asdict(opening)))
+    log.info(
+        "starting anew from the newest quotes that count",
+        extra={"checkpoint": str(folder), "offsets": opening.offsets, "settings_known": opening.settings is not None},
+    )
+    return Checkpoint(folder / "spark", opening)
+
+
+async def opening_of(session: Session, before: int = 0) -> Opening:
+    """`before`: microseconds to begin earlier still. A replay begins where it began to write."""
+    settings = await newest_settings_rows(session.kafka)
+    newest = max(settings, key=lambda record: record.offset, default=None)
+    age = QUOTE_AGE_UNKNOWN if newest is None else int(row_of(newest.value)["max_quote_age"])
+    since = wall_now() - age - before
+    if session.replay is not None:
+        since = min(since, session.replay.wall_start)
+    offsets = await _offsets_since(session.kafka, since)
+    earlier = [record for record in settings if record.offset < offsets.get(record.partition, 0)]
+    in_force = max(earlier, key=lambda record: (record.time, record.offset), default=None)
+    return Opening(offsets, None if in_force is None else in_force.value.decode())
+
+
+async def _offsets_since(address: str, since: int) -> dict[int, int]:
+    async with TopicReader(address, (TICKS,), since) as reader:
+        ends = {partition: end for (_, partition), end in (await reader.end_offsets()).items()}
+        first: dict[int, int] = {}
+        async for record in reader.records_to_end():
+            first.setdefault(record.partition, record.offset)
+            if len(first) == len(ends):
+                break
+    return {partition: first.get(partition, end) for partition, end in sorted(ends.items())}
+
+
+def _kept_opening(folder: Path) -> Opening | None:
+    try:
+        kept = json.loads((folder / DESCRIPTION).read_text())
+        return Opening({int(partition): int(at) for partition, at in kept["offsets"].items()}, kept["settings"])
+    except (OSError, ValueError, KeyError, AttributeError):
+        return None
+
+
+async def _log_reaches(session: Session, opening: Opening) -> bool:
+    """False where the topic was deleted and made anew since: its rows no longer reach where the session began."""
+    async with TopicReader(session.kafka, (TICKS,), "latest") as reader:
+        ends = {partition: end for (_, partition), end in (await reader.end_offsets()).items()}
+    return all(ends.get(partition, -1) >= offset for partition, offset in opening.offsets.items())

@@ -1,0 +1,155 @@
+"""What the driver tells of its queries, and the probe rows that show from outside that detection works.
+
+Spark reports a real-time query once a batch, which lasts minutes; a probe row in the log comes out of it within
+milliseconds or not at all. Both are written by the driver's Python process, at a leisurely pace: Spark does nothing for
+it but carry the probe.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql.streaming.query import StreamingQuery
+
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from session.lag import QueryProgress
+from session.session import Session
+from streams.errors import StreamError
+from streams.query_progress import progress_row
+from streams.tick_writer import LogWriter
+from streams.topic_writer import TopicWriter
+from streams.topics import HEALTH, TICKS, bases_by_partition
+
+TELL_SECONDS = 2.0
+
+log = logging.getLogger("cep")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedQuery:
+    """`checkpoint`: its folder; None where it keeps none that outlives it."""
+
+    query: StreamingQuery
+    is_real_time: bool
+    started_at: int
+    checkpoint: Path | None = None
+
+
+class SignsOfLife:
+    """Tells about queries every `pace` seconds. A Kafka that does not take it changes nothing for the queries."""
+
+    def __init__(self, session: Session, pace: float = TELL_SECONDS, now: Callable[[], int] = wall_now) -> None:
+        self._session = session
+        self._pace = int(pace * MICROSECONDS)
+        self._now = now
+        self._told_at = now()
+        self._writer: TopicWriter | None = None
+        self._run = secrets.token_hex(4)
+        self._probes = 0
+        self._probed = [bases[0] for bases in bases_by_partition(session.bases, session.partitions).values()]
+
+    def tell(self, queries: Iterable[WatchedQuery]) -> None:
+        """Returns at once, with nothing done before the next is due. Raises Py4JError where Spark's JVM is gone."""
+        now = self._now()
+        if now - self._told_at < self._pace:
+            return
+        self._told_at = now
+        rows = [(watched.query.name, progress_row(self._progress(watched, now))) for watched in queries]
+        try:
+            self._write(rows)
+        except StreamError as error:
+            # of no use from now on; the next time opens another
+            self._writer = None
+            log.warning("signs of life not written", extra={"error": str(error)})
+
+    def _write(self, rows: list[tuple[str, bytes]]) -> None:
+        if self._writer is None:
+            self._writer = TopicWriter(self._session.kafka)
+        for name, row in rows:
+            self._writer.write(HEALTH, row, name, 0)
+        log_rows = LogWriter(self._writer, self._session.bases, self._session.partitions)
+        self._probes += 1
+        for base in self._probed:
+            log_rows.marker("probe", base, f"{self._run}-{self._probes}", self._session.clock().now())
+
+    def _progress(self, watched: WatchedQuery, now: int) -> QueryProgress:
+        status = watched.query.status
+        return QueryProgress(
+            session_id=self._session.session_id,
+            query=watched.query.name,
+            is_real_time=watched.is_real_time,
+            is_active=watched.query.isActive,
+            told_at=now,
+            started_at=watched.started_at,
+            message=str(status["message"]),
+            checkpoint_at=None if watched.checkpoint is None else newest_offsets_at(watched.checkpoint),
+            **_last_figures(watched.query),  # type: ignore[arg-type]  # its fields
+        )
+
+
+def _last_figures(query: StreamingQuery) -> dict[str, object]:
+    """Nothing before the first batch, and where Spark's report cannot be read: detection must not end for that. Raises
+    Py4JError where the JVM is gone."""
+    try:
+        reported = query._jsq.lastProgress()
+        # as JSON: one call to the JVM, where the object would cost one for each of its fields
+        return {} if reported is None else batch_figures(str(reported.json()))
+    except (Py4JJavaError, ValueError, TypeError, AttributeError) as error:
+        log.warning("a query's report cannot be read", extra={"query": query.name, "error": type(error).__name__})
+        return {}
+
+
+def batch_figures(reported: str) -> dict[str, object]:
+    """What Spark's own JSON says of the newest batch, as fields of QueryProgress; what it does not say is None."""
+    progress = json.loads(reported)
+    operators = progress.get("stateOperators") or []
+    return {
+        "batch": progress.get("batchId"),
+        "batch_at": _microseconds(progress.get("timestamp")),
+        "batch_ms": (progress.get("durationMs") or {}).get("triggerExecution", progress.get("batchDuration")),
+        "batch_rows": progress.get("numInputRows"),
+        "input_rows_per_second": _rate(progress.get("inputRowsPerSecond")),
+        "processed_rows_per_second": _rate(progress.get("processedRowsPerSecond")),
+        "state_rows": sum(one.get("numRowsTotal", 0) for one in operators) if operators else None,
+        "state_bytes": sum(one.get("memoryUsedBytes", 0) for one in operators) if operators else None,
+        "offsets": _offsets(progress.get("sources") or []),
+    }
+
+
+def newest_offsets_at(checkpoint: Path) -> int | None:
+    """Microseconds; None before the first are written. Files' own times: Spark writes one at the end of each batch."""
+    try:
+        times = [entry.stat().st_mtime_ns for entry in (checkpoint / "offsets").iterdir() if entry.name.isdecimal()]
+    except OSError:
+        # not made yet, or Spark deleted an old one between the two looks
+        return None
+    return max(times) // 1_000 if times else None
+
+
+def _offsets(sources: Iterable[Mapping[str, object]]) -> dict[str, int]:
+    """Ends of the log's partitions; Spark gives them as an object or as text, by the source's version."""
+    found: dict[str, int] = {}
+    for source in sources:
+        end = source.get("endOffset")
+        if isinstance(end, str):
+            end = json.loads(end)
+        if isinstance(end, dict):
+            found.update({str(partition): int(at) for partition, at in (end.get(TICKS) or {}).items()})
+    return found
+
+
+def _microseconds(timestamp: object) -> int | None:
+    if not isinstance(timestamp, str):
+        return None
+    return int(datetime.fromisoformat(timestamp).timestamp() * MICROSECONDS)
+
+
+def _rate(value: object) -> float | None:
+    """Rows per second; Spark leaves out or writes as text what is no number."""
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,1 @@
+"""The same detection as a compiled loop over columns, for recorded data."""

@@ -1,0 +1,213 @@
+"""What an opportunity is, as a compiled loop over columns: as `latest` and `cross_spreads` define it.
+
+    log of one base, in its order → newest quote per slot and FX rate per route → the pairs that reach the threshold
+
+Doubles in the written order of operations of `cross_spreads`, so that both agree to the last bit. Machine code is kept
+in `__pycache__` beside this file (numba's own cache; NUMBA_CACHE_DIR moves it) and made on first use or at set-up.
+State lies in arrays of records, which compiled functions hand on without counting references.
+"""
+
+import numpy as np
+from numba import njit
+
+from cep.kernel.kernel_records import (
+    FX,
+    FX_WITHDRAWN,
+    NONE,
+    PASSED_OVER,
+    QUOTE,
+    SETTINGS,
+    WITHDRAWN,
+    Book,
+    Flags,
+    Numbers,
+    Records,
+    Rows,
+    Words,
+)
+
+BPS = 10000.0
+SLACK = 1e-9
+"""By which part of a price the bar is lowered: far more than doubles are off, so that nothing is passed over."""
+
+
+@njit(cache=True, error_model="numpy")
+def scan(rows: Rows, start: int, end: int, words: Words, book: Book, hits: Records) -> tuple[int, int]:
+    """Learns the rows from `start` and finds what qualifies at each: (how many `hits`, the row to go on with).
+
+    Stops before `end` where the next row might find more than there is room for in `hits`.
+    """
+    # taken out of their tuples once: within the loop that would count references
+    kinds, exchanges, symbols, times = rows.kinds, rows.exchanges, rows.symbols, rows.times
+    sequences, bids, asks = rows.sequences, rows.bids, rows.asks
+    kind_of, slot_of, route_of, source_of = words.kind, words.slot, words.route, words.source
+    slots, routes, pairs, grouped, first = book.slots, book.routes, book.pairs, book.grouped, book.first
+    tick, rules = book.tick[0], book.rules[0]
+    count, room = 0, hits.size - pairs.size
+    for number in range(slots.size):
+        _price(slots[number], routes, rules)
+    for i in range(start, end):
+        if count > room:
+            return count, i
+        tick["kind"], tick["row"], tick["time"] = kind_of[kinds[i]], rows.first + i, times[i]
+        tick["slot"], tick["route"] = slot_of[exchanges[i], symbols[i]], route_of[symbols[i]]
+        tick["source"], tick["sequence"] = source_of[exchanges[i]], sequences[i]
+        tick["bid"], tick["ask"] = bids[i], asks[i]
+        group = _learned(tick, slots, routes, rules)
+        if group != NONE and _may_qualify(group, slots):
+            for place in range(first[group], first[group + 1]):
+                count += _look(tick, grouped[place], pairs, slots, routes, rules, hits[count])
+    return count, end
+
+
+@njit(cache=True, error_model="numpy")
+def _learned(tick: np.void, slots: Records, routes: Records, rules: np.void) -> int:
+    """The group of pairs to look at now, or NONE."""
+    kind = tick["kind"]
+    if kind == PASSED_OVER:
+        return NONE
+    if kind <= WITHDRAWN:
+        slot = tick["slot"]
+        if slot != NONE:
+            _learn_quote(tick, slots[slot], routes, rules)
+        return slot if kind == QUOTE else NONE
+    if kind != SETTINGS and tick["route"] != NONE:
+        _learn_rate(tick, slots, routes, rules)
+    return slots.size if kind in (FX, SETTINGS) else NONE
+
+
+@njit(cache=True, error_model="numpy")
+def _learn_quote(tick: np.void, slot: np.void, routes: Records, rules: np.void) -> None:
+    if tick["kind"] == WITHDRAWN:
+        slot["row"] = NONE
+        return
+    slot["seen"] = tick["time"]
+    if tick["kind"] == QUOTE:
+        _note_sequence(tick, slot, rules)
+        slot["row"] = tick["row"]
+        slot["bid"], slot["ask"] = tick["bid"], tick["ask"]
+        _price(slot, routes, rules)
+
+
+@njit(cache=True, error_model="numpy")
+def _learn_rate(tick: np.void, slots: Records, routes: Records, rules: np.void) -> None:
+    rate = routes[tick["route"]]
+    if tick["kind"] == FX_WITHDRAWN:
+        rate["row"] = NONE
+        return
+    rate["seen"] = tick["time"]
+    if tick["kind"] != FX:
+        return
+    _note_sequence(tick, rate, rules)
+    if rate["source"] != NONE and rate["source"] != tick["source"]:
+        rules["irregular"] += 1
+    rate["row"], rate["source"] = tick["row"], tick["source"]
+    rate["bid"], rate["ask"] = tick["bid"], tick["ask"]
+    for number in range(slots.size):
+        if slots[number]["route"] == tick["route"]:
+            _price(slots[number], routes, rules)
+
+
+@njit(cache=True, error_model="numpy")
+def _note_sequence(tick: np.void, newest: np.void, rules: np.void) -> None:
+    if tick["sequence"] < newest["sequence"]:
+        rules["irregular"] += 1
+    newest["sequence"] = tick["sequence"]
+    if newest["first_sequence"] == NONE:
+        newest["first_sequence"] = tick["sequence"]
+
+
+@njit(cache=True, error_model="numpy")
+def _price(slot: np.void, routes: Records, rules: np.void) -> None:
+    route = slot["route"]
+    if route == NONE:
+        slot["buy_price"], slot["sell_price"] = slot["ask"], slot["bid"]
+    elif routes[route]["is_inverted"]:
+        slot["buy_price"] = _divided(slot["ask"], routes[route]["bid"])
+        slot["sell_price"] = _divided(slot["bid"], routes[route]["ask"])
+    else:
+        slot["buy_price"] = slot["ask"] * routes[route]["ask"]
+        slot["sell_price"] = slot["bid"] * routes[route]["bid"]
+    slot["gain"] = slot["sell_price"] * (1.0 - slot["fee"])
+    slot["bar"] = slot["buy_price"] * (1.0 + slot["fee"] + rules["emit_net_bps"] / BPS - SLACK)
+    if slot["buy_price"] <= 0.0:
+        slot["bar"] = -np.inf
+
+
+@njit(cache=True, error_model="numpy")
+def _may_qualify(group: int, slots: Records) -> bool:
+    """Without a division, and without asking which quotes count: False for nearly every quote."""
+    if group == slots.size:
+        return True
+    gain, bar, found = slots[group]["gain"], slots[group]["bar"], False
+    for number in range(slots.size):
+        found |= gain >= slots[number]["bar"] or slots[number]["gain"] >= bar
+    return bool(found)
+
+
+@njit(cache=True, error_model="numpy")
+def _divided(number: float, by: float) -> float:
+    """NaN by zero, where Spark says null: either qualifies for nothing."""
+    return number / by if by != 0.0 else np.nan
+
+
+@njit(cache=True, error_model="numpy")
+def _counts(now: int, slot: np.void, routes: Records, oldest: int) -> bool:
+    if slot["row"] == NONE or not slot["is_enabled"] or now - slot["seen"] > oldest:
+        return False
+    route = slot["route"]
+    return bool(route == NONE or (routes[route]["row"] != NONE and now - routes[route]["seen"] <= oldest))
+
+
+@njit(cache=True, error_model="numpy")
+def _look(
+    tick: np.void, pair: int, pairs: Records, slots: Records, routes: Records, rules: np.void, hit: np.void
+) -> int:
+    """1 where the pair qualifies, which is then written to `hit`; else 0."""
+    buy, sell = slots[pairs[pair]["buy"]], slots[pairs[pair]["sell"]]
+    now, oldest = tick["time"], rules["max_quote_age"]
+    if not (_counts(now, buy, routes, oldest) and _counts(now, sell, routes, oldest)):
+        return 0
+    buy_price, sell_price = buy["buy_price"], sell["sell_price"]
+    gross_bps = _divided((sell_price - buy_price) * BPS, buy_price)
+    fee_bps = _divided((buy_price * buy["fee"] + sell_price * sell["fee"]) * BPS, buy_price)
+    net_bps = gross_bps - fee_bps
+    if not net_bps >= rules["emit_net_bps"]:
+        return 0
+    hit["row"], hit["pair"] = tick["row"], pair
+    hit["gross_bps"], hit["fee_bps"], hit["net_bps"] = gross_bps, fee_bps, net_bps
+    hit["buy_price"], hit["sell_price"] = buy_price, sell_price
+    hit["buy_age"], hit["sell_age"] = now - buy["seen"], now - sell["seen"]
+    hit["buy_quote_row"], hit["sell_quote_row"] = buy["row"], sell["row"]
+    hit["buy_quote_sequence"], hit["sell_quote_sequence"] = buy["sequence"], sell["sequence"]
+    hit["buy_rate_row"], hit["buy_rate_sequence"] = _rate(buy["route"], routes)
+    hit["sell_rate_row"], hit["sell_rate_sequence"] = _rate(sell["route"], routes)
+    return 1
+
+
+@njit(cache=True, error_model="numpy")
+def _rate(route: int, routes: Records) -> tuple[int, int]:
+    """Row and sequence of the rate that a slot's prices went through."""
+    if route == NONE:
+        return NONE, NONE
+    return routes[route]["row"], routes[route]["sequence"]
+
+
+@njit(cache=True, error_model="numpy")
+def news(hits: Records, last: Numbers, is_new: Flags) -> None:
+    """Whether each hit has another id than the hit of its pair before it.
+
+    `last`: (pair, 4) sequences of that one, brought up to date. Enough to count distinct ids as long as no sequence
+    goes back.
+    """
+    for place in range(hits.size):
+        hit = hits[place]
+        mine = last[hit["pair"]]
+        is_new[place] = (
+            mine[0] != hit["buy_quote_sequence"]
+            or mine[1] != hit["sell_quote_sequence"]
+            or mine[2] != hit["buy_rate_sequence"]
+            or mine[3] != hit["sell_rate_sequence"]
+        )
+        mine[0], mine[1] = hit["buy_quote_sequence"], hit["sell_quote_sequence"]
+        mine[2], mine[3] = hit["buy_rate_sequence"], hit["sell_rate_sequence"]

@@ -1,0 +1,1 @@
+"""Recorded market data: tick sets, and the files that become one."""

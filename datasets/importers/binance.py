@@ -1,0 +1,214 @@
+"""Binance's public data (data.binance.vision): CSV in a zip, with a header or without one, by day or month.
+
+Spot's times are milliseconds until 2024 and microseconds from 2025 on; which of both a file has is told by their size.
+COIN-M amounts are contracts; they become base amounts where rows are judged, as those of any format.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION
+from datasets.mapped.mapped_columns import Column, chunk_of_columns
+from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.mapped.mapped_times import Cells, Lines
+from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, whole_numbers
+from datasets.rows.file_blocks import head_of
+from datasets.rows.import_format import Chunk, FileOptions, Format
+from datasets.rows.quote_rows import refuse
+from datasets.rows.symbol_names import our_symbol, told_market
+
+TRADES = ("id", "price", "qty", "quote_qty", "time", "is_buyer_maker")
+TRADES_OF_SPOT = (*TRADES, "is_best_match")
+AGGREGATES = ("agg_trade_id", "price", "quantity", "first_trade_id", "last_trade_id", "transact_time", "is_buyer_maker")
+AGGREGATES_OF_SPOT = (*AGGREGATES, "is_best_match")
+_OPEN = ("open_time", "open", "high", "low", "close", "volume", "close_time", "quote_volume")
+KLINES = (*_OPEN, "count", "taker_buy_volume", "taker_buy_quote_volume", "ignore")
+TICKERS = ("update_id", "best_bid_price", "best_bid_qty", "best_ask_price", "best_ask_qty", "transaction_time")
+TICKERS_WITH_EVENTS = (*TICKERS, "event_time")
+
+_IN_NAME = re.compile(r"^([A-Z0-9]+(?:_[A-Z0-9]+)?)-")
+_MILLISECONDS, _MICROSECONDS = (10**12, 10**13), (10**15, 10**16)
+"""From 2001 to 2286: no number is a time in both units."""
+
+
+@dataclass(slots=True)
+class Epochs:
+    """The unit of one file's times: told by the first, the same for all."""
+
+    path: Path
+    factor: int = 0
+    """Microseconds in one unit; 0 before the first time."""
+
+    def microseconds(self, cells: Cells, lines: Lines) -> "pa.Int64Array":
+        """Null where a cell is no number. Raises ImportRefusedError."""
+        numbers = whole_numbers(cells)
+        known = numbers.fill_null(pa.scalar(0, pa.int64())).to_numpy()
+        is_known = numbers.is_valid().to_numpy()
+        for factor, (least, most) in ((1_000, _MILLISECONDS), (1, _MICROSECONDS)):
+            is_of_unit = (known >= least) & (known < most)
+            if self.factor == 0 and is_known.any() and is_of_unit[is_known][0]:
+                self.factor = factor
+            if self.factor == factor and not is_of_unit[is_known].all():
+                self._refuse(int(np.flatnonzero(is_known & ~is_of_unit)[0]), known, lines)
+        if self.factor == 0 and is_known.any():
+            self._refuse(int(np.flatnonzero(is_known)[0]), known, lines)
+        return pa.array(known * self.factor, pa.int64(), mask=~is_known)
+
+    def _refuse(self, place: int, numbers: Lines, lines: Lines) -> None:
+        found, line = int(numbers[place]), int(lines[place])
+        unit = {1_000: "milliseconds", 1: "microseconds"}.get(self.factor)
+        if unit is None:
+            refuse(self.path, line, f"its time {found} is neither in milliseconds nor in microseconds since 1970")
+        refuse(
+            self.path, line, f"its time {found} is not in {unit}, in which the times before it are; cut the file there"
+        )
+
+
+def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Each print's price with the assumed half-spread; its id is the sequence. Raises ImportRefusedError."""
+    return _prints(path, options, (TRADES, TRADES_OF_SPOT), ("id", "qty", "time"))
+
+
+def read_aggregates(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Prints of one order at one price as one. Raises ImportRefusedError."""
+    return _prints(path, options, (AGGREGATES, AGGREGATES_OF_SPOT), ("agg_trade_id", "quantity", "transact_time"))
+
+
+def _prints(
+    path: Path, options: FileOptions, forms: tuple[tuple[str, ...], ...], names: tuple[str, str, str]
+) -> Iterator[Chunk]:
+    """`names`: of the columns of id, amount and time."""
+    market, half_spread, epochs = _market(path, options), half_spread_of(path, options), Epochs(path)
+    for part in _parts(path, forms):
+        times = epochs.microseconds(part.cells[names[2]], part.lines)
+        bids, asks = side_columns(part.cells["price"], half_spread)
+        amounts = part.cells[names[1]]
+        prices = {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts}
+        given = {"received_time": times, "exchange_time": times, "sequence": whole_numbers(part.cells[names[0]])}
+        yield _chunk(part, market, given | prices)
+
+
+def read_klines(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """The close of each bar, at its end. Raises ImportRefusedError."""
+    market, half_spread, epochs = _market(path, options), half_spread_of(path, options), Epochs(path)
+    for part in _parts(path, (KLINES,)):
+        # the last moment of a bar is told, one unit before its end
+        ends = pc.add(epochs.microseconds(part.cells["close_time"], part.lines), pa.scalar(epochs.factor, pa.int64()))
+        bids, asks = side_columns(part.cells["close"], half_spread)
+        amounts = part.cells["volume"]
+        prices = {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts}
+        yield _chunk(part, market, {"received_time": ends} | prices)
+
+
+def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """`bookTicker`: the best bid and ask; its update id is the sequence. Raises ImportRefusedError."""
+    market, epochs = _market(path, options), Epochs(path)
+    for part in _parts(path, (TICKERS, TICKERS_WITH_EVENTS)):
+        times = epochs.microseconds(part.cells["transaction_time"], part.lines)
+        given: dict[str, Column] = {
+            "received_time": times,
+            "exchange_time": times,
+            "sequence": whole_numbers(part.cells["update_id"]),
+        }
+        for side in ("bid", "ask"):
+            given[side] = part.cells[f"best_{side}_price"]
+            given[f"{side}_amount"] = part.cells[f"best_{side}_qty"]
+        yield _chunk(part, market, given)
+
+
+def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[CsvPart]:
+    """Of one of `forms`, by its number of columns. Raises ImportRefusedError."""
+    _check_sum(path)
+    first = head_of(path).partition(b"\n")[0]
+    width = first.count(b",") + 1
+    columns = next((form for form in forms if len(form) == width), forms[0])
+    if first[:1].isdigit() or not first.strip():
+        for part in csv_parts(path, columns):
+            if not part.cells.num_rows and part.rejected:
+                refuse(path, part.rejected[0].line, f"has {width} columns, not those of {','.join(columns)}")
+            yield part
+        return
+    for part in csv_parts(path):
+        demand_columns(path, part.cells.column_names, forms[0])
+        yield part
+
+
+def _chunk(part: CsvPart, market: tuple[str, str], given: dict[str, Column]) -> Chunk:
+    named = {"line": part.lines, "exchange": market[0], "symbol": market[1]}
+    return chunk_of_columns(named | given, part.cells, part.rejected)
+
+
+def _market(path: Path, options: FileOptions) -> tuple[str, str]:
+    """The symbol stands in the name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRefusedError."""
+    named = _IN_NAME.match(path.name)
+    if options.symbol is None and options.exchange is not None and named is not None:
+        return options.exchange, our_symbol(path, options.exchange, named[1])
+    return told_market(path, options)
+
+
+def _check_sum(path: Path) -> None:
+    """Raises ImportRefusedError where a CHECKSUM file lies beside and says otherwise."""
+    beside = path.with_name(path.name + ".CHECKSUM")
+    if not beside.is_file():
+        return
+    try:
+        told = beside.read_text(encoding="ascii", errors="replace").split()
+    except OSError as error:
+        refuse(beside, None, f"cannot be read ({error.strerror or error})")
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if not told or told[0].lower() != found:
+        refuse(path, None, f"is not what {beside.name} says; load it again")
+
+
+_N, _I, _T, _FLAG = r"[0-9]+(\.[0-9]+)?", r"[0-9]+", r"[0-9]{13,16}", r"([Tt]rue|[Ff]alse)"
+
+
+def _looks_like(header: str, *cells: str) -> Callable[[Path, bytes], bool]:
+    """`header`: how a first line of names begins; `cells`: patterns of a row without one."""
+    pattern = re.compile(f"({header}|{','.join(cells)}(,{_FLAG})?\r?(\n|$))".encode())
+    return lambda _, head: pattern.match(head) is not None
+
+
+BINANCE_FORMATS = (
+    Format(
+        name="binance-trades",
+        description="Binance public data, trades (spot, USD-M, COIN-M): CSV or zip, the symbol from the file's name",
+        read=read_trades,
+        fits=_looks_like("id,price,qty", _I, _N, _N, _N, _T, _FLAG),
+        needs=("exchange", "half_spread_bps"),
+        assumptions=("prints are known at the exchange's own time",),
+    ),
+    Format(
+        name="binance-aggtrades",
+        description="Binance public data, aggTrades (spot, USD-M, COIN-M): CSV or zip, the symbol from the file's name",
+        read=read_aggregates,
+        fits=_looks_like("agg_trade_id,", _I, _N, _N, _I, _I, _T, _FLAG),
+        needs=("exchange", "half_spread_bps"),
+        assumptions=("prints are known at the exchange's own time",),
+    ),
+    Format(
+        name="binance-klines",
+        description="Binance public data, klines (spot, USD-M, COIN-M): CSV or zip, the symbol from the file's name",
+        read=read_klines,
+        fits=_looks_like("open_time,", _T, _N, _N, _N, _N, _N, _T, _N, _I, _N, _N, _N),
+        needs=("exchange", "half_spread_bps"),
+        is_of_bars=True,
+        assumptions=(BAR_ASSUMPTION,),
+    ),
+    Format(
+        name="binance-bookticker",
+        description="Binance public data, bookTicker (USD-M, COIN-M): best bid and ask, CSV or zip",
+        read=read_tickers,
+        fits=_looks_like("update_id,", _I, _N, _N, _N, _N, _T, _T),
+        needs=("exchange",),
+        assumptions=("quotes are known at the exchange's own time",),
+    ),
+)

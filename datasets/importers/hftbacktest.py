@@ -1,0 +1,84 @@
+"""Raw Binance streams as hftbacktest records them: gzip, one line `<local nanoseconds> <raw JSON message>`.
+
+Read are the `bookTicker` messages alone: the best bid and ask with the displayed amounts. The recorder's clock is taken
+as it stands; in the known recording it runs 1.27 s behind the exchange's, so that `exchange_time` lies ahead.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from datasets.rows.quote_rows import QuoteRows, Rejections, level_of, refuse
+from market.instruments.markets import Market
+from market.prices.quotes import Quote
+
+
+@dataclass(frozen=True, slots=True)
+class TickerSource:
+    """What a file of this format must be about: the exchange's own symbol."""
+
+    symbol: str
+
+
+def book_tickers(path: Path, market: Market, source: TickerSource, rejections: Rejections) -> Iterator[Quote]:
+    """Quotes in file order; `sequence` is the exchange's update id `u`. Raises ImportRefusedError."""
+    rows = QuoteRows(market, rejections)
+    is_empty = True
+    for number, received_time, message in _messages(path):
+        if not str(message.get("stream", "")).endswith("@bookTicker"):
+            continue
+        is_empty = False
+        ticker = message.get("data")
+        if not isinstance(ticker, dict) or not {"u", "s", "b", "B", "a", "A"} <= ticker.keys():
+            refuse(path, number, "a bookTicker message lacks one of u, s, b, B, a, A")
+        if ticker["s"] != source.symbol:
+            refuse(path, number, f"is about {ticker['s']}, while {source.symbol} is expected in this folder")
+        try:
+            bid, ask = level_of(ticker["b"], ticker["B"]), level_of(ticker["a"], ticker["A"])
+            exchange_time = _exchange_time(ticker)
+            sequence = int(ticker["u"])
+        except (ValueError, TypeError):
+            rows.count_unreadable()
+            continue
+        yield from rows.quotes(bid, ask, received_time, exchange_time, sequence)
+    if is_empty:
+        refuse(path, None, "holds no bookTicker message")
+
+
+def _messages(path: Path) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """(line number, microseconds received, message) of every line. Raises ImportRefusedError."""
+    for number, line in _lines(path):
+        stamp, _, text = line.partition(b" ")
+        if not stamp.isdigit():
+            refuse(path, number, "does not begin with the time in nanoseconds")
+        try:
+            message = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            refuse(path, number, "is not JSON behind the time")
+        if not isinstance(message, dict):
+            refuse(path, number, "is not a JSON object behind the time")
+        yield number, int(stamp) // 1_000, message
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    try:
+        with gzip.open(path) as file:
+            for number, line in enumerate(file, start=1):
+                yield number, line
+    except EOFError:
+        refuse(path, number + 1, "the gzip data end too early; the file is truncated")
+    except (gzip.BadGzipFile, zlib.error):
+        refuse(path, number + 1, "is not sound gzip data")
+    except OSError as error:
+        refuse(path, None, f"cannot be read ({error.strerror or error})")
+
+
+def _exchange_time(ticker: Mapping[str, Any]) -> int | None:
+    """Microseconds; spot's bookTicker has no event time."""
+    return int(ticker["E"]) * 1_000 if "E" in ticker else None

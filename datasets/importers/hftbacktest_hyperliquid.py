@@ -1,0 +1,45 @@
+"""Hyperliquid's books as hftbacktest records them: each `l2Book` message is a whole book, 20 levels a side."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from datasets.importers.hftbacktest_lines import raw_messages
+from datasets.mapped.mapped_books import Place, book_row, faulty_row
+from datasets.mapped.mapped_symbols import OneTicker
+from datasets.rows.csv_columns import UNREADABLE
+from datasets.rows.import_format import Chunk, FileOptions, ReadRow, chunks_of
+from datasets.rows.quote_rows import level_of, refuse
+from datasets.rows.symbol_names import told_market
+from market.prices.order_book import top_of
+
+
+def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Of the channel l2Book; what comes on others is no row of it. Raises ImportRefusedError."""
+    return chunks_of(_rows(path, *told_market(path, options)))
+
+
+def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
+    # it names the coin alone, and quotes all of them in USDC
+    ticker = OneTicker(path, symbol.partition("/")[0])
+    is_empty = True
+    for raw in raw_messages(path):
+        place = Place(raw.line, (exchange, symbol), raw.received_time, raw.text)
+        if raw.is_damaged:
+            yield faulty_row(place, UNREADABLE)
+            continue
+        if raw.message.get("channel") != "l2Book":
+            continue
+        is_empty = False
+        data = raw.message.get("data")
+        if not isinstance(data, dict) or "coin" not in data:
+            refuse(path, raw.line, "its message lacks data with the coin")
+        ticker.check(data["coin"], raw.line)
+        try:
+            exchange_time = int(data["time"]) * 1_000
+            bids, asks = ([level_of(one["px"], one["sz"]) for one in side] for side in data["levels"])
+        except (ValueError, KeyError, TypeError):
+            yield faulty_row(place, UNREADABLE)
+            continue
+        yield book_row(place, top_of(bids, asks), exchange_time)
+    if is_empty:
+        refuse(path, None, "holds no l2Book message")

@@ -1,0 +1,245 @@
+"""Kaiko's CSV files: top of book with one side a row, order books as lists, snapshots a level a row, and bars.
+
+Its times are milliseconds, microseconds or nanoseconds by kind and year of a file: told by their size, alike in a file.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from datasets.importers.binance import Epochs
+from datasets.importers.tardis_books import BEFORE_SNAPSHOT
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds, told_length
+from datasets.mapped.mapped_books import Place, book_row, faulty_row
+from datasets.mapped.mapped_columns import chunk_of_columns
+from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.rows.arrow_columns import words_of
+from datasets.rows.csv_columns import UNREADABLE, csv_parts, demand_columns, header_names
+from datasets.rows.file_blocks import head_of
+from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
+from datasets.rows.quote_rows import level_of, refuse
+from datasets.rows.symbol_names import our_exchange, our_symbol, told_market
+from market.prices.book_top import BookTop
+from market.prices.order_book import OrderBook, top_of
+from market.prices.quotes import Level
+
+TOPS = ("ts_exchange", "ts_collection", "exchange", "class", "symbol", "type", "price", "size")
+BOOKS = ("timestamp", "type", "asks", "bids")
+SNAPSHOTS = ("date", "type", "price", "amount")
+BARS = ("timestamp", "open", "high", "low", "close", "volume")
+_BAR = re.compile(rb"[0-9]{13}(,[0-9]+(\.[0-9]+)?){5}\r?(\n|$)")
+CHUNK_ROWS = 16_384
+
+Cells = tuple[int, tuple[str, ...]]
+"""(line, cells in the order of the wanted columns)"""
+
+
+@dataclass(slots=True)
+class Moments:
+    """One file's times, read one by one: their number of digits tells the unit, the same for all."""
+
+    path: Path
+    digits: int = 0
+
+    def microseconds(self, text: str, line: int) -> int | None:
+        """None for no number. Raises ImportRefusedError."""
+        text = text.strip().removeprefix("+")
+        if not (text.isascii() and text.isdigit()):
+            return None
+        self.digits = self.digits or len(text)
+        if len(text) not in (13, 16, 19):
+            refuse(self.path, line, f"its time {text} is in no unit since 1970 that is known (ms, us or ns)")
+        if len(text) != self.digits:
+            refuse(self.path, line, f"its time {text} is in another unit than those before it; cut the file there")
+        return int(text) * 10 ** (16 - len(text)) if len(text) < 19 else int(text) // 1_000
+
+
+def read_tops(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """The best bid and ask: rows with one time of collection are one message. Raises ImportRefusedError."""
+    return _by_row(path, TOPS, ",", lambda rows: _tops(path, options, rows))
+
+
+def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """The book after each row, from the first snapshot on. Raises ImportRefusedError."""
+    market = told_market(path, options)
+    return _by_row(path, BOOKS, ";", lambda rows: _books(path, market, rows))
+
+
+def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """All rows of one date are one book. Raises ImportRefusedError."""
+    market = told_market(path, options)
+    return _by_row(path, SNAPSHOTS, ",", lambda rows: _snapshots(path, market, rows))
+
+
+def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """The close of each bar, at its end. Raises ImportRefusedError."""
+    exchange, symbol = told_market(path, options)
+    half_spread, epochs, ends = half_spread_of(path, options), Epochs(path), BarEnds(path, told_length(path))
+    has_header = header_names(head_of(path).partition(b"\n")[0])[:1] == ["timestamp"]
+    for part in csv_parts(path, None if has_header else BARS):
+        demand_columns(path, part.cells.column_names, BARS)
+        begins = pa.chunked_array([epochs.microseconds(part.cells["timestamp"], part.lines)])
+        bids, asks = side_columns(part.cells["close"], half_spread)
+        given = {
+            "line": part.lines,
+            "exchange": exchange,
+            "symbol": symbol,
+            "received_time": ends.after(begins),
+            "bid": bids,
+            "bid_amount": part.cells["volume"],
+            "ask": asks,
+            "ask_amount": part.cells["volume"],
+        }
+        yield chunk_of_columns(given, part.cells, part.rejected)
+
+
+def _by_row(
+    path: Path, columns: tuple[str, ...], delimiter: str, read: Callable[[Iterator[Cells]], Iterator[ReadRow]]
+) -> Iterator[Chunk]:
+    misfits: list[RejectedRow] = []
+    return chunks_with(misfits, read(_cells(path, columns, delimiter, misfits)), CHUNK_ROWS)
+
+
+def _cells(path: Path, columns: tuple[str, ...], delimiter: str, misfits: list[RejectedRow]) -> Iterator[Cells]:
+    for part in csv_parts(path, delimiter=delimiter):
+        demand_columns(path, part.cells.column_names, columns)
+        misfits += part.rejected
+        told = (words_of(part.cells, name).to_pylist() for name in columns)
+        yield from zip(part.lines.tolist(), zip(*told, strict=True), strict=True)
+
+
+def _tops(path: Path, options: FileOptions, rows: Iterator[Cells]) -> Iterator[ReadRow]:
+    moments, names = Moments(path), _Names(path, options)
+    sides: dict[tuple[str, str], dict[str, Level]] = {}
+    for (collected, exchange, symbol), grouped in groupby(rows, lambda row: itemgetter(1, 2, 4)(row[1])):
+        message = list(grouped)
+        line, first = message[0]
+        market = names.market_of(exchange, symbol)
+        received = moments.microseconds(collected or first[0], line)
+        place = Place(line, market, received, ",".join(first))
+        known = sides.setdefault(market, {})
+        try:
+            for _, cells in message:
+                known[_side(cells[5])] = level_of(cells[6], cells[7])
+        except ValueError:
+            yield faulty_row(place, UNREADABLE)
+            continue
+        bids, asks = (() if side not in known else (known[side],) for side in ("bid", "ask"))
+        yield book_row(place, BookTop(bids, asks), moments.microseconds(first[0], line))
+
+
+class _Names:
+    """Kaiko's names as ours, each looked up once."""
+
+    def __init__(self, path: Path, options: FileOptions) -> None:
+        self._path, self._options = path, options
+        self._known: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def market_of(self, exchange: str, symbol: str) -> tuple[str, str]:
+        """Raises ImportRefusedError."""
+        key = exchange, symbol
+        if key not in self._known:
+            if self._options.symbol is not None and self._known:
+                refuse(self._path, None, "holds several symbols; leave --symbol away, or cut the file")
+            name = self._options.exchange or our_exchange(exchange)
+            self._known[key] = name, self._options.symbol or our_symbol(self._path, name, symbol)
+        return self._known[key]
+
+
+def _books(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> Iterator[ReadRow]:
+    """Behind a row that cannot be read the book is unknown until the next snapshot."""
+    book, moments, is_known = OrderBook(), Moments(path), False
+    for line, cells in rows:
+        time, kind, asks_text, bids_text = cells
+        place = Place(line, market, moments.microseconds(time, line), ";".join(cells))
+        try:
+            bids, asks = _levels(bids_text), _levels(asks_text)
+            if kind not in ("s", "u"):
+                raise ValueError(f"no kind of row: {kind}")
+        except (ValueError, TypeError):
+            is_known = False
+            yield faulty_row(place, UNREADABLE)
+            continue
+        if kind == "s":
+            book.restart(bids, asks)
+            is_known = True
+        elif is_known:
+            book.apply(bids, asks)
+        yield book_row(place, book.top()) if is_known else faulty_row(place, BEFORE_SNAPSHOT)
+
+
+def _snapshots(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> Iterator[ReadRow]:
+    moments = Moments(path)
+    for time, grouped in groupby(rows, lambda row: row[1][0]):
+        levels = list(grouped)
+        line, first = levels[0]
+        place = Place(line, market, moments.microseconds(time, line), ",".join(first))
+        sides: dict[str, list[Level]] = {"bid": [], "ask": []}
+        try:
+            for _, cells in levels:
+                sides[_side(cells[1])].append(level_of(cells[2], cells[3]))
+        except ValueError:
+            yield faulty_row(place, UNREADABLE)
+            continue
+        yield book_row(place, top_of(sides["bid"], sides["ask"]))
+
+
+def _side(text: str) -> str:
+    """Raises ValueError."""
+    side = {"a": "ask", "ask": "ask", "b": "bid", "bid": "bid"}.get(text.strip())
+    if side is None:
+        raise ValueError(f"no side: {text}")
+    return side
+
+
+def _levels(text: str) -> list[Level]:
+    """[[price, volume], …]; volume 0 takes the level away. Raises ValueError or TypeError."""
+    pairs: Iterable[tuple[Any, Any]] = json.loads(text or "[]", parse_float=str, parse_int=str)
+    levels = [level_of(str(price), str(volume)) for price, volume in pairs]
+    if any(level.price <= 0 or level.amount < 0 for level in levels):
+        raise ValueError("no level")
+    return levels
+
+
+def _has(names: tuple[str, ...], delimiter: str = ",") -> Callable[[Path, bytes], bool]:
+    return lambda _, head: header_names(head.partition(b"\n")[0], delimiter) == list(names)
+
+
+KAIKO_FORMATS = (
+    Format(
+        name="kaiko-tob",
+        description="Kaiko top of book: one side a row, ordered by time of collection, in nanoseconds as a rule",
+        read=read_tops,
+        fits=_has(TOPS),
+    ),
+    Format(
+        name="kaiko-l2",
+        description="Kaiko order books: timestamp;type;asks;bids with lists of [price, volume], s snapshot, u update",
+        read=read_books,
+        fits=_has(BOOKS, ";"),
+        needs=("exchange", "symbol"),
+    ),
+    Format(
+        name="kaiko-snapshots",
+        description="Kaiko order book snapshots: date,type,price,amount, a level a row; ten levels a side are kept",
+        read=read_snapshots,
+        fits=_has(SNAPSHOTS),
+        needs=("exchange", "symbol"),
+    ),
+    Format(
+        name="kaiko-ohlcv",
+        description="Kaiko OHLCV: timestamp,open,high,low,close,volume in milliseconds, with or without this header",
+        read=read_bars,
+        fits=lambda path, head: _has(BARS)(path, head) or _BAR.match(head) is not None,
+        needs=("exchange", "symbol", "half_spread_bps"),
+        is_of_bars=True,
+        assumptions=(BAR_ASSUMPTION,),
+    ),
+)

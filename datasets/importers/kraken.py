@@ -1,0 +1,88 @@
+"""Kraken's downloadable history: time and sales, and bars with the number of trades (OHLCVT). No header, seconds.
+
+A line of time and sales has no side; bars in which nothing was traded are left out by Kraken.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds
+from datasets.mapped.mapped_columns import chunk_of_columns, headerless_parts
+from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.mapped.mapped_times import epoch_times
+from datasets.rows.import_format import Chunk, FileOptions, Format
+from datasets.rows.symbol_names import told_market
+from market.time_units import MICROSECONDS
+
+TRADES = ("unixtime", "price", "volume")
+BARS = ("unixtime", "open", "high", "low", "close", "volume", "trades")
+
+_NUMBER = rb"[0-9]+(\.[0-9]+)?"
+_TRADE = re.compile(rb"[0-9]{9,10}(\.[0-9]+)?(," + _NUMBER + rb"){2}\r?$", re.MULTILINE)
+_BAR = re.compile(rb"[0-9]{9,10}(," + _NUMBER + rb"){5},[0-9]+\r?$", re.MULTILINE)
+_MINUTES_IN_NAME = re.compile(r"_(\d{1,5})\.")
+"""As Kraken names its bars: XBTUSD_1440.csv."""
+
+
+def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Time and sales: each print's price with the assumed half-spread. Raises ImportRefusedError."""
+    exchange, symbol = told_market(path, options)
+    half_spread = half_spread_of(path, options)
+    for part in headerless_parts(path, TRADES):
+        times = epoch_times(path, part.cells["unixtime"], part.lines, "s")
+        bids, asks = side_columns(part.cells["price"], half_spread)
+        given = {
+            "line": part.lines,
+            "exchange": exchange,
+            "symbol": symbol,
+            "received_time": times,
+            "exchange_time": times,
+            "bid": bids,
+            "bid_amount": part.cells["volume"],
+            "ask": asks,
+            "ask_amount": part.cells["volume"],
+        }
+        yield chunk_of_columns(given, part.cells, part.rejected)
+
+
+def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """OHLCVT: the close of each bar, at its end. Raises ImportRefusedError."""
+    exchange, symbol = told_market(path, options)
+    half_spread = half_spread_of(path, options)
+    minutes = _MINUTES_IN_NAME.search(path.name)
+    ends = BarEnds(path, int(minutes[1]) * 60 * MICROSECONDS if minutes else None)
+    for part in headerless_parts(path, BARS):
+        bids, asks = side_columns(part.cells["close"], half_spread)
+        given = {
+            "line": part.lines,
+            "exchange": exchange,
+            "symbol": symbol,
+            "received_time": ends.after(epoch_times(path, part.cells["unixtime"], part.lines, "s")),
+            "bid": bids,
+            "bid_amount": part.cells["volume"],
+            "ask": asks,
+            "ask_amount": part.cells["volume"],
+        }
+        yield chunk_of_columns(given, part.cells, part.rejected)
+
+
+KRAKEN_FORMATS = (
+    Format(
+        name="kraken-trades",
+        description="Kraken time and sales CSV: unixtime,price,volume without header or side",
+        read=read_trades,
+        fits=lambda _, head: _TRADE.match(head) is not None,
+        needs=("exchange", "symbol", "half_spread_bps"),
+        assumptions=("prints are known in the second in which they happened",),
+    ),
+    Format(
+        name="kraken-ohlcvt",
+        description="Kraken OHLCVT CSV: unixtime,open,high,low,close,volume,trades without header",
+        read=read_bars,
+        fits=lambda _, head: _BAR.match(head) is not None,
+        needs=("exchange", "symbol", "half_spread_bps"),
+        is_of_bars=True,
+        assumptions=(BAR_ASSUMPTION,),
+    ),
+)

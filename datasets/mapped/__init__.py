@@ -1,0 +1,1 @@
+"""Any CSV, JSON or Parquet file by its mapping file."""

@@ -1,0 +1,219 @@
+"""Any CSV by its mapping file: quotes, books, prints or bars (docs/import.md has an example of each)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION
+from datasets.mapped.mapped_columns import Column, chunk_of_columns, headerless_parts
+from datasets.mapped.mapped_file import ColumnName, Mapping, PriceColumns, TimeMapping, read_mapping
+from datasets.mapped.mapped_levels import level_columns, names_of_levels
+from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.mapped.mapped_times import Cells, epoch_times, text_times
+from datasets.mapped.mapped_where import rows_where
+from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, header_names, whole_numbers
+from datasets.rows.file_blocks import blocks, start_of
+from datasets.rows.import_format import OTHER_MARKET, Chunk, FileOptions, Format
+from datasets.rows.parquet_columns import is_parquet
+from datasets.rows.quote_rows import refuse, whole_number
+from datasets.rows.symbol_names import our_exchange, our_symbol
+from market.money import text_of
+from market.time_units import MICROSECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class _MappedFile:
+    path: Path
+    mapping: Mapping
+    options: FileOptions
+
+
+def read_mapped(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """Quotes, books or prints. Raises ImportRefusedError for the mapping file and for the CSV."""
+    file = _mapped_file(path, options)
+    if file.mapping.bar is not None:
+        refuse(path, None, "holds bars by its mapping; import it as csv-bars")
+    if file.mapping.print is None and options.half_spread_bps is not None:
+        refuse(path, None, "has bid and ask by its mapping; leave --half-spread-bps away")
+    yield from _chunks(file)
+
+
+def read_mapped_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
+    """The price of each bar at its end. Raises as `read_mapped`."""
+    file = _mapped_file(path, options)
+    if file.mapping.bar is None:
+        refuse(path, None, "holds no bars by its mapping; import it as csv")
+    yield from _chunks(file)
+
+
+def _mapped_file(path: Path, options: FileOptions) -> _MappedFile:
+    if options.mapping is None:
+        refuse(path, None, "needs a mapping file that says which column is what, as in --mapping columns.toml")
+    return _MappedFile(path, read_mapping(options.mapping), options)
+
+
+def _chunks(file: _MappedFile) -> Iterator[Chunk]:
+    return (_chunk(file, part, others) for part, others in _parts(file))
+
+
+def _parts(file: _MappedFile) -> Iterator[tuple[CsvPart, int]]:
+    """Each with the number of its rows that the mapping passes over."""
+    return (rows_where(part, file.mapping.where) for part in _whole_parts(file))
+
+
+def _whole_parts(file: _MappedFile) -> Iterator[CsvPart]:
+    names, delimiter = named_columns(file.mapping), file.mapping.delimiter
+    if file.mapping.header:
+        for part in csv_parts(file.path, delimiter=delimiter):
+            demand_columns(file.path, part.cells.column_names, names)
+            yield part
+        return
+    if is_parquet(start_of(file.path)):
+        refuse(file.path, None, "is Parquet, whose columns have names; leave header = false out of its mapping")
+    numbers = [whole_number(name) or 0 for name in names]
+    if min(numbers) < 1:
+        refuse(file.path, None, "has no header by its mapping; so call its columns by number, 1 the first")
+    count = _columns_of(file.path, delimiter)
+    if max(numbers) > count:
+        refuse(file.path, 1, f"has {count} columns, while its mapping names number {max(numbers)}")
+    yield from headerless_parts(file.path, tuple(str(number) for number in range(1, count + 1)), delimiter)
+
+
+def named_columns(mapping: Mapping) -> tuple[str, ...]:
+    """All columns that it names."""
+    names = [mapping.time.column]
+    if mapping.exchange_time is not None:
+        names.append(mapping.exchange_time.column)
+    names += [one.column for one in (mapping.exchange, mapping.symbol) if isinstance(one, ColumnName)]
+    if mapping.sequence is not None:
+        names.append(mapping.sequence)
+    for prices in (mapping.print, mapping.bar):
+        if prices is not None:
+            names += [prices.price, *([prices.amount] if prices.amount else [])]
+    if mapping.quote is not None:
+        names += [mapping.quote.bid, mapping.quote.bid_amount, mapping.quote.ask, mapping.quote.ask_amount]
+    if mapping.levels is not None:
+        names += names_of_levels(mapping.levels)
+    return (*names, *mapping.where)
+
+
+def _chunk(file: _MappedFile, part: CsvPart, other_rows: int) -> Chunk:
+    mapping = file.mapping
+    if not part.cells.num_rows:
+        return chunk_of_columns({}, part.cells, part.rejected, other_rows)
+    given = _market_columns(file, part) | _price_columns(file, part.cells)
+    times, faults = _times(file, part, mapping.time)
+    if mapping.bar_seconds is not None:
+        times = pc.add(times, pa.scalar(mapping.bar_seconds * MICROSECONDS, pa.int64()))
+    given |= {"line": part.lines, "received_time": times}
+    if mapping.exchange_time is not None:
+        given["exchange_time"], _ = _times(file, part, mapping.exchange_time)
+    if mapping.sequence is not None:
+        given["sequence"] = whole_numbers(part.cells[mapping.sequence])
+    if faults is not None:
+        given["fault"] = pc.coalesce(given["fault"], faults) if "fault" in given else faults
+    return chunk_of_columns(given, part.cells, part.rejected, other_rows)
+
+
+def _times(file: _MappedFile, part: CsvPart, time: TimeMapping) -> tuple[Cells, Column]:
+    """Microseconds, and why a local time is none; None where times are numbers."""
+    cells = part.cells[time.column]
+    if time.unit == "text":
+        return text_times(cells, time.zone_info, time.format, time.fold)
+    return epoch_times(file.path, cells, part.lines, time.unit), None
+
+
+def _price_columns(file: _MappedFile, cells: pa.Table) -> dict[str, Column]:
+    mapping = file.mapping
+    if mapping.levels is not None:
+        return level_columns(cells, mapping.levels)
+    if mapping.quote is not None:
+        return {name: cells[column] for name, column in mapping.quote.model_dump().items()}
+    prices = mapping.print or mapping.bar
+    if prices is None:
+        raise ValueError("a mapping has one kind of prices")
+    bids, asks = side_columns(cells[prices.price], half_spread_of(file.path, file.options))
+    amount = _amounts(cells, prices)
+    return {"bid": bids, "bid_amount": amount, "ask": asks, "ask_amount": amount}
+
+
+def _amounts(cells: pa.Table, prices: PriceColumns) -> Column:
+    if prices.amount is not None:
+        return cells[prices.amount]
+    return "" if prices.constant_amount is None else text_of(prices.constant_amount)
+
+
+def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
+    """Exchange and symbol as they are called here, and a fault for rows of another market than the named one."""
+    exchanges = _words(file, part, "exchange", our_exchange)
+    given: dict[str, Column] = {"exchange": exchanges, "symbol": _symbols(file, part, exchanges)}
+    faults = np.zeros(part.cells.num_rows, dtype=bool)
+    for name, wanted in (("exchange", file.options.exchange), ("symbol", file.options.symbol)):
+        if wanted is not None and not isinstance(given[name], str):
+            faults |= given[name].to_numpy(zero_copy_only=False) != wanted
+            # what is left out is told with the market that was asked for, and makes no market of its own
+            given[name] = wanted
+    if faults.any():
+        words = np.where(faults, OTHER_MARKET, "")
+        given["fault"] = pc.if_else(pa.array(faults), pa.array(words), pa.scalar(None, pa.string()))
+    return given
+
+
+def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
+    """What symbols are called depends on the exchange, so each exchange's rows are renamed apart."""
+
+    def of(exchange: str) -> Column:
+        return _words(file, part, "symbol", lambda name: our_symbol(file.path, exchange, name))
+
+    told = exchanges if isinstance(exchanges, str) else file.options.exchange
+    if told is not None:
+        return of(told)
+    symbols: Any = pa.scalar(None, pa.string())
+    for exchange in exchanges.unique().to_pylist():
+        symbols = pc.if_else(pc.equal(exchanges, exchange), of(exchange), symbols)
+    found: Column = symbols
+    return found
+
+
+def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str], str]) -> Column:
+    """One word, or a column of them. Raises ImportRefusedError where nobody says it."""
+    told: str | None = getattr(file.options, name)
+    mapped: str | ColumnName | None = getattr(file.mapping, name)
+    if isinstance(mapped, ColumnName):
+        coded: Any = part.cells[mapped.column].combine_chunks().dictionary_encode()
+        names = pa.array([rename(str(word)) for word in coded.dictionary.to_pylist()], pa.string())
+        return names.take(coded.indices)
+    word = told or mapped
+    if word is None:
+        refuse(file.path, None, f"does not say its {name}; say it with --{name}, or in the mapping")
+    return word
+
+
+def _columns_of(path: Path, delimiter: str) -> int:
+    first = next(blocks(path)).data.partition(b"\n")[0]
+    return len(header_names(first, delimiter))
+
+
+CSV_FORMATS = (
+    Format(
+        name="csv",
+        description="any CSV by a mapping file (--mapping FILE) that names its columns: quotes, books or prints",
+        read=read_mapped,
+        fits=lambda _, __: False,
+        needs=("mapping",),
+    ),
+    Format(
+        name="csv-bars",
+        description="any CSV of bars by a mapping file (--mapping FILE)",
+        read=read_mapped_bars,
+        fits=lambda _, __: False,
+        needs=("mapping", "half_spread_bps"),
+        is_of_bars=True,
+        assumptions=(BAR_ASSUMPTION,),
+    ),
+)

@@ -1,0 +1,63 @@
+"""A book as a row: its ten best levels a side, as the log has them."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from datasets.rows.import_format import ReadRow
+from datasets.rows.quote_rows import level_of
+from market.money import text_of
+from market.prices.book_top import BookTop
+from market.prices.quotes import Level
+from streams.message_format import levels_text
+
+BEFORE_SNAPSHOT, SEQUENCE_GAP = "before_snapshot", "sequence_gap"
+"""Why a message gives no book: none is known yet, or one before it was lost."""
+
+SHOWN_CHARACTERS = 1_000
+"""Of a line that is rejected; one with a whole book is many times longer and says no more."""
+
+
+def shown(line: bytes) -> str:
+    return line[:SHOWN_CHARACTERS].decode(errors="replace")
+
+
+def levels_of_pairs(pairs: Iterable[Iterable[str]]) -> list[Level]:
+    """`[price, amount]`. Raises ValueError or TypeError where one is no such pair."""
+    return [level_of(price, amount) for price, amount in pairs]
+
+
+class Place(NamedTuple):
+    """Where a row comes from: its line, what that is about, when it was received, and the beginning of the line."""
+
+    line: int
+    market: tuple[str, str]
+    received_time: int | None
+    text: str
+
+
+def book_row(
+    place: Place, top: BookTop, exchange_time: int | None = None, sequence: int = 0, fault: str | None = None
+) -> ReadRow:
+    """Times in microseconds."""
+    bid, bid_amount = map(text_of, top.bids[0]) if top.bids else ("", "")
+    ask, ask_amount = map(text_of, top.asks[0]) if top.asks else ("", "")
+    levels = levels_text(top.bids), levels_text(top.asks)
+    return ReadRow(
+        place.line,
+        *place.market,
+        place.received_time,
+        bid,
+        bid_amount,
+        ask,
+        ask_amount,
+        place.text,
+        exchange_time,
+        sequence,
+        *levels,
+        fault,
+    )
+
+
+def faulty_row(place: Place, fault: str) -> ReadRow:
+    """A row that tells no prices."""
+    return ReadRow(place.line, *place.market, place.received_time, "", "", "", "", place.text, fault=fault)

@@ -1,0 +1,146 @@
+"""The mapping file of a CSV that no format here knows: TOML that says which column is what."""
+
+import tomllib
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from datasets.mapped.mapped_times import Fold
+from datasets.rows.quote_rows import refuse
+from datasets.rows.special_files import check_file
+from market.money import BoundedDecimal
+from market.prices.quotes import MAX_LEVELS
+from market.validation_messages import explained
+
+Name = Annotated[str, Field(min_length=1)]
+Word = StrictStr | StrictInt | StrictBool
+Wanted = Word | Annotated[list[Word], Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TimeMapping(_Strict):
+    """A column of times: numbers since 1970 in `unit`, or text."""
+
+    column: Name
+    unit: Literal["s", "ms", "us", "ns", "text"]
+    format: str | None = None
+    """Of text, as strptime has it; without one, ISO 8601."""
+    zone: str = "UTC"
+    """Of text that names none: a name like Asia/Tokyo."""
+    fold: Fold = "reject"
+    """Of the hour in which clocks are put back, and each time comes twice."""
+
+    @field_validator("zone")
+    @classmethod
+    def _known(cls, zone: str) -> str:
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise ValueError(f"{zone} is no known time zone") from None
+        return zone
+
+    @property
+    def zone_info(self) -> tzinfo:
+        return UTC if self.zone == "UTC" else ZoneInfo(self.zone)
+
+
+class ColumnName(_Strict):
+    """Taken from each row."""
+
+    column: Name
+
+
+class SideColumns(_Strict):
+    """Names of columns; of levels each with `{level}` in it."""
+
+    bid: Name
+    bid_amount: Name
+    ask: Name
+    ask_amount: Name
+
+
+class LevelColumns(SideColumns):
+    """The best level is number `first`."""
+
+    count: int = Field(ge=1, le=MAX_LEVELS)
+    first: int = Field(default=0, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _numbered(self) -> "LevelColumns":
+        if not all("{level}" in name for name in (self.bid, self.bid_amount, self.ask, self.ask_amount)):
+            raise ValueError("each name needs {level} where the level's number stands")
+        return self
+
+
+class PriceColumns(_Strict):
+    """Of prints and bars: the column of the price, and what was traded, a column or the same for all."""
+
+    price: Name
+    amount: Name | None = None
+    constant_amount: BoundedDecimal | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one_amount(self) -> "PriceColumns":
+        if (self.amount is None) == (self.constant_amount is None):
+            raise ValueError("name amount, or constant_amount where the file has none")
+        return self
+
+
+class Mapping(_Strict):
+    """The whole file. Columns of a CSV without a header are called by their number from 1: "1", "2", …"""
+
+    time: TimeMapping
+    exchange_time: TimeMapping | None = None
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    header: bool = True
+    exchange: Name | ColumnName | None = None
+    symbol: Name | ColumnName | None = None
+    sequence: Name | None = None
+    """A column of numbers that grow from row to row."""
+    quote: SideColumns | None = None
+    levels: LevelColumns | None = None
+    print: PriceColumns | None = None
+    bar: PriceColumns | None = None
+    bar_seconds: int | None = Field(default=None, ge=1)
+    """How long after its time a bar is known."""
+    where: dict[Name, Wanted] = Field(default_factory=dict)
+    """Rows that are meant: in each of these columns the word, or one of the words; all others are passed over."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Mapping":
+        if sum(one is not None for one in (self.quote, self.levels, self.print, self.bar)) != 1:
+            raise ValueError("it needs one of [quote], [levels], [print] and [bar]")
+        if (self.bar is None) != (self.bar_seconds is None):
+            raise ValueError("bar_seconds and [bar] belong together")
+        return self
+
+
+def read_mapping(path: Path) -> Mapping:
+    """Raises ImportRefusedError: one sentence on what is wrong."""
+    check_file(path)
+    try:
+        document = tomllib.loads(path.read_text())
+    except OSError as error:
+        refuse(path, None, f"cannot be read ({error.strerror or error})")
+    except (ValueError, RecursionError) as error:
+        refuse(path, None, f"is no TOML ({error})")
+    try:
+        return Mapping.model_validate(document)
+    except ValidationError as error:
+        refuse(path, None, f"is no mapping: {explained(error, 'it')}")

@@ -1,0 +1,39 @@
+"""Prints and bars have a price and no bid and ask: both are assumed, half a spread below and above it."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from datasets.rows.import_format import FileOptions
+from datasets.rows.quote_rows import refuse
+from market.money import BPS, decimal_of, text_of
+
+
+def half_spread_of(path: Path, options: FileOptions) -> Decimal:
+    """In bps. Raises ImportRefusedError where the user did not name one."""
+    if options.half_spread_bps is None:
+        refuse(path, None, "holds prices without bid and ask; say how far these lie apart, as in --half-spread-bps 2")
+    if not 0 < options.half_spread_bps < BPS:
+        refuse(path, None, f"a half-spread of {options.half_spread_bps} bps is outside 0 to 10000")
+    return options.half_spread_bps
+
+
+def sides_of(price: str, half_spread_bps: Decimal) -> tuple[str, str]:
+    """(bid, ask), exact; both "" for what is no price."""
+    try:
+        number = decimal_of(price)
+    except ValueError:
+        return "", ""
+    distance = number * half_spread_bps / BPS
+    return text_of(number - distance), text_of(number + distance)
+
+
+def side_columns(prices: "pa.ChunkedArray[Any]", half_spread_bps: Decimal) -> tuple["pa.StringArray", "pa.StringArray"]:
+    """Bids and asks of a column of strings; each price that occurs is reckoned once. Null stays null, as ""."""
+    coded = prices.fill_null(pa.scalar("", pa.string())).combine_chunks().dictionary_encode()
+    sides = [sides_of(str(price), half_spread_bps) for price in coded.dictionary.to_pylist()]
+    bids = pa.array([bid for bid, _ in sides], pa.string())
+    asks = pa.array([ask for _, ask in sides], pa.string())
+    return bids.take(coded.indices), asks.take(coded.indices)

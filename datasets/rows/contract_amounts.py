@@ -1,0 +1,73 @@
+"""Amounts that count contracts, as amounts in base: once for all formats, after a format has read its rows."""
+
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from datasets.rows.arrow_columns import with_column, words_of
+from market.instruments.contracts import Contract
+from market.instruments.markets import Market
+from market.money import ZERO, Amount, decimal_of, text_of
+from market.prices.quotes import Level
+
+_SIDES = ("bid", "ask")
+
+
+def in_base(rows: pa.Table, market: Market) -> pa.Table:
+    """`rows` of READ_SCHEMA, all of `market`: each amount at its own price, rounded down to the market's lot.
+
+    What is no number stays what it is, for the judge to reject.
+    """
+    contract = market.contract
+    if contract is None or contract.counts_base:
+        return rows
+    for side in _SIDES:
+        prices, amounts = words_of(rows, side).to_pylist(), words_of(rows, f"{side}_amount").to_pylist()
+        pairs = zip(map(str, amounts), map(str, prices), strict=True)
+        texts = [_amount_text(contract, amount, price, market.lot_step) for amount, price in pairs]
+        rows = with_column(rows, f"{side}_amount", pa.array(texts, pa.string()))
+        books = [_levels_text(contract, text, market.lot_step) for text in rows[f"{side}s"].to_pylist()]
+        rows = with_column(rows, f"{side}s", pa.array(books, pa.string()))
+    return rows
+
+
+def level_in_base(level: Level, market: Market) -> Level:
+    """The same of one level of a quote. Raises ValueError for a price of 0 or less."""
+    if market.contract is None or market.contract.counts_base:
+        return level
+    return Level(level.price, Amount(market.contract.base_amount(level.amount, level.price, market.lot_step)))
+
+
+def said_of(market: Market) -> str | None:
+    """What a report says of a market's amounts; None of spot, where nothing is to be said."""
+    contract, place = market.contract, f"{market.exchange} {market.symbol}"
+    if contract is None:
+        return None
+    base, _, quote = market.symbol.partition(":")[0].partition("/")
+    if contract.counts_base:
+        return f"amounts of {place} are taken as they stand, as {base}"
+    currency, at = (quote, " at each row's own price") if contract.kind == "inverse" else (base, "")
+    return (
+        f"amounts of {place} count contracts of {text_of(contract.size)} {currency}: they became base amounts{at}, "
+        f"rounded down to {text_of(market.lot_step)}"
+    )
+
+
+def _amount_text(contract: Contract, amount: str, price: str, step: Decimal) -> str:
+    try:
+        return text_of(contract.base_amount(decimal_of(amount), decimal_of(price), step))
+    except ValueError:
+        return amount
+
+
+def _levels_text(contract: Contract, text: str | None, step: Decimal) -> str | None:
+    if text is None:
+        return None
+    levels: Iterable[tuple[Any, Any]] = json.loads(text)
+    amounts = [(str(price), _amount_text(contract, str(amount), str(price), step)) for price, amount in levels]
+    # a level worth less than the least that counts is no level
+    left = [[price, amount] for price, amount in amounts if amount != text_of(ZERO)]
+    return json.dumps(left, separators=(",", ":")) if left else None

@@ -1,0 +1,31 @@
+"""Lines of a file that cannot be read: few are counted and left out, a file mostly of such is of another form."""
+
+from pathlib import Path
+
+from datasets.rows.quote_rows import refuse
+
+ENOUGH = 1_000
+"""So many damaged lines are refused at once where they are half of all so far; a large file need not be read whole."""
+
+
+class DamagedLines:
+    """Of one file. `lines`: all that were looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._first: tuple[int, str] | None = None
+        self._damaged = 0
+        self.lines = 0
+
+    def note(self, line: int, why: str) -> None:
+        """One that cannot be read. Raises as `check` does."""
+        self._damaged += 1
+        self._first = self._first or (line, why)
+        if self._damaged >= ENOUGH:
+            self.check()
+
+    def check(self) -> None:
+        """Raises ImportRefusedError, naming the first, where half of the lines so far, or more, cannot be read."""
+        if self._first is not None and 2 * self._damaged >= self.lines:
+            line, why = self._first
+            refuse(self._path, line, f"{why}; {self._damaged} of {self.lines} lines cannot be read")

@@ -1,0 +1,198 @@
+"""The markets of imported rows: size rules where they are known, and what their assets really are.
+
+An asset that is known to be another one than its ticker says is compared as what it is. Two markets of one set whose
+common ticker means two assets are refused, and so is a contract on a coin, until the user says what it counts as.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from datasets.errors import ImportRefusedError
+from datasets.rows.contract_amounts import said_of
+from datasets.rows.row_checks import MarketKey
+from datasets.rows.symbol_names import is_currency_pair
+from exchanges.simulated_markets import simulated_markets
+from market.instruments.assets import Asset, Assumption, assets_of, meanings
+from market.instruments.contracts import ALONE, Contract, kind_of, known_contract
+from market.instruments.markets import Market
+from market.money import text_of
+
+UNKNOWN_REGION = "unknown"
+LONGEST_WORD = 100
+"""Bytes of a name."""
+_EIGHT_DIGITS = Decimal("0.00000001")
+
+
+@dataclass(frozen=True, slots=True)
+class MarketWords:
+    """What the user says of all files of one import."""
+
+    region: str | None = None
+    is_fx: bool = False
+    alike: tuple[Assumption, ...] = ()
+    contract_size: Decimal | None = None
+    """Of the derivatives among their markets: quote currency of an inverse one, base of a linear one."""
+
+
+class ImportedMarkets:
+    """Those of one set, those that it had before first. What counts as what holds for all of them alike."""
+
+    def __init__(self, known: Iterable[Market], words: MarketWords) -> None:
+        """`words.alike`: all that the set counts alike. Raises ImportRefusedError where a known market cannot be
+        compared so."""
+        self._words = words
+        self._counts_as = {one.asset_id: one.counts_as for one in words.alike}
+        for word in self._counts_as.values():
+            _check_word(word)
+        self._assets: dict[str, tuple[str, Market]] = {}
+        """Ticker of a base → what it means, and the first market that says so."""
+        self.assumptions: dict[str, None] = {}
+        self._markets = {(market.exchange, market.symbol): self._compared(market) for market in known}
+        for market in self._markets.values():
+            self._learn_asset(market)
+
+    @property
+    def markets(self) -> tuple[Market, ...]:
+        """Those that are traded first, each kind by exchange and symbol."""
+        return tuple(sorted(self._markets.values(), key=lambda one: (one.is_fx, one.exchange, one.symbol)))
+
+    @property
+    def alike(self) -> tuple[Assumption, ...]:
+        return self._words.alike
+
+    def market_of(self, key: MarketKey) -> Market:
+        """Raises ImportRefusedError in one sentence."""
+        if key not in self._markets:
+            market = self._new_market(*key)
+            self._learn_asset(market)
+            self._markets[key] = market
+        market = self._markets[key]
+        told = self._words.contract_size
+        if market.contract is not None and told not in (None, market.contract.size):
+            size = text_of(market.contract.size)
+            raise ImportRefusedError(
+                f"{market.exchange} {market.symbol}: its contract is {size} in this set; name another set with --set"
+            )
+        return market
+
+    def _new_market(self, exchange: str, symbol: str) -> Market:
+        base, _, quote = symbol.partition(":")[0].partition("/")
+        if not exchange or not base or not quote:
+            raise ImportRefusedError(
+                f"{exchange} {symbol}: is no market; name the exchange as in --exchange kraken, "
+                f"the symbol as in --symbol BTC/USD"
+            )
+        for word in (exchange, base, quote):
+            _check_word(word)
+        known = {(one.exchange, one.symbol): one for one in simulated_markets()}
+        market = known.get((exchange, symbol)) or _plain_market(exchange, symbol, base, quote)
+        if self._words.region is not None:
+            market = replace(market, region=self._words.region)
+        is_fx = market.is_fx or self._words.is_fx or is_currency_pair(exchange, symbol)
+        return self._compared(replace(market, is_fx=is_fx, contract=self._contract_of(exchange, symbol)))
+
+    def _contract_of(self, exchange: str, symbol: str) -> Contract | None:
+        """Raises ImportRefusedError where only the user can know."""
+        kind, place = kind_of(symbol), f"{exchange} {symbol}"
+        if kind == "spot":
+            if exchange in ALONE:
+                raise ImportRefusedError(
+                    f"{place}: {exchange} trades contracts alone; say what this one is settled in, as in "
+                    f"--symbol {symbol}:{symbol.partition('/')[2]}"
+                )
+            return None
+        if kind == "other":
+            raise ImportRefusedError(
+                f"{place}: is settled in neither of its currencies, or is an option; its amounts have no size in base"
+            )
+        told, known = self._words.contract_size, known_contract(exchange, symbol)
+        if told is not None:
+            return Contract(kind, told)
+        if known is None:
+            base, _, quote = symbol.partition(":")[0].partition("/")
+            raise ImportRefusedError(
+                f"{place}: counts contracts, and nobody has said how many {quote if kind == 'inverse' else base} one "
+                f"is; say it, as in --contract-size {'100' if kind == 'inverse' else '0.01'}"
+            )
+        return known
+
+    def _compared(self, market: Market) -> Market:
+        """With what its two currencies count as; what is taken for granted is noted. Raises ImportRefusedError."""
+        place = f"{market.exchange} {market.symbol}"
+        base, _, quote = market.symbol.partition(":")[0].partition("/")
+        told = said_of(market)
+        if told is not None:
+            self._assume(told)
+        if not market.is_fx and place not in _known_places():
+            self._assume(f"size rules of {place} are not known: any amount in steps of 0.00000001")
+        assets = assets_of(market)
+        return replace(
+            market,
+            base=self._compared_as(market, base, assets[0]),
+            quote_currency=self._compared_as(market, quote, assets[1]),
+        )
+
+    def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
+        """Raises ImportRefusedError where only the user can know."""
+        place = f"{market.exchange} {market.symbol}"
+        asset_id = ticker if asset is None else asset.asset_id
+        is_contract = ":" in market.symbol and ticker == market.symbol.partition("/")[0]
+        if asset is None and is_contract:
+            asset_id = f"{ticker} contract"
+        if asset_id in self._counts_as:
+            return self._counts_as[asset_id]
+        if is_contract:
+            coin = asset_id.removesuffix(" contract")
+            raise ImportRefusedError(
+                f"{place}: is a contract on {coin}, which is not {coin} itself; "
+                f"to compare both say --alike '{asset_id}={coin}'"
+            )
+        if asset is None:
+            others = meanings(ticker)
+            if others - {ticker}:
+                raise ImportRefusedError(
+                    f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and nobody "
+                    f"has said which one it is there; say it, as in --alike {ticker}={min(others)}"
+                )
+            self._assume(f"{ticker} on {market.exchange} is taken for the asset that its ticker says")
+        return asset_id
+
+    def _learn_asset(self, market: Market) -> None:
+        """Raises ImportRefusedError where the same ticker means another asset on another market of the set."""
+        ticker = market.symbol.partition("/")[0]
+        meant, first = self._assets.setdefault(ticker, (market.base, market))
+        if meant != market.base:
+            raise ImportRefusedError(
+                f"{market.exchange} {market.symbol} and {first.exchange} {first.symbol} are two assets under one "
+                f"ticker: {market.base} and {meant}; import them into sets of their own"
+            )
+
+    def _assume(self, said: str) -> None:
+        self.assumptions[said] = None
+
+
+def _known_places() -> frozenset[str]:
+    return frozenset(f"{one.exchange} {one.symbol}" for one in simulated_markets())
+
+
+def _check_word(word: str) -> None:
+    """Folders are named after assets. Raises ImportRefusedError."""
+    if not word.isprintable() or set(word) & set("/\\") or len(word.encode()) > LONGEST_WORD:
+        raise ImportRefusedError(f"{word[:LONGEST_WORD]!r}: is no name of an exchange or an asset")
+
+
+def _plain_market(exchange: str, symbol: str, base: str, quote: str) -> Market:
+    regions = {one.exchange: one.region for one in simulated_markets()}
+    return Market(
+        exchange=exchange,
+        region=regions.get(exchange, UNKNOWN_REGION),
+        symbol=symbol,
+        base=base,
+        quote_currency=quote,
+        tick_size=_EIGHT_DIGITS,
+        lot_step=_EIGHT_DIGITS,
+        minimum_amount=_EIGHT_DIGITS,
+        minimum_notional=Decimal(0),
+        fee_side="quote",
+    )

@@ -1,0 +1,75 @@
+"""What every importer does with a row: make a quote of it, or count why not."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from datasets.errors import ImportRefusedError
+from datasets.rows.contract_amounts import level_in_base
+from market.instruments.markets import Market
+from market.money import Amount, Price, decimal_of
+from market.prices.quotes import Level, Quote, rejection_of
+
+MOST_DIGITS = 18
+Rejections = Counter[str]
+"""Reason → number of rows left out: those of `market.prices.quotes.rejection_of`, `unreadable` and `repeated`."""
+
+
+def refuse(path: Path, line: int | None, why: str) -> NoReturn:
+    """Raises the one sentence that names the file, and the line where there is one."""
+    place = str(path) if line is None else f"{path}, line {line}"
+    raise ImportRefusedError(f"{place}: {why}")
+
+
+class QuoteRows:
+    """Turns the rows of one market's file into quotes, counting those that must stay out by reason."""
+
+    def __init__(self, market: Market, rejections: Rejections) -> None:
+        self._market = market
+        self._rejections = rejections
+        self._last_received = 0
+        self._last_sequence = -1
+
+    def quotes(
+        self, bid: Level, ask: Level, received_time: int, exchange_time: int | None, sequence: int
+    ) -> Iterator[Quote]:
+        """The quote, or nothing; amounts as the source counts them. Times in microseconds UTC; `sequence` 0 where the
+        source numbers nothing."""
+        market = self._market
+        bid, ask = (level_in_base(level, market) if level.price > 0 else level for level in (bid, ask))
+        quote = Quote(
+            kind="fx" if market.is_fx else "quote",
+            exchange=market.exchange,
+            region=market.region,
+            symbol=market.symbol,
+            base=market.base,
+            quote_currency=market.quote_currency,
+            bids=(bid,),
+            asks=(ask,),
+            exchange_time=exchange_time,
+            received_time=received_time,
+            sequence=sequence,
+        )
+        reason = rejection_of(quote, self._last_received)
+        if reason is None and 0 < sequence <= self._last_sequence:
+            reason = "repeated"
+        if reason is not None:
+            self._rejections[reason] += 1
+            return
+        self._last_received, self._last_sequence = received_time, sequence
+        yield quote
+
+    def count_unreadable(self) -> None:
+        self._rejections["unreadable"] += 1
+
+
+def whole_number(text: str) -> int | None:
+    """None for what is no plain number of up to 18 digits, which is all that a column of the log holds."""
+    text = text.strip().removeprefix("+")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
+
+
+def level_of(price: str, amount: str) -> Level:
+    """Raises ValueError for what is no number."""
+    return Level(Price(decimal_of(price)), Amount(decimal_of(amount)))

@@ -1,0 +1,260 @@
+"""Judges rows by whole columns as `market.prices.quotes.rejection_of` judges a quote, and as `QuoteRows` their order.
+
+What is rejected is kept with its reason: nothing is dropped silently.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from datasets.rows.arrow_columns import (
+    Flags,
+    Floats,
+    Integers,
+    coded,
+    floats_of,
+    integers_of,
+    kept,
+    matching,
+    plain_numbers,
+    taken,
+    with_column,
+    words_of,
+)
+from datasets.rows.contract_amounts import in_base
+from datasets.rows.csv_columns import UNREADABLE
+from datasets.rows.import_format import OTHER_MARKET, Chunk, RejectedRow
+from market.instruments.markets import Market
+from market.money import decimal_of, text_of
+
+Reasons: TypeAlias = npt.NDArray[np.object_]
+MarketKey: TypeAlias = tuple[str, str]
+"""(exchange, symbol)"""
+
+NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
+SIDES = ("bid", "bid_amount", "ask", "ask_amount")
+EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
+"""2009 and 2100: a time outside is a number in another unit, or damaged."""
+HARMLESS = ("", "backwards", "repeated", "outdated", OTHER_MARKET)
+"""Reasons that say nothing against the quote before."""
+MOST_TEXT = 4_000
+"""Characters of a rejected row that are kept."""
+
+
+@dataclass(slots=True)
+class SeenMarket:
+    """What one file's rows of one market were so far; times in microseconds UTC."""
+
+    rows: int = 0
+    backwards: int = 0
+    first_backwards_line: int = 0
+    first_time: int = 0
+    last_time: int = 0
+    first_sequence: int = 0
+    last_sequence: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+    other_rows: int = 0
+    """Rows of markets that were not asked for: nothing is wrong with them."""
+    stands: bool = False
+    """Is the last usable row still to be believed?"""
+
+    @property
+    def is_numbered(self) -> bool:
+        return self.last_sequence > 0
+
+
+class Lost(NamedTuple):
+    """A row that cannot be true, as a book that is crossed or lacks a message: the quote before it is doubtful too."""
+
+    place: int
+    """How many usable rows of its chunk and market stand before it."""
+    time: int
+
+
+class Judged(NamedTuple):
+    """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable.
+
+    `lost`: where quotes stop to be believed, each once.
+    """
+
+    market: MarketKey
+    rows: pa.Table
+    rejected: list[RejectedRow]
+    lost: list[Lost]
+
+
+class Judge:
+    """Of one file, chunk by chunk."""
+
+    def __init__(self, market_of: Callable[[MarketKey], Market]) -> None:
+        """`market_of`: says what a market's amounts count, and whether it is an FX rate, whose amounts may be 0."""
+        self._market_of = market_of
+        self.seen: dict[MarketKey, SeenMarket] = {}
+        self.passed_over = 0
+        """Rows that no market has, since nobody asked for them."""
+
+    def judged(self, chunk: Chunk) -> Iterator[Judged]:
+        """Per market that the chunk has rows of."""
+        rows, originals = chunk.rows.combine_chunks(), chunk.originals
+        self.passed_over += chunk.other_rows
+        for key, places in _places_of_markets(rows):
+            market = self._market_of(key)
+            mine = in_base(rows if places is None else taken(rows, places), market)
+            seen = self.seen.setdefault(key, SeenMarket())
+            exact, prices = _numbers_of(mine)
+            reasons = _reasons(exact, prices, market.is_fx)
+            last_time, stood = seen.last_time, seen.stands
+            usable = self._in_order(seen, exact, reasons)
+            lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
+            seen.stands = _stands(usable, lost, stood)
+            texts = originals if places is None else taken(originals, places)
+            is_other = reasons == OTHER_MARKET
+            seen.other_rows += int(is_other.sum())
+            rejected = list(_rejected(mine, np.where(is_other, "", reasons), texts))
+            for row in rejected:
+                seen.rejected[row.reason] = seen.rejected.get(row.reason, 0) + 1
+            for side in ("bid", "ask"):
+                exact = with_column(exact, f"{side}_price", pa.array(prices[side]))
+            yield Judged(key, kept(exact, usable), rejected, lost)
+
+    def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: Reasons) -> Flags:
+        """Marks what goes back in time or repeats a number; True for what remains."""
+        times, sequences = integers_of(rows, "received_time"), integers_of(rows, "sequence")
+        usable: Flags = reasons == ""
+        backwards = usable & (times < _most_before(times, usable, seen.last_time))
+        left = usable & ~backwards
+        repeated = left & (sequences > 0) & (sequences <= _most_before(sequences, left, seen.last_sequence))
+        if backwards.any() and repeated.any():
+            # a repeated row may lie ahead in time, and what follows it does not go back for that
+            backwards, repeated = _out_of_order(seen, times, sequences, usable)
+        reasons[backwards], reasons[repeated] = "backwards", "repeated"
+        if backwards.any() and not seen.backwards:
+            seen.first_backwards_line = int(integers_of(rows, "line")[backwards][0])
+        seen.backwards += int(backwards.sum())
+        usable &= ~backwards & ~repeated
+        _learn(seen, times[usable], sequences[usable])
+        return usable
+
+
+def _out_of_order(seen: SeenMarket, times: Integers, sequences: Integers, usable: Flags) -> tuple[Flags, Flags]:
+    """(goes back in time, repeats a number), one row after the other: each is held against those that remained."""
+    backwards, repeated = np.zeros_like(usable), np.zeros_like(usable)
+    last_time, last_sequence = seen.last_time, seen.last_sequence
+    for place in np.flatnonzero(usable).tolist():
+        time, sequence = int(times[place]), int(sequences[place])
+        if time < last_time:
+            backwards[place] = True
+        elif 0 < sequence <= last_sequence:
+            repeated[place] = True
+        else:
+            last_time, last_sequence = time, max(sequence, last_sequence)
+    return backwards, repeated
+
+
+def _lost(times: Integers, reasons: Reasons, last_time: int, stands: bool) -> list[Lost]:
+    """`stands`: does a quote stand before the first row?"""
+    usable = reasons == ""
+    is_known = (times >= _most_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
+    doubtful = np.flatnonzero(~np.isin(reasons.astype(str), HARMLESS) & is_known)
+    if not len(doubtful):
+        return []
+    before = np.cumsum(usable)
+    lost: list[Lost] = []
+    for row in doubtful.tolist():
+        place = int(before[row])
+        last_place = lost[-1].place if lost else (-1 if stands else 0)
+        # one is enough until there is a quote again
+        if place > last_place:
+            lost.append(Lost(place, int(times[row])))
+    return lost
+
+
+def _stands(usable: Flags, lost: list[Lost], stood: bool) -> bool:
+    """After the last row."""
+    count = int(usable.sum())
+    return lost[-1].place < count if lost else stood or count > 0
+
+
+def _learn(seen: SeenMarket, times: Integers, sequences: Integers) -> None:
+    if not len(times):
+        return
+    if not seen.rows:
+        seen.first_time, seen.first_sequence = int(times[0]), int(sequences[0])
+    seen.rows += len(times)
+    seen.last_time = int(times[-1])
+    seen.last_sequence = max(seen.last_sequence, int(sequences.max()))
+
+
+def _most_before(values: Integers, counts: Flags, start: int) -> Integers:
+    """Before each row the greatest value of those rows that count."""
+    greatest = np.maximum.accumulate(np.where(counts, values, start)) if len(values) else values
+    return np.maximum(np.concatenate(([start], greatest[:-1])), start)
+
+
+def _places_of_markets(rows: pa.Table) -> Iterator[tuple[MarketKey, Integers | None]]:
+    """Places of each market's rows, None where all are of one."""
+    (exchange_codes, exchanges), (symbol_codes, symbols) = coded(rows, "exchange"), coded(rows, "symbol")
+    codes = exchange_codes * len(symbols) + symbol_codes
+    for code in np.unique(codes).tolist():
+        key = exchanges[code // len(symbols)], symbols[code % len(symbols)]
+        places = np.flatnonzero(codes == code)
+        yield key, None if len(places) == len(codes) else places
+
+
+def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats]]:
+    """The rows with plain digits in place of exponents, and the doubles of their cells; NaN for no number."""
+    prices: dict[str, Floats] = {}
+    for name in SIDES:
+        cells = plain_numbers(words_of(rows, name))
+        rows = with_column(rows, name, cells)
+        is_number = matching(cells, NUMBER)
+        if (is_number & matching(cells, "[eE]")).any():
+            cells = pa.array([_plain(str(text)) for text in cells.to_pylist()], pa.string())
+            rows = with_column(rows, name, cells)
+        prices[name] = floats_of(cells, is_number)
+    return rows, prices
+
+
+def _plain(text: str) -> str:
+    """1e-7 as 0.0000001."""
+    if "e" not in text.lower():
+        return text
+    try:
+        return text_of(decimal_of(text))
+    except ValueError:
+        return text
+
+
+def _reasons(rows: pa.Table, prices: dict[str, Floats], is_fx: bool) -> Reasons:
+    """Per row why it must stay out, "" where nothing speaks against it; the order in time is not looked at here."""
+    times = integers_of(rows, "received_time")
+    reasons: Reasons = words_of(rows, "fault").to_numpy(zero_copy_only=False).astype(object)
+    is_empty = matching(words_of(rows, "bid"), "^$") | matching(words_of(rows, "ask"), "^$")
+    is_number = np.logical_and.reduce([np.isfinite(prices[name]) for name in SIDES])
+    is_out = (times < EARLIEST) | (times >= LATEST) | (prices["bid"] <= 0) | (prices["ask"] <= 0)
+    for name in ("bid_amount", "ask_amount"):
+        is_out |= (prices[name] < 0) if is_fx else (prices[name] <= 0)
+    for reason, fits in (
+        (UNREADABLE, rows["received_time"].is_null().to_numpy()),
+        ("empty", is_empty),
+        (UNREADABLE, ~is_number),
+        ("out_of_bounds", is_out),
+        ("crossed", prices["bid"] >= prices["ask"]),
+    ):
+        reasons[(reasons == "") & fits] = reason
+    return reasons
+
+
+def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator[RejectedRow]:
+    places = np.flatnonzero(reasons != "")
+    if not len(places):
+        return
+    lines = integers_of(rows, "line")[places]
+    texts = taken(originals, places).to_pylist()
+    for line, reason, cells in zip(lines.tolist(), reasons[places], texts, strict=True):
+        text = ",".join("" if cell is None else str(cell) for cell in cells.values())
+        yield RejectedRow(line, str(reason), text[:MOST_TEXT])

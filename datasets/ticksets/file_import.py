@@ -1,0 +1,263 @@
+"""Imports files into a tick set, whole or not at all.
+
+Files of one set may come in any order and at several times: the set is built anew each time, out of what it has and
+what is new, so that ranks run over all of it.
+"""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Never
+
+from datasets.errors import ImportRefusedError
+from datasets.importers.import_formats import FORMATS
+from datasets.rows.file_blocks import head_of
+from datasets.rows.import_format import OTHER_MARKET, FileOptions, Format
+from datasets.rows.imported_markets import ImportedMarkets, MarketWords
+from datasets.rows.quote_rows import refuse
+from datasets.rows.row_checks import Judge, MarketKey, SeenMarket
+from datasets.rows.special_files import check_file
+from datasets.ticksets.manifest import MANIFEST, REJECTED, Manifest, Source
+from datasets.ticksets.source_rows import Ranks, source_rows
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+from datasets.ticksets.tick_set_assumptions import alike_of, joined, said_of_import
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+from datasets.ticksets.tick_set_place import recover
+from datasets.ticksets.tick_set_rebuild import Kept, Progress, keep_rows, key_of, manifest_of
+
+UNORDERED_SHARE = 100
+"""A file of which more than one row in so many goes back in time is not sorted by time at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What the user asks for."""
+
+    format: Format
+    files: tuple[Path, ...]
+    options: FileOptions = field(default_factory=FileOptions)
+    words: MarketWords = field(default_factory=MarketWords)
+    settlement_currency: str | None = None
+    """None: the set's own, dollars for a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The set as it is now, and what this import brought to it."""
+
+    manifest: Manifest
+    added: tuple[Source, ...]
+
+
+def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Imported:
+    """Build the set at `folder`, or add to it. Raises ImportRefusedError in one sentence; then all is as it was."""
+    # a set may lie elsewhere behind a link: it is built and renamed there
+    name, folder = folder.name, folder.resolve()
+    recover(folder)
+    before = open_tick_set(folder) if (folder / MANIFEST).is_file() else None
+    checksums = _checked_files(request, before)
+    with TickSetBuilder(folder) as builder:
+        work = _Import(builder, name, request, before, progress)
+        if before is not None:
+            work.keep(before)
+        for path, checksum in checksums.items():
+            work.read(path, checksum)
+        _check_overlaps(work.sources)
+        manifest = work.manifest()
+        progress("writing", 0)
+        manifest = builder.finish(manifest, work.ranks.places())
+    return Imported(manifest, tuple(work.added))
+
+
+class _Import:
+    """One run of an import, file by file."""
+
+    def __init__(
+        self, builder: TickSetBuilder, name: str, request: ImportRequest, before: TickSet | None, progress: Progress
+    ) -> None:
+        """Raises ImportRefusedError where what is said of alike assets contradicts what the set `name` holds."""
+        self._builder = builder
+        self._name = name
+        self._request = request
+        self._before = before.manifest if before else None
+        self._known = (
+            {(one.sha256, one.exchange, one.symbol): one.name for one in before.manifest.sources} if before else {}
+        )
+        self._progress = progress
+        alike = joined(name, alike_of(before.manifest) if before else (), request.words.alike)
+        known = before.manifest.markets if before else ()
+        self._markets = ImportedMarkets(known, replace(request.words, alike=alike))
+        self.ranks = Ranks()
+        self.added: list[Source] = []
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (*(self._before.sources if self._before else ()), *self.added)
+
+    def keep(self, before: TickSet) -> None:
+        """What the set has already."""
+        kept = Kept(before.manifest.sources)
+        keep_rows(self._builder, before, kept, self._markets, self.ranks, self._progress)
+        self._builder.keep_rejected(before.folder / REJECTED)
+
+    def read(self, path: Path, checksum: str) -> None:
+        """Raises ImportRefusedError."""
+        request, judge, misfits = self._request, Judge(self._markets.market_of), 0
+        _check_format(path, request.format)
+        for chunk in request.format.read(path, request.options):
+            self._builder.add_rejected(path.name, chunk.rejected)
+            misfits += len(chunk.rejected)
+            for judged in judge.judged(chunk):
+                if (checksum, *judged.market) in self._known:
+                    _refuse_known(path, self._known[checksum, *judged.market])
+                self._builder.add_rejected(path.name, judged.rejected)
+                market = self._markets.market_of(judged.market)
+                for rows in source_rows(judged, market, self.ranks, request.format):
+                    self._builder.add(rows)
+            self._progress(path.name, len(chunk.rows))
+        others = _others_of(path, judge)
+        for (known, _, _), name in self._known.items():
+            # of one market alone it has nothing to add, whatever that is called now
+            if known == checksum and not others:
+                _refuse_known(path, name)
+        said = said_of_import(request.format, request.options)
+        sources = _sources(path, checksum, request.format, judge.seen, misfits)
+        self.added += [replace(source, assumptions=said) for source in sources]
+
+    def manifest(self) -> Manifest:
+        """Without its partitions. Raises ImportRefusedError where nothing is traded in it."""
+        self._check_contracts()
+        before, told = self._before, self._request.settlement_currency
+        settlement = before.settlement_currency if before else told or "USD"
+        return manifest_of(self._name, settlement, self._markets, self.sources, before)
+
+    def _check_contracts(self) -> None:
+        """Raises ImportRefusedError where a size was told, and nothing came in that counts contracts."""
+        brought = {key_of(source) for source in self.added}
+        if self._request.words.contract_size is None:
+            return
+        if all(market.contract is None for market in map(self._markets.market_of, brought)):
+            names = ", ".join(f"{exchange} {symbol}" for exchange, symbol in sorted(brought))
+            raise ImportRefusedError(f"--contract-size is of contracts, which {names} is not; leave it away")
+
+
+def _others_of(path: Path, judge: Judge) -> int:
+    """How many rows were not asked for; they count with the first market. Raises ImportRefusedError where all are."""
+    if not judge.seen and judge.passed_over:
+        refuse(path, None, f"has no row that its mapping means; all {judge.passed_over:,} are passed over")
+    for market in judge.seen.values():
+        market.other_rows += judge.passed_over
+        break
+    return sum(market.other_rows for market in judge.seen.values())
+
+
+def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path, str]:
+    """Each file's checksum, in the order in which they were named. Raises ImportRefusedError."""
+    if before is not None:
+        _check_set(before, request)
+    known = {source.sha256: source.name for source in before.manifest.sources} if before else {}
+    checksums: dict[Path, str] = {}
+    for path in request.files:
+        check_file(path)
+        if path.resolve() in {other.resolve() for other in checksums}:
+            refuse(path, None, "is named twice")
+        checksum = _checksum(path)
+        for other, content in checksums.items():
+            if content == checksum:
+                refuse(path, None, f"holds the same as {other}")
+        # by its mapping a file may have other markets than those that were taken of it
+        if checksum in known and "mapping" not in request.format.needs:
+            _refuse_known(path, known[checksum])
+        checksums[path] = checksum
+    return checksums
+
+
+def _refuse_known(path: Path, name: str) -> Never:
+    refuse(path, None, f"is in the set already, as {name}")
+
+
+def _check_set(before: TickSet, request: ImportRequest) -> None:
+    """Raises ImportRefusedError where these files do not belong into it."""
+    if before.manifest.origin != "import":
+        refuse(before.folder, None, "is no imported set, so nothing is added to it; name another with --set")
+    own, told = before.manifest.settlement_currency, request.settlement_currency
+    if told not in (None, own):
+        refuse(before.folder, None, f"settles in {own}, not in {told}; name another set with --set")
+
+
+def _checksum(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ImportRefusedError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _check_format(path: Path, wanted: Format) -> None:
+    """Raises ImportRefusedError where the file looks like another format, and not like this one."""
+    head = head_of(path)
+    if not head.strip():
+        refuse(path, None, "is empty")
+    # who maps the columns himself knows what they are
+    if "mapping" in wanted.needs or wanted.fits(path, head):
+        return
+    others = [one.name for one in FORMATS.values() if one is not wanted and one.fits(path, head)]
+    if others:
+        refuse(path, None, f"is no {wanted.name}; it looks like {' or '.join(others)}")
+
+
+def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], misfits: int) -> list[Source]:
+    """One for each market of the file; rows that fit no market count with the first. Raises ImportRefusedError."""
+    rejected = {reason: 0 for market in seen.values() for reason in market.rejected} | {"unreadable": misfits}
+    for market in seen.values():
+        for reason, rows in market.rejected.items():
+            rejected[reason] += rows
+    rejected[OTHER_MARKET] = sum(market.other_rows for market in seen.values())
+    told = ", ".join(f"{rows} {reason}" for reason, rows in rejected.items() if rows)
+    if not any(market.rows for market in seen.values()):
+        refuse(path, None, f"holds no usable row ({told or 'none at all'})")
+    for key, market in seen.items():
+        if market.backwards > max(1, market.rows // UNORDERED_SHARE):
+            why = f"times of {key[0]} {key[1]} go backwards from here, {market.backwards} times in all"
+            refuse(path, market.first_backwards_line, f"{why}; sort the file by time first")
+    sources = []
+    for (exchange, symbol), market in seen.items():
+        source = Source(
+            name=path.name,
+            format=of.name,
+            sha256=checksum,
+            rows=market.rows,
+            rejected=market.rejected,
+            other_rows=market.other_rows,
+            exchange=exchange,
+            symbol=symbol,
+            first_time=market.first_time,
+            last_time=market.last_time,
+            is_numbered=market.is_numbered,
+            is_of_bars=of.is_of_bars,
+        )
+        sources.append(source)
+    if misfits:
+        first = dict(sources[0].rejected)
+        first["unreadable"] = first.get("unreadable", 0) + misfits
+        sources[0] = replace(sources[0], rejected=first)
+    return sources
+
+
+def _check_overlaps(sources: tuple[Source, ...]) -> None:
+    """Raises ImportRefusedError where two files tell of one market at the same time, or only one numbers its quotes."""
+    last: dict[tuple[str | None, str | None], Source] = {}
+    for source in sorted((one for one in sources if one.rows), key=lambda one: (one.first_time, one.last_time)):
+        key = source.exchange, source.symbol
+        earlier = last.setdefault(key, source)
+        market = f"{source.exchange} {source.symbol}"
+        if source.first_time < earlier.last_time and source is not earlier:
+            raise ImportRefusedError(
+                f"{source.name} and {earlier.name} tell of {market} at the same time; import one of them"
+            )
+        if (source.is_numbered, source.is_of_bars) != (earlier.is_numbered, earlier.is_of_bars):
+            raise ImportRefusedError(
+                f"{source.name} and {earlier.name} tell of {market} in unlike ways (bars, or quotes with or without "
+                f"numbers); import them into sets of their own"
+            )
+        last[key] = source

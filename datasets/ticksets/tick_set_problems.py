@@ -1,0 +1,52 @@
+"""What keeps a tick set from being backtested, each with what to do about it. Pure."""
+
+from collections.abc import Collection, Iterator
+
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import uncounted
+from market.instruments.markets import Market, fx_route
+
+
+def problems_of(manifest: Manifest) -> tuple[str, ...]:
+    return tuple(_problems(manifest))
+
+
+def nothing_to_compare(markets: Collection[Market], enabled: Collection[str] | None = None) -> str | None:
+    """Why no arbitrage can be found, None where one can: it needs one asset on two exchanges.
+
+    `enabled`: the exchanges that are, None for all.
+    """
+    exchanges: dict[str, set[str]] = {}
+    for market in markets:
+        if not market.is_fx:
+            exchanges.setdefault(market.base, set()).add(market.exchange)
+    told = ", ".join(f"{base} on {' and '.join(sorted(names))}" for base, names in sorted(exchanges.items()))
+    if all(len(names) < 2 for names in exchanges.values()):
+        return f"there is nothing to compare: it has {told} alone; import the same asset of another exchange into it"
+    if enabled is not None and all(len(names & set(enabled)) < 2 for names in exchanges.values()):
+        named = ",".join(sorted(set().union(*exchanges.values())))
+        return (
+            f"there is nothing to compare: of {told} no two are enabled; enable more, as in "
+            f"--set-value enabled_exchanges={named}"
+        )
+    return None
+
+
+def _problems(manifest: Manifest) -> Iterator[str]:
+    counted = uncounted(manifest.markets)
+    if counted is not None:
+        yield f"contracts of {counted.exchange} {counted.symbol} were taken for base amounts: import its files anew"
+    lacking = nothing_to_compare(manifest.markets)
+    if lacking is not None:
+        yield lacking
+    for market in manifest.markets:
+        if market.is_fx:
+            continue
+        currency, settlement = market.quote_currency, manifest.settlement_currency
+        try:
+            fx_route(currency, settlement, manifest.markets)
+        except LookupError:
+            yield (
+                f"nothing converts the {currency} of {market.exchange} {market.symbol} to {settlement}: import rates "
+                f"of {currency}/{settlement}, or let it count 1:1 with --alike {currency}={settlement}"
+            )

@@ -1,0 +1,73 @@
+"""A tick set built anew out of what it has: what an import adds to and a repair changes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from datasets.errors import ImportRefusedError
+from datasets.rows.imported_markets import ImportedMarkets
+from datasets.rows.row_checks import MarketKey
+from datasets.ticksets.manifest import Manifest, Source
+from datasets.ticksets.source_rows import Ranks, SetMarkets, Span, rows_of_set
+from datasets.ticksets.tick_set import TickSet
+from datasets.ticksets.tick_set_assumptions import said_of_source
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+
+Progress = Callable[[str, int], None]
+"""Told what is being done, and how many rows of it are done more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What stays of a set: its sources, and the times of the rows that go."""
+
+    sources: tuple[Source, ...]
+    dropped: Mapping[MarketKey, Sequence[Span]] = field(default_factory=dict)
+
+
+def keep_rows(
+    builder: TickSetBuilder, before: TickSet, kept: Kept, markets: ImportedMarkets, ranks: Ranks, progress: Progress
+) -> None:
+    """Into `builder`; each market's rows go to what the market is compared as now."""
+    sources = before.manifest.sources
+    of_set = SetMarkets(
+        numbered=frozenset(key_of(one) for one in sources if one.is_numbered),
+        of_bars=frozenset(key_of(one) for one in sources if one.is_of_bars),
+        bases={(one.exchange, one.symbol): one.base for one in markets.markets},
+        dropped=kept.dropped,
+    )
+    for rows in rows_of_set(before, ranks, of_set):
+        builder.add(rows)
+        progress("what the set has", len(rows))
+
+
+def key_of(source: Source) -> MarketKey:
+    return str(source.exchange), str(source.symbol)
+
+
+def manifest_of(
+    name: str, settlement_currency: str, markets: ImportedMarkets, sources: tuple[Source, ...], before: Manifest | None
+) -> Manifest:
+    """Without its partitions. Raises ImportRefusedError where nothing is traded in it."""
+    every = markets.markets
+    traded = ", ".join(f"{market.exchange} {market.symbol}" for market in every if not market.is_fx)
+    if not traded:
+        raise ImportRefusedError(
+            "these files hold exchange rates alone, and they stand in the logs of what is traded; "
+            "import that first, or with them"
+        )
+    of_sources = (
+        line for one in sources for line in (said_of_source(one, before) if before else one.assumptions or ())
+    )
+    assumptions = (*(one.said for one in markets.alike), *markets.assumptions, *of_sources)
+    return Manifest(
+        name=name,
+        title=f"Imported: {traded}",
+        origin="import",
+        settlement_currency=settlement_currency,
+        markets=every,
+        sources=sources,
+        partitions=(),
+        quotes=sum(source.rows for source in sources),
+        assumptions=tuple(dict.fromkeys(assumptions)),
+        alike=markets.alike,
+    )

@@ -1,0 +1,1 @@
+"""Posting an order, following it and finding it again: one file per exchange."""

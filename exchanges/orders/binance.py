@@ -1,0 +1,146 @@
+"""Orders on Binance: `origClientOrderId` finds the order again; fees come in what the order brought."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import ccxt
+
+from exchanges.error_mapping import is_not_found
+from exchanges.order_api import (
+    AnswerNotUnderstoodError,
+    Pages,
+    by_its_clock,
+    number_in,
+    report_of,
+    row_of,
+    rows_of,
+    side_in,
+    text_in,
+)
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.money import Amount, Price, text_of
+
+_ENDED = ("FILLED", "CANCELED", "EXPIRED", "EXPIRED_IN_MATCH", "REJECTED")
+_MICROS_OF_MS = 1_000
+_PAGE = 1_000
+
+
+class BinanceDesk:
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    async def post(self, order: LimitOrder, market: Market) -> str:
+        answer = await self._client.privatePostOrder(
+            {
+                "symbol": _symbol_id(market),
+                "side": order.side.upper(),
+                "type": "LIMIT",
+                "timeInForce": "IOC",
+                "price": text_of(order.price),
+                "quantity": text_of(order.amount),
+                "newClientOrderId": order.client_order_id,
+                "newOrderRespType": "ACK",
+            }
+        )
+        return text_in(row_of(answer), "orderId")
+
+    async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
+        return await self._report(order, market, {"orderId": exchange_order_id})
+
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
+        return await self._report(order, market, {"origClientOrderId": order.client_order_id})
+
+    async def balances(self) -> dict[str, Decimal]:
+        rows = rows_of(row_of(await self._client.privateGetAccount()).get("balances"))
+        return {text_in(row, "asset"): number_in(row, "free") + number_in(row, "locked") for row in rows}
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
+        """Market by market: all at once would weigh more than ten markets do."""
+        found = []
+        for market in markets:
+            rows = rows_of(await self._client.privateGetOpenOrders({"symbol": _symbol_id(market)}))
+            found += [_open_order(row, market) for row in rows]
+        return found
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """Oldest first: from a time on, then from the id after the last; the two may not be asked for together."""
+        began = by_its_clock(self._client, since)
+        found = []
+        for market in markets:
+            pages = Pages()
+            query = {"symbol": _symbol_id(market), "limit": str(_PAGE)}
+            rows = rows_of(await self._client.privateGetMyTrades(query | {"startTime": str(began // _MICROS_OF_MS)}))
+            while rows:
+                pages.turn(text_in(row, "id") for row in rows)
+                found += [_account_fill(row, market) for row in rows]
+                following = str(int(number_in(rows[-1], "id")) + 1)
+                is_full = len(rows) == _PAGE
+                rows = rows_of(await self._client.privateGetMyTrades(query | {"fromId": following})) if is_full else []
+        return found
+
+    async def _report(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:
+        symbol = {"symbol": _symbol_id(market)}
+        try:
+            if "orderId" in key:
+                row, fills = await asyncio.gather(
+                    self._client.privateGetOrder(symbol | key), self._fills(order, market, key["orderId"])
+                )
+            else:
+                row = await self._client.privateGetOrder(symbol | key)
+                fills = await self._fills(order, market, text_in(row_of(row), "orderId"))
+        except ccxt.BaseError as error:
+            if is_not_found(error):
+                return None
+            raise
+        found = row_of(row)
+        has_ended = text_in(found, "status") in _ENDED
+        return report_of(text_in(found, "orderId"), has_ended, number_in(found, "executedQty"), fills)
+
+    async def _fills(self, order: LimitOrder, market: Market, exchange_order_id: str) -> list[Fill]:
+        query = {"symbol": _symbol_id(market), "orderId": exchange_order_id, "limit": str(_PAGE)}
+        return [_fill(row, order.side, market) for row in rows_of(await self._client.privateGetMyTrades(query))]
+
+
+def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
+    price = number_in(row, "price")
+    return OpenOrder(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        exchange_order_id=text_in(row, "orderId"),
+        # the exchange makes one up where none was sent
+        client_order_id=text_in(row, "clientOrderId"),
+        side=side_in(row, "side"),
+        amount=Amount(number_in(row, "origQty")),
+        price=Price(price) if price else None,
+        placed_at=int(number_in(row, "time")) * _MICROS_OF_MS,
+    )
+
+
+def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
+    is_buyer = row.get("isBuyer")
+    if not isinstance(is_buyer, bool):
+        raise AnswerNotUnderstoodError(f"isBuyer is missing in {str(row)[:200]}")
+    return AccountFill(_fill(row, "buy" if is_buyer else "sell", market), text_in(row, "orderId"))
+
+
+def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
+    return Fill(
+        fill_id=text_in(row, "id"),
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
+        price=Price(number_in(row, "price")),
+        amount=Amount(number_in(row, "qty")),
+        cost=number_in(row, "quoteQty"),
+        fee=number_in(row, "commission"),
+        # What came in, or BNB where the account pays its fees with that.
+        fee_currency=text_in(row, "commissionAsset"),
+        filled_at=int(number_in(row, "time")) * _MICROS_OF_MS,
+    )
+
+
+def _symbol_id(market: Market) -> str:
+    return f"{market.base}{market.quote_currency}"

@@ -1,0 +1,137 @@
+"""Orders on Bitstamp: `client_order_id` finds the order again, and one answer has its state and all its fills."""
+
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import ccxt
+
+from exchanges.error_mapping import is_not_found
+from exchanges.order_api import Pages, by_its_clock, micros_of, number_in, report_of, row_of, rows_of, text_in
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.money import Amount, Price, text_of, total
+from market.time_units import MICROSECONDS
+
+_ENDED = ("Finished", "Canceled", "Expired")
+_PAGE = 1_000
+_BUYS = "0"
+_TRADE = "2"
+"""Of the account's transactions; others are deposits, withdrawals and transfers."""
+
+
+class BitstampDesk:
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    async def post(self, order: LimitOrder, market: Market) -> str:
+        post = self._client.privatePostBuyPair if order.side == "buy" else self._client.privatePostSellPair
+        answer = await post(
+            {
+                "pair": f"{market.base}{market.quote_currency}".lower(),
+                "amount": text_of(order.amount),
+                "price": text_of(order.price),
+                "ioc_order": "True",
+                "client_order_id": order.client_order_id,
+            }
+        )
+        return text_in(row_of(answer), "id")
+
+    async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
+        return await self._status(order, market, {"id": exchange_order_id})
+
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
+        return await self._status(order, market, {"client_order_id": order.client_order_id})
+
+    async def balances(self) -> dict[str, Decimal]:
+        rows = rows_of(await self._client.privatePostAccountBalances())
+        return {text_in(row, "currency").upper(): number_in(row, "total") for row in rows}
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
+        by_pair = {market.symbol: market for market in markets}
+        rows = rows_of(await self._client.privatePostOpenOrdersAll())
+        return [
+            _open_order(row, by_pair[text_in(row, "currency_pair")])
+            for row in rows
+            if text_in(row, "currency_pair") in by_pair
+        ]
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """Oldest first, so that what is traded meanwhile moves no page."""
+        began = by_its_clock(self._client, since)
+        query = {"sort": "asc", "limit": str(_PAGE), "since_timestamp": str(began // MICROSECONDS)}
+        found: list[AccountFill] = []
+        pages, offset = Pages(), 0
+        while True:
+            rows = rows_of(await self._client.privatePostUserTransactions(query | {"offset": str(offset)}))
+            found += [
+                AccountFill(_booked(row, market), text_in(row, "order_id"))
+                for row in rows
+                if text_in(row, "type") == _TRADE
+                for market in markets
+                if f"{market.base}_{market.quote_currency}".lower() in row
+            ]
+            if len(rows) < _PAGE:
+                return found
+            pages.turn(text_in(row, "id") for row in rows)
+            offset += len(rows)
+
+    async def _status(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:
+        try:
+            row = row_of(await self._client.privatePostOrderStatus(key))
+        except ccxt.BaseError as error:
+            if is_not_found(error):
+                return None
+            raise
+        fills = [_fill(fill, order.side, market) for fill in rows_of(row.get("transactions"))]
+        # Of a cancelled order `amount_remaining` is what was left, so it counts what was filled either way.
+        filled = order.amount - number_in(row, "amount_remaining")
+        if "amount_remaining" not in row:
+            filled = total(fill.amount for fill in fills)
+        return report_of(text_in(row, "id"), text_in(row, "status") in _ENDED, filled, fills)
+
+
+def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
+    return OpenOrder(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        exchange_order_id=text_in(row, "id"),
+        client_order_id=text_in(row, "client_order_id") if row.get("client_order_id") else None,
+        side="buy" if text_in(row, "type") == _BUYS else "sell",
+        amount=Amount(number_in(row, "amount_at_create" if "amount_at_create" in row else "amount")),
+        price=Price(number_in(row, "price")),
+        placed_at=micros_of(text_in(row, "datetime")),
+    )
+
+
+def _booked(row: Mapping[str, Any], market: Market) -> Fill:
+    """A row of the account's transactions, where what came in is positive, and the price has the pair's name."""
+    base, quote = market.base.lower(), market.quote_currency.lower()
+    amount, cost = number_in(row, base), number_in(row, quote)
+    return Fill(
+        fill_id=text_in(row, "id"),
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side="buy" if amount > 0 else "sell",
+        price=Price(number_in(row, f"{base}_{quote}")),
+        amount=Amount(abs(amount)),
+        cost=abs(cost),
+        fee=number_in(row, "fee"),
+        fee_currency=market.quote_currency,
+        filled_at=micros_of(text_in(row, "datetime")),
+    )
+
+
+def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
+    return Fill(
+        fill_id=text_in(row, "tid"),
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
+        price=Price(number_in(row, "price")),
+        amount=Amount(number_in(row, market.base.lower())),
+        cost=number_in(row, market.quote_currency.lower()),
+        fee=number_in(row, "fee"),
+        fee_currency=market.quote_currency,
+        filled_at=micros_of(text_in(row, "datetime")),
+    )

@@ -1,0 +1,166 @@
+"""The exchange's own size rules and our own fee there, as Decimals; our own table where ccxt has none (bitFlyer)."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import ccxt
+
+from exchanges.ccxt_client import ExchangeConfig, make_exchange
+from exchanges.error_mapping import read_error
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from exchanges.exchange_credentials import Credentials
+from exchanges.order_api import AnswerNotUnderstoodError, number_in, row_of, rows_of
+from exchanges.requests.measured_clock import MeasuredClock
+from market.instruments.assets import asset_of, assets_of
+from market.instruments.markets import Market
+from market.money import decimal_of
+
+_PERCENT = Decimal(100)
+_HIGHEST_RATE = Decimal("0.1")
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRules:
+    """Markets with the sizes in force, and the fraction of the notional that our account pays as a taker."""
+
+    markets: tuple[Market, ...]
+    taker_rate: Decimal
+
+
+async def exchange_rules(
+    config: ExchangeConfig, markets: Sequence[Market], environment: Mapping[str, str] | None = None
+) -> ExchangeRules:
+    """Asked of the exchange, signed: an answer shows that it is there and takes our keys and our clock.
+
+    Raises AccountRefusedError where keys are refused or a market is not what we take it for, ExchangeUnavailableError.
+    """
+    client = make_exchange(config, environment)
+    try:
+        await MeasuredClock(client).measure()
+        listed: Mapping[str, Any] = await client.load_markets()
+        own = tuple(market_as_listed(market, listed.get(market.symbol)) for market in markets)
+        return ExchangeRules(own, await _taker_rate(client, markets[0]))
+    except ccxt.BaseError as error:
+        raise read_error(config.exchange, error, config.credentials) from None
+    except AnswerNotUnderstoodError as error:
+        raise ExchangeUnavailableError(_hidden(config.credentials, f"{config.exchange}: {error}")) from None
+    finally:
+        await client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRules:
+    """Markets with the sizes in force, and what whoever begins there pays as a taker; None where none is listed."""
+
+    markets: tuple[Market, ...]
+    taker_rate: Decimal | None
+
+
+async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> ListedRules:
+    """Asked of the exchange, by anybody. Raises AccountRefusedError where a market is not what we take it for,
+    ExchangeUnavailableError."""
+    client = make_exchange(config)
+    try:
+        listed: Mapping[str, Any] = await client.load_markets()
+        rows = {market.symbol: listed.get(market.symbol) for market in markets}
+        own = tuple(market_as_listed(market, rows[market.symbol]) for market in markets)
+        rates = [_listed_rate(rows[market.symbol] or {}) for market in markets if not market.is_fx]
+        return ListedRules(own, next(iter(rates), None))
+    except ccxt.BaseError as error:
+        raise read_error(config.exchange, error, None) from None
+    except AnswerNotUnderstoodError as error:
+        raise ExchangeUnavailableError(f"{config.exchange}: {error}") from None
+    finally:
+        await client.close()
+
+
+def market_as_listed(market: Market, row: Mapping[str, Any] | None) -> Market:
+    """`market` with what ccxt knows of its sizes. Raises AccountRefusedError where it is not traded or another asset.
+
+    ccxt's steps are floats made of the exchange's decimals, so that their shortest text is the exchange's own.
+    """
+    if row is None or row.get("active") is False:
+        raise AccountRefusedError(f"{market.exchange} does not trade {market.symbol}")
+    _check_assets(market, row)
+    precision, limits = row.get("precision") or {}, row.get("limits") or {}
+    return replace(
+        market,
+        tick_size=_stated(precision.get("price")) or market.tick_size,
+        lot_step=_stated(precision.get("amount")) or market.lot_step,
+        minimum_amount=_stated((limits.get("amount") or {}).get("min")) or market.minimum_amount,
+        minimum_notional=_stated((limits.get("cost") or {}).get("min")) or market.minimum_notional,
+    )
+
+
+def _stated(value: float | str | None) -> Decimal | None:
+    number = None if value is None else decimal_of(value)
+    return number if number is not None and number > 0 else None
+
+
+def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
+    """What the exchange itself calls base and quote must be what we compare."""
+    info = row.get("info")
+    # ccxt translates Kraken's codes before it tells them.
+    codes = (info["base"], info["quote"]) if market.exchange == "kraken" and isinstance(info, Mapping) else None
+    for code, asset in zip(codes or (row.get("baseId"), row.get("quoteId")), assets_of(market), strict=True):
+        if asset is None or asset_of(market.exchange, str(code)) != asset:
+            raise AccountRefusedError(f"{market.exchange} {market.symbol} trades {code}, which is not known to be that")
+
+
+async def _taker_rate(client: Any, market: Market) -> Decimal:
+    return _checked_rate(await _ASKED_FEES[client.id](client, market))
+
+
+def _listed_rate(row: Mapping[str, Any]) -> Decimal | None:
+    stated = row.get("taker")
+    return None if stated is None else _checked_rate(decimal_of(stated))
+
+
+def _checked_rate(rate: Decimal) -> Decimal:
+    if not 0 <= rate <= _HIGHEST_RATE:
+        raise AnswerNotUnderstoodError(f"a taker fee of {rate} is no fraction of the notional")
+    return rate
+
+
+async def _coinbaseexchange_rate(client: Any, _market: Market) -> Decimal:
+    return number_in(row_of(await client.privateGetFees()), "taker_fee_rate")
+
+
+async def _bitstamp_rate(client: Any, market: Market) -> Decimal:
+    """In percent, while ccxt's own market['taker'] is a fraction."""
+    name = f"{market.base}{market.quote_currency}".lower()
+    for row in rows_of(await client.privatePostFeesTrading()):
+        if row.get("market") == name:
+            return number_in(row_of(row.get("fees")), "taker") / _PERCENT
+    raise AnswerNotUnderstoodError(f"no fee for {name}")
+
+
+async def _bitflyer_rate(client: Any, market: Market) -> Decimal:
+    query = {"product_code": f"{market.base}_{market.quote_currency}"}
+    return number_in(row_of(await client.privateGetGettradingcommission(query)), "commission_rate")
+
+
+async def _kraken_rate(client: Any, market: Market) -> Decimal:
+    """In percent."""
+    name = str(client.markets[market.symbol]["id"])
+    result = row_of(row_of(await client.privatePostTradeVolume({"pair": name})).get("result"))
+    return number_in(row_of(row_of(result.get("fees")).get(name)), "fee") / _PERCENT
+
+
+async def _binance_rate(client: Any, _market: Market) -> Decimal:
+    return number_in(row_of(row_of(await client.privateGetAccount()).get("commissionRates")), "taker")
+
+
+_ASKED_FEES: dict[str, Callable[[Any, Market], Awaitable[Decimal]]] = {
+    "coinbaseexchange": _coinbaseexchange_rate,
+    "bitstamp": _bitstamp_rate,
+    "bitflyer": _bitflyer_rate,
+    "kraken": _kraken_rate,
+    "binance": _binance_rate,
+}
+
+
+def _hidden(keys: Credentials | None, text: str) -> str:
+    return text if keys is None else keys.hidden_in(text)

@@ -1,0 +1,188 @@
+"""Orders on Kraken: `cl_ord_id` finds the order among the open ones, then among the closed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import ccxt
+
+from exchanges.order_api import (
+    FILLS_MARGIN,
+    AnswerNotUnderstoodError,
+    Pages,
+    number_in,
+    report_of,
+    row_of,
+    side_in,
+    text_in,
+)
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.money import Amount, Price, text_of
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, wall_now
+
+_ENDED = ("closed", "canceled", "expired")
+_TRADES_A_QUERY = 20
+_TRADES_A_PAGE = 50
+# Orders and reads go by two connections and may overtake each other.
+_TRIES_FOR_A_NONCE = 10
+# ccxt counts nonces in milliseconds.
+_NEXT_NONCE_SECONDS = 0.002
+_CURRENCIES = {"XXBT": "BTC", "XBT": "BTC", "ZUSD": "USD", "ZEUR": "EUR", "ZJPY": "JPY"}
+
+Method = Callable[[dict[str, str]], Awaitable[object]]
+
+
+class KrakenDesk:
+    """Calls go one at a time: a nonce that overtakes another is refused."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._turn = asyncio.Lock()
+
+    async def post(self, order: LimitOrder, market: Market) -> str:
+        result = await self._call(
+            self._client.privatePostAddOrder,
+            {
+                "pair": _pair(market),
+                "type": order.side,
+                "ordertype": "limit",
+                "price": text_of(order.price),
+                "volume": text_of(order.amount),
+                "timeinforce": "IOC",
+                # The fee in quote currency, whatever the account prefers.
+                "oflags": "fciq",
+                "cl_ord_id": order.client_order_id,
+            },
+        )
+        names = result.get("txid")
+        if not isinstance(names, list) or len(names) != 1:
+            raise AnswerNotUnderstoodError(f"expected one txid, got {str(result)[:200]}")
+        return str(names[0])
+
+    async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
+        query = {"txid": exchange_order_id, "trades": "true"}
+        rows = await self._call(self._client.privatePostQueryOrders, query)
+        row = rows.get(exchange_order_id)
+        return None if row is None else await self._report(order, market, exchange_order_id, row_of(row))
+
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
+        query = {"cl_ord_id": order.client_order_id, "trades": "true"}
+        # Open first: what ends in between is then seen among the closed.
+        for method, name in (
+            (self._client.privatePostOpenOrders, "open"),
+            (self._client.privatePostClosedOrders, "closed"),
+        ):
+            rows = row_of((await self._call(method, query)).get(name))
+            for exchange_order_id, row in rows.items():
+                if row_of(row).get("cl_ord_id") == order.client_order_id:
+                    return await self._report(order, market, str(exchange_order_id), row_of(row))
+        return None
+
+    async def balances(self) -> dict[str, Decimal]:
+        rows = await self._call(self._client.privatePostBalanceEx, {})
+        return {_CURRENCIES.get(name, name): number_in(row_of(row), "balance") for name, row in rows.items()}
+
+    async def cancel_all_after(self, seconds: int) -> None:
+        """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x; 0 takes it back."""
+        await self._call(self._client.privatePostCancelAllOrdersAfter, {"timeout": str(seconds)})
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
+        """Kraken has no pages of them."""
+        by_pair = {name: market for market in markets for name in _pairs(market)}
+        rows = row_of((await self._call(self._client.privatePostOpenOrders, {})).get("open"))
+        found = [(str(name), row_of(row)) for name, row in rows.items()]
+        return [
+            _open_order(name, row, by_pair[text_in(row_of(row.get("descr")), "pair")])
+            for name, row in found
+            if text_in(row_of(row.get("descr")), "pair") in by_pair
+        ]
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """Newest first: a fill that comes meanwhile pushes others onto the next page, where they come again."""
+        by_pair = {name: market for market in markets for name in _pairs(market)}
+        # its nonces need not be times, so that its clock is not known yet
+        ahead = int(number_in(_result(await self._client.publicGetTime()), "unixtime")) - wall_now() // MICROSECONDS
+        # what is at `start` itself is left out, and two clocks in whole seconds are a second apart
+        start = (since - FILLS_MARGIN) // MICROSECONDS + ahead - 2
+        query = {"start": str(start), "without_count": "true"}
+        found: list[AccountFill] = []
+        pages, offset = Pages(), 0
+        while True:
+            answer = await self._call(self._client.privatePostTradesHistory, query | {"ofs": str(offset)})
+            rows = {str(name): row_of(row) for name, row in row_of(answer.get("trades")).items()}
+            for name, row in rows.items():
+                market = by_pair.get(text_in(row, "pair"))
+                if market is not None:
+                    fill = _fill(name, row, side_in(row, "type"), market)
+                    found.append(AccountFill(fill, text_in(row, "ordertxid")))
+            if len(rows) < _TRADES_A_PAGE:
+                return found
+            pages.turn(rows)
+            offset += len(rows)
+
+    async def _report(self, order: LimitOrder, market: Market, name: str, row: Mapping[str, Any]) -> OrderReport:
+        trades = [str(trade) for trade in row.get("trades") or ()]
+        fills: list[Fill] = []
+        for start in range(0, len(trades), _TRADES_A_QUERY):
+            query = {"txid": ",".join(trades[start : start + _TRADES_A_QUERY])}
+            rows = await self._call(self._client.privatePostQueryTrades, query)
+            fills += [_fill(str(trade), row_of(rows[trade]), order.side, market) for trade in rows]
+        return report_of(name, text_in(row, "status") in _ENDED, number_in(row, "vol_exec"), fills)
+
+    async def _call(self, method: Method, parameters: dict[str, str]) -> Mapping[str, Any]:
+        """Another process may share the key, so that a nonce is too low; it was not acted upon, so again is safe."""
+        async with self._turn:
+            for _ in range(_TRIES_FOR_A_NONCE - 1):
+                with suppress(ccxt.InvalidNonce):
+                    return _result(await method(parameters))
+                await SystemClock().sleep(_NEXT_NONCE_SECONDS)
+            return _result(await method(parameters))
+
+
+def _result(answer: object) -> Mapping[str, Any]:
+    return row_of(row_of(answer).get("result"))
+
+
+def _open_order(name: str, row: Mapping[str, Any], market: Market) -> OpenOrder:
+    terms = row_of(row.get("descr"))
+    price = number_in(terms, "price")
+    return OpenOrder(
+        exchange=market.exchange,
+        symbol=market.symbol,
+        exchange_order_id=name,
+        client_order_id=text_in(row, "cl_ord_id") if row.get("cl_ord_id") else None,
+        side=side_in(terms, "type"),
+        amount=Amount(number_in(row, "vol")),
+        # an order at the market says zero
+        price=Price(price) if price else None,
+        placed_at=int(number_in(row, "opentm") * MICROSECONDS),
+    )
+
+
+def _fill(fill_id: str, row: Mapping[str, Any], side: Side, market: Market) -> Fill:
+    return Fill(
+        fill_id=fill_id,
+        exchange=market.exchange,
+        symbol=market.symbol,
+        side=side,
+        price=Price(number_in(row, "price")),
+        amount=Amount(number_in(row, "vol")),
+        cost=number_in(row, "cost"),
+        fee=number_in(row, "fee"),
+        fee_currency=market.quote_currency,
+        filled_at=int(number_in(row, "time") * MICROSECONDS),
+    )
+
+
+def _pair(market: Market) -> str:
+    return "".join("XBT" if name == "BTC" else name for name in (market.base, market.quote_currency))
+
+
+def _pairs(market: Market) -> set[str]:
+    """The pair as its rows may name it: XBTUSD, or XXBTZUSD with the old letters for kinds of assets."""
+    base, quote = ("XBT" if name == "BTC" else name for name in (market.base, market.quote_currency))
+    return {head + base + middle + quote for head in ("", "X", "Z") for middle in ("", "X", "Z")}

@@ -1,0 +1,1 @@
+"""The local paper account: fills orders against live quotes; no request leaves."""

@@ -1,0 +1,105 @@
+"""What the journal of a local paper account comes to: balances, orders, fills, and the depth that was taken."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from exchanges.paper.paper_depth import TakenDepth
+from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
+from market.instruments.fees import hold_of
+from market.instruments.markets import Market
+from market.instruments.order_rules import rule_broken
+from market.instruments.orders import AccountFill, LimitOrder, OrderReport, changes_of
+from market.money import ZERO, Amount
+from market.trade.leg_planning import Markets
+
+
+@dataclass(frozen=True, slots=True)
+class BookedFill:
+    """A fill, and when it was by the wall; microseconds."""
+
+    fill: AccountFill
+    booked_at: int
+
+
+class PaperLedger:
+    """Changed by rows of the journal alone, so that every process that read them has the same account."""
+
+    def __init__(self, exchange: str, markets: Markets) -> None:
+        self._exchange = exchange
+        self._markets = markets
+        self._balances: dict[str, Decimal] | None = None
+        self._reports: dict[str, OrderReport] = {}
+        self._open: dict[str, Accepted] = {}
+        self.fills: list[BookedFill] = []
+        """Oldest first."""
+        self.depth = TakenDepth()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has its opening balances."""
+        return self._balances is not None
+
+    @property
+    def balances(self) -> dict[str, Decimal]:
+        """Total per currency."""
+        return dict(self._balances or {})
+
+    def apply(self, row: JournalRow) -> None:
+        if row.opening is not None:
+            self._balances = dict(row.opening)
+        if row.accepted is not None:
+            self._accept(row.accepted)
+        if row.ended is not None:
+            self._end(row.ended)
+
+    def open_orders(self) -> list[Accepted]:
+        """Those on their way, oldest first."""
+        return list(self._open.values())
+
+    def overdue(self, now: int) -> list[Accepted]:
+        """Those that nobody will match any more; `now` by the wall, microseconds."""
+        return [one for one in self._open.values() if now > one.ends_by]
+
+    def open_order(self, client_order_id: str) -> Accepted | None:
+        return self._open.get(client_order_id)
+
+    def report_of(self, client_order_id: str) -> OrderReport | None:
+        """None where there is no such order."""
+        return self._reports.get(client_order_id)
+
+    def free(self, currency: str) -> Decimal:
+        """Without what orders on their way may need; one in a market that is not here never gets there."""
+        held = ZERO
+        for one in self._open.values():
+            market = self._markets.get((one.order.exchange, one.order.symbol))
+            if market is not None:
+                needed, per_unit = hold_of(market, one.order.side, one.fee_rate, one.order.price)
+                held += one.order.amount * per_unit if needed == currency else ZERO
+        return self.balances.get(currency, ZERO) - held
+
+    def refusal_of(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> str | None:
+        """Why the exchange takes no such order, or None."""
+        broken = rule_broken(order, market)
+        if broken is not None:
+            return f"{self._exchange}: {broken}"
+        currency, per_unit = hold_of(market, order.side, fee_rate, order.price)
+        return f"{self._exchange}: not enough {currency}" if self.free(currency) < order.amount * per_unit else None
+
+    def next_order_id(self) -> str:
+        return f"{self._exchange}-{len(self._reports) + 1}"
+
+    def _accept(self, accepted: Accepted) -> None:
+        identity = accepted.order.client_order_id
+        self._open[identity] = accepted
+        self._reports[identity] = OrderReport(accepted.exchange_order_id, False, Amount(ZERO), ())
+
+    def _end(self, ended: Ended) -> None:
+        accepted = self._open.pop(ended.client_order_id)
+        self._reports[ended.client_order_id] = ended.report
+        self.depth.take(accepted.order.symbol, accepted.order.side, ended.taken)
+        balances = self._balances = self.balances
+        for fill in ended.report.fills:
+            row = AccountFill(fill, ended.report.exchange_order_id, ended.client_order_id)
+            self.fills.append(BookedFill(row, ended.booked_at))
+            for currency, change in changes_of(fill, accepted.base, accepted.quote_currency):
+                balances[currency] = balances.get(currency, ZERO) + change

@@ -1,0 +1,1 @@
+"""Requests to an exchange: rate budgets, permits of orders, signatures by the exchange's time."""

@@ -1,0 +1,147 @@
+"""What each exchange allows, and what a request counts for. Sources stand beside the numbers; read in autumn 2026.
+
+An address's limits are shared by all processes of this machine, the feeds' questions about books among them; an
+account's are the bot's alone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from exchanges.requests.rate_counters import Limit, counter, window
+from market.money import decimal_of
+
+Weights = Mapping[str, int]
+"""Limit → what a request counts for in it."""
+
+LIMITS: Mapping[str, Mapping[str, Limit]] = {
+    # https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits: buckets, public by address, private by profile
+    "coinbaseexchange": {"public": counter(15, "10"), "private": counter(30, "15"), "fills": counter(20, "10")},
+    # https://www.bitstamp.net/api/, Request limits: 400 a second and 10,000 in ten minutes, of all requests
+    "bitstamp": {"second": window(400, 1), "all": window(10_000, 600)},
+    # https://lightning.bitflyer.com/docs, API Limits; small orders are those of 0.1 and less
+    "bitflyer": {
+        "address": window(500, 300),
+        "private": window(500, 300),
+        "orders": window(300, 300),
+        "small orders": window(100, 60),
+    },
+    # https://docs.kraken.com/exchange/guides/rest/ratelimits and /general/ratelimits, tier Intermediate (Starter: 15,
+    # 0.33 and 60, 1; Pro: 20, 1 and 180, 3.75). Of public calls its support says one a second is always well.
+    "kraken": {"public": counter(15, "1"), "private": counter(20, "0.5"), "engine": counter(125, "2.34")},
+    # https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits and its exchangeInfo
+    "binance": {"weight": window(6_000, 60), "orders": window(100, 10)},
+}
+
+OF_THE_ADDRESS: Mapping[str, frozenset[str]] = {
+    "coinbaseexchange": frozenset({"public"}),
+    "bitstamp": frozenset({"second", "all"}),
+    "bitflyer": frozenset({"address"}),
+    "kraken": frozenset({"public"}),
+    "binance": frozenset({"weight"}),
+}
+BOTS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(1, 5)}
+BOTS_SHARE = Fraction(1, 2)
+"""Of an address's limits; the feeds have the rest, and keep to it by their pace (`live_rest_pace` of `pricefeeds`)."""
+
+ORDERS: Mapping[str, Weights] = {
+    "coinbaseexchange": {"private": 1},
+    "bitstamp": {"second": 1, "all": 1},
+    "bitflyer": {"address": 1, "private": 1, "orders": 1, "small orders": 1},
+    "kraken": {"engine": 1},
+    "binance": {"weight": 1, "orders": 1},
+}
+"""What an order alone counts for, a small one where those count more."""
+
+LEGS: Mapping[str, Weights] = {
+    "coinbaseexchange": {"private": 3, "fills": 1},
+    "bitstamp": {"second": 2, "all": 2},
+    "bitflyer": {"address": 3, "private": 3, "orders": 1, "small orders": 1},
+    "kraken": {"private": 2, "engine": 1},
+    "binance": {"weight": 25, "orders": 1},
+}
+"""What one leg of a trade counts for: its order, and how it stands with its fills, asked once."""
+
+OF_ORDERS = frozenset({"orders", "small orders", "engine"})
+"""Limits that orders alone count in."""
+
+_SMALL_ORDER = Decimal("0.1")
+_ORDER_PATHS = ("sendchildorder", "sendparentorder", "cancelallchildorders")
+_COUNTED_BY_THE_ENGINE = ("AddOrder", "AmendOrder", "EditOrder")
+_UNCOUNTED = (*_COUNTED_BY_THE_ENGINE, "CancelOrder")
+_COUNTED_TWICE = ("Ledgers", "QueryLedgers", "TradesHistory")
+_BINANCE_UNIT = 5
+"""ccxt counts in units of 50 ms, of which each holds five of Binance's weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as ccxt is about to make it; `cost` in ccxt's own units."""
+
+    is_private: bool
+    method: str
+    path: str
+    parameters: Mapping[str, Any]
+    cost: float = 1.0
+
+
+def weights_of(exchange: str, asked: Asked) -> Weights:
+    """What it counts for; nothing where nobody knows the exchange's limits."""
+    count = _COUNTS.get(exchange)
+    return {} if count is None else count(asked)
+
+
+def _on_coinbaseexchange(asked: Asked) -> Weights:
+    if not asked.is_private:
+        return {"public": 1}
+    return {"private": 1, "fills": 1} if asked.path.startswith("fills") else {"private": 1}
+
+
+def _on_bitstamp(_asked: Asked) -> Weights:
+    return {"second": 1, "all": 1}
+
+
+def _on_binance(asked: Asked) -> Weights:
+    weight = {"weight": max(1, round(asked.cost * _BINANCE_UNIT))}
+    return weight | {"orders": 1} if (asked.method, asked.path) == ("POST", "order") else weight
+
+
+def _on_bitflyer(asked: Asked) -> Weights:
+    if not asked.is_private:
+        return {"address": 1}
+    weights = {"address": 1, "private": 1}
+    if asked.path not in _ORDER_PATHS:
+        return weights
+    weights["orders"] = 1
+    if asked.path == "sendchildorder" and _is_small(asked.parameters.get("size")):
+        weights["small orders"] = 1
+    return weights
+
+
+def _is_small(size: object) -> bool:
+    """A size that cannot be read counts as small."""
+    try:
+        return decimal_of(str(size)) <= _SMALL_ORDER
+    except ValueError:
+        return True
+
+
+def _on_kraken(asked: Asked) -> Weights:
+    if not asked.is_private:
+        return {"public": 1}
+    if asked.path in _COUNTED_BY_THE_ENGINE:
+        return {"engine": 1}
+    if asked.path in _UNCOUNTED:
+        return {}
+    return {"private": 2 if asked.path in _COUNTED_TWICE else 1}
+
+
+_COUNTS: Mapping[str, Callable[[Asked], Weights]] = {
+    "coinbaseexchange": _on_coinbaseexchange,
+    "bitstamp": _on_bitstamp,
+    "bitflyer": _on_bitflyer,
+    "kraken": _on_kraken,
+    "binance": _on_binance,
+}

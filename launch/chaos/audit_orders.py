@@ -1,0 +1,190 @@
+"""Orders and fills: what the exchanges have against what the legs and the ledger say. Pure."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from launch.chaos.audit_records import Account, Evidence, Violation
+from launch.chaos.audit_replacements import FiledLeg, replacements
+from market.instruments.orders import Fill, Side
+from market.time_units import MICROSECONDS
+from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+
+LONGEST_WAY = 20 * MICROSECONDS
+"""No order travels for longer: half of the longest latency, and some on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """An order that came to an exchange's door, taken or refused; `order_id` None where it was refused."""
+
+    order_id: str | None
+    client_order_id: str | None
+    symbol: str
+    side: Side
+    amount: Decimal
+    price: Decimal | None
+    at: int
+
+    @property
+    def told(self) -> str:
+        return f"{self.side} {self.amount} {self.symbol} at {self.price}"
+
+
+def order_violations(evidence: Evidence) -> Iterator[Violation]:
+    """Each order belongs to one leg and each leg has one order at most; each fill is in the ledger, once, as it was."""
+    legs = [
+        FiledLeg(arbitrage.arbitrage_id, leg, leg.role)
+        for arbitrage in evidence.snapshot.arbitrages
+        for leg in arbitrage.legs
+    ]
+    for account in evidence.accounts.values():
+        own = [filed for filed in legs if filed.leg.exchange == account.exchange]
+        postings = _postings(account)
+        owners = _owners(postings, own)
+        yield from _posting_violations(account, postings, owners)
+        orders = {posting.order_id: owner for posting, owner in zip(postings, owners, strict=True)}
+        yield from _unbooked_orders(account, own)
+        yield from replacements(account, orders, evidence.snapshot.arbitrages)
+        yield from _fill_violations(account, evidence, orders, own)
+    yield from _foreign_fills(evidence, legs)
+
+
+def _postings(account: Account) -> list[Posting]:
+    taken = [_taken(order, account.came_at.get(order.order_id, order.placed_at)) for order in account.orders]
+    return sorted([*taken, *(_refused(order) for order in account.refused)], key=lambda posting: posting.at)
+
+
+def _taken(order: CustomerOrder, came_at: int) -> Posting:
+    names = (order.order_id, order.client_order_id, order.symbol, order.side)
+    return Posting(*names, order.amount, order.price, came_at)
+
+
+def _refused(order: RefusedOrder) -> Posting:
+    asked = order.request
+    return Posting(None, asked.client_order_id, asked.symbol, asked.side, asked.amount, asked.price, order.at)
+
+
+def _owners(postings: Sequence[Posting], legs: Iterable[FiledLeg]) -> list[FiledLeg | None]:
+    """The leg that each was posted for: by our id, by the exchange's, or where there is none of both, by likeness."""
+    by_client_id = {filed.leg.client_order_id: filed for filed in legs}
+    by_order_id = {filed.leg.exchange_order_id: filed for filed in legs if filed.leg.exchange_order_id}
+    alike: dict[tuple[object, ...], list[FiledLeg]] = {}
+    for filed in legs:
+        leg = filed.leg
+        if "sending" in leg.times:
+            alike.setdefault((leg.symbol, leg.side, leg.amount, leg.limit_price), []).append(filed)
+    owners = [
+        by_order_id.get(posting.order_id or "")
+        if posting.client_order_id is None
+        else by_client_id.get(posting.client_order_id)
+        for posting in postings
+    ]
+    served = {owner for owner in owners if owner is not None}
+    for number, posting in enumerate(postings):
+        if owners[number] is None and posting.client_order_id is None:
+            content = (posting.symbol, posting.side, posting.amount, posting.price)
+            owners[number] = _likeliest(posting, alike.get(content, []), served)
+            served |= {owner for owner in owners[number : number + 1] if owner is not None}
+    return owners
+
+
+def _likeliest(posting: Posting, likely: Iterable[FiledLeg], served: Collection[FiledLeg]) -> FiledLeg | None:
+    """The last that was sent before it came and has no order yet, not long ago; else the nearest, which has one."""
+    sent = [filed for filed in likely if 0 <= posting.at - filed.leg.times["sending"] <= LONGEST_WAY]
+    waiting = [filed for filed in sent if filed not in served]
+    return min(waiting or likely, key=lambda filed: abs(filed.leg.times["sending"] - posting.at), default=None)
+
+
+def _posting_violations(
+    account: Account, postings: Iterable[Posting], owners: Iterable[FiledLeg | None]
+) -> Iterator[Violation]:
+    came: dict[FiledLeg, list[Posting]] = {}
+    for posting, owner in zip(postings, owners, strict=True):
+        if owner is None:
+            yield Violation("unknown_order", f"{account.exchange}: no leg knows {posting.told}")
+        else:
+            if not _is_anyones(posting, owner):
+                came.setdefault(owner, []).append(posting)
+            yield from _differences(posting, owner)
+    for filed, own in came.items():
+        if len(own) > 1:
+            sent_at = filed.leg.times.get("sending", 0)
+            each = ", ".join(f"{one.order_id or 'refused'} {(one.at - sent_at) / MICROSECONDS:.3f} s" for one in own)
+            detail = f"{filed.name}: {len(own)} orders came to the exchange ({each} after its intent)"
+            yield Violation("posted_twice", detail, filed.arbitrage_id)
+    for order in account.orders:
+        if order.state == "open":
+            yield Violation("left_open", f"{account.exchange}: order {order.order_id} is still open")
+
+
+def _is_anyones(posting: Posting, owner: FiledLeg) -> bool:
+    """Whether it was refused, has no id of ours, and came when no leg like it had just been sent: it may be of any of
+    them, and the order of the nearest has come beside it."""
+    has_an_id = posting.order_id is not None or posting.client_order_id is not None
+    return not has_an_id and not 0 <= posting.at - owner.leg.times["sending"] <= LONGEST_WAY
+
+
+def _unbooked_orders(account: Account, legs: Iterable[FiledLeg]) -> Iterator[Violation]:
+    """The exchange has more orders than the books."""
+    known = {filed.leg.exchange_order_id for filed in legs}
+    for order in account.orders:
+        if order.order_id not in known:
+            told = f"{order.side} {order.amount} {order.symbol}, filled {order.filled}"
+            yield Violation("order_unbooked", f"{account.exchange}: no leg has order {order.order_id} ({told})")
+
+
+def _differences(posting: Posting, owner: FiledLeg) -> Iterator[Violation]:
+    leg = owner.leg
+    asked = (leg.symbol, leg.side, leg.amount, leg.limit_price)
+    if (posting.symbol, posting.side, posting.amount, posting.price) != asked:
+        yield Violation("order_differs", f"{owner.name}: the exchange got {posting.told}", owner.arbitrage_id)
+    if "sending" not in leg.times:
+        yield Violation("unknown_order", f"{owner.name}: posted without leave", owner.arbitrage_id)
+
+
+def _fill_violations(
+    account: Account, evidence: Evidence, orders: Mapping[str | None, FiledLeg | None], legs: Iterable[FiledLeg]
+) -> Iterator[Violation]:
+    """Of one exchange: its own fills in the ledger, and on the leg whose order filled."""
+    entries = [entry for entry in evidence.snapshot.ledger if entry.fill.exchange == account.exchange]
+    in_ledger = Counter(entry.fill.fill_id for entry in entries)
+    known = {entry.fill.fill_id: entry.fill for entry in entries}
+    holders: dict[str, list[FiledLeg]] = {}
+    for filed in legs:
+        for fill in filed.leg.fills:
+            holders.setdefault(fill.fill_id, []).append(filed)
+    for booked in account.fills:
+        owner = orders.get(booked.order_id)
+        identity = None if owner is None else owner.arbitrage_id
+        name = f"{account.exchange} fill {booked.fill_id}"
+        count, holding = in_ledger[booked.fill_id], holders.get(booked.fill_id, [])
+        if count == 0 or not holding:
+            yield Violation("fill_missing", f"{name}: {count} times in the ledger, {len(holding)} on legs", identity)
+        elif count > 1 or len(holding) > 1:
+            yield Violation("fill_twice", f"{name}: {count} times in the ledger, {len(holding)} on legs", identity)
+        elif holding != [owner]:
+            yield Violation("fill_misfiled", f"{name}: on the {holding[0].name}", holding[0].arbitrage_id)
+        if count and not _is_same(booked, known[booked.fill_id]):
+            yield Violation("fill_differs", f"{name}: the ledger has {known[booked.fill_id]}", identity)
+
+
+def _is_same(booked: CustomerFill, fill: Fill) -> bool:
+    """To the last digit; when it happened is told to different digits."""
+    theirs = (booked.symbol, booked.side, booked.price, booked.amount, booked.cost, booked.fee, booked.fee_currency)
+    return theirs == (fill.symbol, fill.side, fill.price, fill.amount, fill.cost, fill.fee, fill.fee_currency)
+
+
+def _foreign_fills(evidence: Evidence, legs: Iterable[FiledLeg]) -> Iterator[Violation]:
+    """In the ledger or on a leg, and unknown to the exchange; or on a leg alone."""
+    real = {(name, fill.fill_id) for name, account in evidence.accounts.items() for fill in account.fills}
+    for entry in evidence.snapshot.ledger:
+        if (entry.fill.exchange, entry.fill.fill_id) not in real:
+            detail = f"{entry.fill.exchange} does not know fill {entry.fill.fill_id} of the ledger"
+            yield Violation("fill_unknown", detail, entry.arbitrage_id)
+    for filed in legs:
+        for fill in filed.leg.fills:
+            if (fill.exchange, fill.fill_id) not in real:
+                detail = f"{fill.exchange} does not know fill {fill.fill_id} of the {filed.name}"
+                yield Violation("fill_unknown", detail, filed.arbitrage_id)

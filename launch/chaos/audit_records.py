@@ -1,0 +1,72 @@
+"""What an audit looks at, and what it finds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from market.instruments.markets import Market
+from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+from store.queries.store_snapshot import Snapshot
+
+ViolationKind = Literal[
+    "posted_twice",
+    "unknown_order",
+    "order_unbooked",
+    "replaced_while_filled",
+    "order_differs",
+    "fill_missing",
+    "fill_unknown",
+    "fill_twice",
+    "fill_differs",
+    "fill_misfiled",
+    "left_open",
+    "single_leg_undecided",
+    "reservation_left",
+    "liquidity_differs",
+    "illegal_history",
+    "day_net_differs",
+    "balance_missing",
+    "balance_differs",
+    "not_recovered",
+]
+"""The last one is the fuzzer's own: no record tells of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that must never be."""
+
+    kind: ViolationKind
+    detail: str
+    arbitrage_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One exchange's own record of the test account: opening balances, orders as they stand last, fills, refusals."""
+
+    exchange: str
+    opening: Mapping[str, Decimal]
+    orders: Sequence[CustomerOrder]
+    fills: Sequence[CustomerFill]
+    refused: Sequence[RefusedOrder] = ()
+    came_at: Mapping[str, int] = field(default_factory=dict)
+    """Order → when it was first written down, microseconds of the machine's clock: the exchange's may be off."""
+    filled_since: Mapping[str, int] = field(default_factory=dict)
+    """Order → when its first fill was, by the same clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Both sides, the exchanges' by name."""
+
+    accounts: Mapping[str, Account]
+    snapshot: Snapshot
+    markets: Mapping[tuple[str, str], Market]
+    """(exchange, symbol) → market."""
+
+    @property
+    def traded(self) -> frozenset[str]:
+        """Exchanges that somebody trades on."""
+        return frozenset(exchange for (exchange, _), market in self.markets.items() if not market.is_fx)

@@ -1,0 +1,59 @@
+"""Whether another order was sent in the place of one that had filled: then as much was traded twice. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from launch.chaos.audit_records import Account, Violation
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, Leg
+
+IN_TIME = 5 * MICROSECONDS
+"""An order that was filled so soon after its leg's intent must have been found: one is denied for as long before it
+counts as never sent. One that travels for longer cannot be ruled out (docs/adr/0011); it is flattened once found."""
+
+
+@dataclass(frozen=True, slots=True)
+class FiledLeg:
+    """A leg of an arbitrage; equal where both are the same leg of the same one."""
+
+    arbitrage_id: str
+    leg: Leg = field(compare=False)
+    role: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.role} leg on {self.leg.exchange}"
+
+
+def replacements(
+    account: Account, orders: Mapping[str | None, FiledLeg | None], arbitrages: Sequence[Arbitrage]
+) -> Iterator[Violation]:
+    """Legs that were given up, as never sent or as refused, and were replaced, while their orders had filled; `orders`:
+    whose each is."""
+    by_id = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
+    for order_id, filled_at in account.filled_since.items():
+        filed = orders.get(order_id)
+        if filed is None or not filed.leg.is_final:
+            continue
+        if filled_at - filed.leg.times.get("sending", 0) > IN_TIME:
+            continue
+        for other in _sent_in_its_place(filed, by_id[filed.arbitrage_id]):
+            detail = f"{filed.name}: order {order_id} had filled when the {other.role} leg was sent"
+            yield Violation("replaced_while_filled", detail, filed.arbitrage_id)
+
+
+def _given_up(leg: Leg) -> int:
+    return leg.times.get("unconfirmed", leg.times.get("done", 0))
+
+
+def _sent_in_its_place(filed: FiledLeg, arbitrage: Arbitrage) -> list[Leg]:
+    """Legs that were sent after this one was given up and before any fill of it was booked."""
+    given_up = _given_up(filed.leg)
+    booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= given_up]
+    return [
+        leg
+        for leg in arbitrage.legs
+        if leg.role != filed.role
+        and leg.times.get("sending", 0) >= given_up
+        and all(leg.times["sending"] < at for at in booked)
+    ]

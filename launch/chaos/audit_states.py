@@ -1,0 +1,103 @@
+"""How each arbitrage came to its end, and whether that end may be. Pure."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from launch.chaos.audit_records import Evidence, Violation
+from market.instruments.markets import Market
+from market.money import total
+from market.trade.arbitrages import FINAL_STATES, Arbitrage
+from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
+
+
+def state_violations(evidence: Evidence) -> Iterator[Violation]:
+    """Everything has ended, by a path that the state machine has, and no leg stands alone without a decision."""
+    for arbitrage in evidence.snapshot.arbitrages:
+        for detail in _unfinished(arbitrage):
+            yield Violation("left_open", detail, arbitrage.arbitrage_id)
+        for detail in _alone(arbitrage, evidence.markets):
+            yield Violation("single_leg_undecided", detail, arbitrage.arbitrage_id)
+        for detail in _history_faults(arbitrage):
+            yield Violation("illegal_history", detail, arbitrage.arbitrage_id)
+
+
+def _unfinished(arbitrage: Arbitrage) -> Iterator[str]:
+    if arbitrage.state not in FINAL_STATES:
+        yield f"still {arbitrage.state}"
+    for leg in arbitrage.legs:
+        if not leg.is_final:
+            yield f"its {leg.role} leg is still {leg.state}"
+        if leg.held != 0:
+            yield f"its {leg.role} leg still holds {leg.held}"
+
+
+def _alone(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Iterator[str]:
+    """What is left in base is dust, or the arbitrage is held and says why."""
+    if arbitrage.state == "held":
+        if not arbitrage.reason:
+            yield "held without a reason"
+        return
+    bought = total(leg.filled for leg in arbitrage.legs if leg.side == "buy")
+    sold = total(leg.filled for leg in arbitrage.legs if leg.side == "sell")
+    if arbitrage.strategy == "ma":
+        return
+    if (bought == 0) != (sold == 0):
+        yield f"{arbitrage.state}, but bought {bought} and sold {sold}"
+        return
+    left = bought - sold - total(leg.base_fee for leg in arbitrage.legs)
+    if abs(left) > _dust(arbitrage, markets):
+        yield f"{arbitrage.state}, with {left} {arbitrage.base} left"
+
+
+def _dust(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Decimal:
+    """Up to so much no order can do anything about, on either of both exchanges."""
+    seen = (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
+    both = [(one, markets[one.exchange, one.symbol]) for one in seen]
+    lot = max(market.lot_step for _, market in both)
+    # one lot more than the least order, since what is left is floored after a fee in base was added to it
+    least = min(
+        max(market.minimum_amount, market.minimum_notional / one.price) + market.lot_step for one, market in both
+    )
+    return max(lot, least)
+
+
+def _history_faults(arbitrage: Arbitrage) -> Iterator[str]:
+    """Where its steps are not such as may follow each other, or do not lead to where it stands."""
+    states: list[str] = []
+    legs: dict[str, str] = {}
+    last = 0
+    for step in arbitrage.history:
+        if step.at < last:
+            yield f"{step.what} at {step.at}, after a step at {last}"
+        last = step.at
+        role, _, what = step.what.rpartition(" ")
+        if not role:
+            yield from _state_fault(states, step.what)
+            states.append(step.what)
+        elif what in _LEG_AFTER:
+            yield from _leg_fault(legs, role, what)
+    if (states[-1] if states else None) != arbitrage.state:
+        yield f"{arbitrage.state}, but its history ends with {states[-1:]}"
+    for leg in arbitrage.legs:
+        if legs.get(leg.role) != leg.state:
+            yield f"its {leg.role} leg is {leg.state}, its history says {legs.get(leg.role)}"
+
+
+def _state_fault(before: list[str], state: str) -> Iterator[str]:
+    """The same state again, for another reason, is none."""
+    last = before[-1] if before else None
+    if state != last and state not in _AFTER.get(last, ()):
+        yield f"{last} → {state}"
+
+
+def _leg_fault(legs: dict[str, str], role: str, state: str) -> Iterator[str]:
+    last = legs.get(role)
+    if state not in _LEG_AFTER.get(last, ()):
+        yield f"{role} leg: {last} → {state}"
+    legs[role] = state
+
+
+_AFTER: Mapping[str | None, frozenset[str]] = {state: frozenset[str](after) for state, after in NEXT_STATES.items()}
+_LEG_AFTER: Mapping[str | None, frozenset[str]] = {
+    state: frozenset[str](after) for state, after in NEXT_LEG_STATES.items()
+}

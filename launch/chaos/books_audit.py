@@ -1,0 +1,151 @@
+"""Whether what the store says is what the exchanges' own records say: every difference is a violation. Pure.
+
+Nothing of the bots' is believed: orders, fills and balances come from the exchanges' journals, and the rules are
+written down here a second time.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from launch.chaos.audit_orders import order_violations
+from launch.chaos.audit_records import Account, Evidence, Violation
+from launch.chaos.audit_states import state_violations
+from market.instruments.markets import Market
+from market.money import ZERO, decimal_of_whole, text_of, total
+from market.time_units import MICROSECONDS
+from simulators.matching.exchange_journal import Entry
+from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+from store.queries.store_snapshot import Snapshot
+
+
+def audited(accounts: Sequence[Account], snapshot: Snapshot, markets: Iterable[Market]) -> list[Violation]:
+    """All violations, none where everything held; for a system that has come to rest."""
+    evidence = Evidence(
+        accounts={account.exchange: account for account in accounts},
+        snapshot=snapshot,
+        markets={(market.exchange, market.symbol): market for market in markets},
+    )
+    return [
+        *order_violations(evidence),
+        *state_violations(evidence),
+        *_reservation_violations(snapshot),
+        *_liquidity_violations(snapshot),
+        *_day_violations(snapshot),
+        *_balance_violations(evidence),
+    ]
+
+
+def account_of(exchange: str, entries: Iterable[Entry]) -> Account:
+    """What a journal says in the end: each order as it stands last."""
+    opening: Mapping[str, Decimal] = {}
+    orders: dict[str, CustomerOrder] = {}
+    fills: list[CustomerFill] = []
+    refused: list[RefusedOrder] = []
+    came_at: dict[str, int] = {}
+    filled_since: dict[str, int] = {}
+    for entry in entries:
+        opening = entry.opening or opening
+        orders.update((order.order_id, order) for order in entry.orders)
+        fills += entry.fills
+        refused += [replace(one, at=entry.at or one.at) for one in entry.refused]
+        for order in entry.orders:
+            came_at.setdefault(order.order_id, entry.at or order.placed_at)
+        for fill in entry.fills:
+            filled_since.setdefault(fill.order_id, entry.at)
+    return Account(exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused), came_at, filled_since)
+
+
+def _reservation_violations(snapshot: Snapshot) -> Iterator[Violation]:
+    """Nothing is open, so nothing may be held, claimed or counted any more."""
+    for row in snapshot.balances:
+        if row.held != 0:
+            yield Violation("reservation_left", f"{text_of(row.held)} {row.currency} held on {row.exchange}")
+    for key, arbitrage_id in {**snapshot.pairs, **snapshot.halves}.items():
+        if arbitrage_id is not None:
+            yield Violation("reservation_left", f"{key} is claimed", arbitrage_id)
+    counters = {"arbitrages": decimal_of_whole(snapshot.open_arbitrages), **snapshot.notional}
+    for key, counted in counters.items():
+        if counted != 0:
+            yield Violation("reservation_left", f"{key}: {text_of(counted)} counted as open")
+
+
+def _liquidity_violations(snapshot: Snapshot) -> Iterator[Violation]:
+    for key, used in snapshot.liquidity.items():
+        taken = _taken_of(snapshot, key)
+        if used != taken:
+            yield Violation("liquidity_differs", f"{key}: {text_of(used)} used, legs took {text_of(taken)}")
+
+
+def _taken_of(snapshot: Snapshot, key: str) -> Decimal:
+    """What the legs took of one side of one quote: reserved amounts count, filled or not, but for expired ones."""
+    taken = ZERO
+    for arbitrage in snapshot.arbitrages:
+        if arbitrage.state == "expired":
+            continue
+        seen = {"buy": arbitrage.opportunity.buy, "sell": arbitrage.opportunity.sell}
+        for leg in arbitrage.legs:
+            if leg.role in ("buy", "sell") and f"{seen[leg.side].quote_id}|{leg.side}" == key:
+                taken += leg.amount
+    return taken
+
+
+def _day_violations(snapshot: Snapshot) -> Iterator[Violation]:
+    """The loss limit of a day counts what its arbitrages brought."""
+    if snapshot.day_net is None:
+        return
+    day, counted = snapshot.day_net
+    ended = [one for one in snapshot.arbitrages if one.profit is not None and _day_of(one.times["ended"]) == day]
+    brought = total(one.profit.net for one in ended if one.profit is not None)
+    if counted != brought:
+        yield Violation(
+            "day_net_differs", f"{day}: {text_of(counted)} counted, the arbitrages brought {text_of(brought)}"
+        )
+
+
+def _day_of(moment: int) -> str:
+    return datetime.fromtimestamp(moment // MICROSECONDS, UTC).date().isoformat()
+
+
+def _balance_violations(evidence: Evidence) -> Iterator[Violation]:
+    """Opening + fills − fees by the journal, what the exchange reported, and the store's rows: one number."""
+    snapshot = evidence.snapshot
+    for exchange, account in evidence.accounts.items():
+        if exchange not in evidence.traded:
+            continue
+        sources = {
+            "opening": (account.opening, snapshot.before.get(exchange)),
+            "reported": (_balances_by_fills(account, evidence), snapshot.after.get(exchange)),
+            "stored": (
+                _balances_by_fills(account, evidence),
+                {row.currency: row.free + row.held for row in snapshot.balances if row.exchange == exchange},
+            ),
+        }
+        for name, (expected, found) in sources.items():
+            if found is None:
+                yield Violation("balance_missing", f"{exchange}: no {name} balances")
+                continue
+            yield from _differences(f"{exchange} {name}", expected, found)
+
+
+def _balances_by_fills(account: Account, evidence: Evidence) -> dict[str, Decimal]:
+    balances = dict(account.opening)
+    for fill in account.fills:
+        market = evidence.markets[account.exchange, fill.symbol]
+        sign = 1 if fill.side == "buy" else -1
+        for currency, change in (
+            (market.base, sign * fill.amount),
+            (market.quote_currency, -sign * fill.cost),
+            (fill.fee_currency, -fill.fee),
+        ):
+            balances[currency] = balances.get(currency, ZERO) + change
+    return balances
+
+
+def _differences(what: str, expected: Mapping[str, Decimal], found: Mapping[str, Decimal]) -> Iterator[Violation]:
+    for currency in sorted(expected.keys() | found.keys()):
+        right, told = expected.get(currency, ZERO), found.get(currency, ZERO)
+        if right != told:
+            detail = f"{what} {currency}: {text_of(told)}, by the exchange's record {text_of(right)}"
+            yield Violation("balance_differs", detail)

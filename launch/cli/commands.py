@@ -1,0 +1,277 @@
+"""What `arbitrage` can do. Exit codes: 0 fine, 1 failed, 2 cannot start; a mistake gets one sentence, no trace."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine
+
+from launch.cli.arguments import (
+    add_backtest,
+    add_bot,
+    add_chaos,
+    add_exchanges,
+    add_feed,
+    add_keys,
+    add_nothing,
+    add_paper,
+    add_reenact,
+    add_replay,
+    add_session,
+    add_sweep,
+)
+from launch.cli.command_line import CommandLine
+from launch.cli.import_commands import add_imports, add_sets, run_imports, run_sets_command
+from launch.cli.notice_commands import add_notices, run_notices, run_notifier_part
+from launch.config.configuration import read_configuration
+from launch.errors import CannotStartError, LaunchError
+from launch.setup.data_dir import bot_name, home_folder, locked, read_session
+from launch.setup.login_files import running_session
+from launch.supervisor.process_main import Ready, run_process
+from session.session import Session
+
+Command = tuple[str, str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
+"""Name, what its help says, what it takes, what it does."""
+SessionEntry = Callable[[Session, Ready], Coroutine[object, object, None]]
+
+
+def run_words(words: list[str]) -> int:
+    """Exit code of the command that these words are."""
+    arguments = parser_of_commands().parse_args(words)
+    run_command: Callable[[argparse.Namespace], int] = arguments.run
+    try:
+        return run_command(arguments)
+    except LaunchError as error:
+        sys.stderr.write(f"arbitrage: {error}\n")
+        return error.exit_code
+
+
+def parser_of_commands() -> argparse.ArgumentParser:
+    parser = CommandLine(prog="arbitrage", description="Cross-exchange crypto arbitrage on paper.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text, add_arguments, entry in _commands():
+        command = commands.add_parser(name, help=text)
+        add_arguments(command)
+        command.set_defaults(run=entry)
+    return parser
+
+
+def _commands() -> tuple[Command, ...]:
+    return (
+        ("paper", "start everything and trade on paper", add_paper, _paper),
+        ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
+        ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
+        ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
+        ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
+        (
+            "import",
+            "make a tick set of other people's files, or add them to one",
+            add_imports,
+            lambda arguments: run_imports(arguments, say),
+        ),
+        (
+            "sets",
+            "list, show, repair and remove tick sets",
+            add_sets,
+            lambda arguments: run_sets_command(arguments, say),
+        ),
+        ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
+        (
+            "chaos",
+            "kill, pause and confuse everything by a seed, then audit the books against the exchanges'",
+            add_chaos,
+            _chaos,
+        ),
+        ("doctor", "check every prerequisite", add_nothing, _doctor),
+        ("keys", "give others keys of their own for REST and dashboard, list them, take them back", add_keys, _keys),
+        ("exchanges", "run the simulated exchanges alone", add_exchanges, _exchanges),
+        ("feed", "run one exchange's price feeder of the running session", add_feed, _feed),
+        ("bot", "run one exchange's bot of the running session, or one that stands by", add_bot, _bot),
+        ("bridge", "run the settings bridge of the running session", add_nothing, _bridge),
+        ("cep", "run the Spark job of the running session", add_nothing, _cep),
+        ("logrecorder", "run the recorder of the running session's log", add_nothing, _logrecorder),
+        ("ui", "run REST and dashboard of the running session", add_nothing, _ui),
+        ("notifier", "run the sender of the running session's notices", add_nothing, lambda _: run_notifier_part()),
+        ("notices", "try the destinations of notices", add_notices, lambda arguments: run_notices(arguments, say)),
+    )
+
+
+def _paper(arguments: argparse.Namespace) -> int:
+    from launch.sessions.paper import PaperOptions, check_paper, run_paper
+    from launch.sessions.public_paper import check_public, run_public
+
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
+    told = read_configuration(arguments.config, os.environ)
+    home, run_session = home_folder(), run_public if told.is_public else run_paper
+    check_public(home, told) if told.is_public else check_paper(told)
+    with locked(home):
+        return asyncio.run(run_session(home, options, told, say))
+
+
+def _live(arguments: argparse.Namespace) -> int:
+    from launch.sessions.live import check_live, run_live
+    from launch.sessions.paper import PaperOptions
+
+    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
+    home, told = home_folder(), read_configuration(arguments.config, os.environ)
+    check_live(home, told, os.environ)
+    with locked(home):
+        return asyncio.run(run_live(home, options, told, os.environ, say))
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    if arguments.verify is not None:
+        from launch.cli.verify_command import verify_session
+
+        return verify_session(home_folder(), arguments.verify, arguments.files, say)
+    from launch.sessions.replay import ReplayOptions, run_replay
+
+    if not arguments.files:
+        raise CannotStartError("replay: name recorded files, or a recorded session with --verify.")
+    options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
+    home = home_folder()
+    with locked(home):
+        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), say))
+
+
+def _backtest(arguments: argparse.Namespace) -> int:
+    from launch.cli.backtest_command import BacktestOptions, run_backtest_command
+
+    options = BacktestOptions(
+        names=tuple(arguments.names),
+        master=arguments.master,
+        values=tuple(arguments.set_value),
+        fee_bps=arguments.fee_bps,
+        latency_ms=tuple(arguments.latency_ms),
+        latency_from=arguments.latency_from,
+        fee_tiers=tuple(arguments.fee_tiers),
+        failed_percent=arguments.failed_percent,
+        seed=arguments.seed,
+        follow_settings=arguments.follow_settings,
+        **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
+    )
+    return run_backtest_command(home_folder(), options, say)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from launch.cli.sweep_command import SweepOptions, run_sweep_command
+
+    options = SweepOptions(
+        names=tuple(arguments.names),
+        grid=tuple(arguments.grid),
+        ranges=tuple(arguments.range),
+        draws=arguments.random,
+        seed=arguments.seed,
+        folds=arguments.walk_forward,
+        values=tuple(arguments.set_value),
+        fee_bps=arguments.fee_bps,
+        latency_ms=tuple(arguments.latency_ms),
+        master=arguments.master,
+        name=arguments.name,
+        resume=arguments.resume,
+        show=arguments.show,
+        json=arguments.json,
+    )
+    return run_sweep_command(home_folder(), options, say)
+
+
+def _reenact(arguments: argparse.Namespace) -> int:
+    from launch.cli.raw_replay_command import reenact_folder
+
+    return reenact_folder(arguments.folder, say)
+
+
+def _chaos(arguments: argparse.Namespace) -> int:
+    from launch.chaos.chaos_run import ChaosOptions, chaos_home, run_chaos
+
+    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
+    home = chaos_home(home_folder())
+    with locked(home):
+        return asyncio.run(run_chaos(home, options, say))
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from launch.cli.doctor import doctor
+
+    return doctor(home_folder(), say)
+
+
+def _keys(arguments: argparse.Namespace) -> int:
+    from launch.cli.keys_command import run_keys
+
+    return run_keys(home_folder(), arguments, say)
+
+
+def _exchanges(arguments: argparse.Namespace) -> int:
+    from launch.cli.exchanges_command import AloneOptions, run_alone, run_of_session
+
+    home = home_folder()
+    if arguments.session:
+        return run_of_session(read_session(home))
+    served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits
+    return run_alone(home, AloneOptions(arguments.port, arguments.seed, *served), say)
+
+
+def _feed(arguments: argparse.Namespace) -> int:
+    from pricefeeds.feed.feeder import run_feeder
+
+    session = _session_with(arguments.name, "feed")
+    return _run_part(
+        session,
+        f"feed-{arguments.name}",
+        lambda part, ready: run_feeder(part, arguments.name, ready, environment=os.environ),
+    )
+
+
+def _bot(arguments: argparse.Namespace) -> int:
+    from bots.bot_process import run_bot
+    from bots.draining import Departure
+
+    session, departure = _session_with(arguments.name, "bot"), Departure()
+
+    def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
+        return run_bot(of, arguments.name, ready, os.environ, departure)
+
+    return _run_part(session, bot_name(arguments.name, arguments.number), entry, departure.ask)
+
+
+def _bridge(_: argparse.Namespace) -> int:
+    from pricefeeds.settings_publisher import run_bridge
+
+    return _run_part(running_session("bridge"), "bridge", run_bridge)
+
+
+def _logrecorder(_: argparse.Namespace) -> int:
+    from pricefeeds.log_recorder import run_log_recorder
+
+    return _run_part(running_session("logrecorder"), "logrecorder", run_log_recorder)
+
+
+def _ui(_: argparse.Namespace) -> int:
+    from ui.server.web_server import run_ui
+
+    return _run_part(running_session("ui"), "ui", run_ui)
+
+
+def _cep(_: argparse.Namespace) -> int:
+    from cep.detection.detection_job import run_cep
+    from launch.supervisor.process_main import run_blocking_process
+
+    return run_blocking_process(home_folder(), "cep", lambda ready: run_cep(running_session("cep"), ready))
+
+
+def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[[], None] | None = None) -> int:
+    return run_process(session.home, name, lambda ready: entry(session, ready), leave)
+
+
+def _session_with(exchange: str, role: str) -> Session:
+    session = running_session(role)
+    if exchange not in session.exchanges:
+        raise LaunchError(f"{exchange!r} is no exchange of the running session; it has {', '.join(session.exchanges)}.")
+    return session
+
+
+def say(line: str) -> None:
+    """One line for the user, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,273 @@
+"""`arbitrage doctor`: every prerequisite, port and version, each ok or with what to do about it."""
+
+import asyncio
+import fcntl
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import psutil
+from packaging.requirements import Requirement
+
+from launch.config.configuration import Configuration, read_configuration
+from launch.errors import CannotStartError
+from launch.sessions.paper import check_paper
+from launch.setup.data_dir import is_private, read_session
+from launch.setup.environment import PINS
+from launch.setup.jar_pins import JAR_SETS
+from launch.setup.jars import jar_faults
+from launch.setup.login_files import FOLDER as LOGINS
+from launch.setup.login_files import named_kafka_login, with_logins
+from launch.setup.login_rights import SUPERVISOR
+from launch.setup.prerequisites import java_fault, java_output, python_fault
+from launch.supervisor.ports import claim_web_port
+from session.logins import Address
+from session.session import Session
+from store.errors import StoreError
+from store.server.embedded_mongod import mongod_program
+from streams.errors import StreamError
+from streams.topic_admin import check_reachable
+
+State = Literal["ok", "advice", "missing"]
+MARKS: Mapping[State, str] = {"ok": "ok     ", "advice": "advice ", "missing": "MISSING"}
+GIGABYTE = 1024**3
+NEEDED_MEMORY = 3 * GIGABYTE
+NEEDED_DISK = 5 * GIGABYTE
+ANSWER_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`missing`: nothing starts without it; `advice`: it starts, and something will not be as it should."""
+
+    state: State
+    subject: str
+    text: str
+
+
+def doctor(home: Path, say: Callable[[str], None]) -> int:
+    """Say what was found; 0 all well, 1 advice was given, 2 something needed is missing."""
+    findings = list(examined(home))
+    for finding in findings:
+        say(f"{MARKS[finding.state]} {finding.subject}: {finding.text}")
+    return exit_code(findings)
+
+
+def exit_code(findings: Iterable[Finding]) -> int:
+    states = {finding.state for finding in findings}
+    return 2 if "missing" in states else 1 if "advice" in states else 0
+
+
+def examined(home: Path) -> Iterator[Finding]:
+    """All findings, in the order in which a user would put things right."""
+    yield system_finding(platform.system(), platform.machine())
+    yield judged("Python", python_fault(sys.version_info[:3]), platform.python_version())
+    answer = java_output()
+    yield judged("Java", java_fault(answer), (answer or "").partition("\n")[0])
+    yield packages_finding(PINS, installed_version)
+    yield jars_finding(home)
+    yield mongod_finding()
+    yield chromium_finding(shutil.which)
+    yield rights_finding(home)
+    yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
+    yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
+    try:
+        told = read_configuration(None, os.environ)
+        kind = checked_configuration(home, told, os.environ)
+    except CannotStartError as error:
+        yield Finding("missing", "configuration", str(error))
+        return
+    source = "arbitrage.toml" if Path("arbitrage.toml").exists() else "the defaults"
+    yield Finding("ok", "configuration", f"{source}, for {kind}")
+    yield from session_findings(home, told)
+
+
+def checked_configuration(home: Path, told: Configuration, environment: Mapping[str, str]) -> str:
+    """The command that it is for. Raises CannotStartError as that command would, before its first request."""
+    if all(one.mode == "simulated" for one in told.exchange.values()):
+        check_paper(told)
+        return "`arbitrage paper`"
+    if told.is_public:
+        from launch.sessions.public_paper import check_public
+
+        check_public(home, told)
+        return "`arbitrage paper` at live prices"
+    from launch.sessions.live import check_live
+
+    return f"`arbitrage live` ({check_live(home, told, environment).mode})"
+
+
+def judged(subject: str, fault: str | None, text: str) -> Finding:
+    """`missing` with its sentence where there is a fault, else ok with `text`."""
+    return Finding("ok", subject, text) if fault is None else Finding("missing", subject, fault)
+
+
+def system_finding(system: str, machine: str) -> Finding:
+    if (system, machine) == ("Linux", "x86_64"):
+        return Finding("ok", "system", f"{system} {machine}, {os.cpu_count()} cores")
+    return Finding(
+        "advice", "system", f"{system} {machine} is untested; MongoDB must be on the PATH or its address configured."
+    )
+
+
+def installed_version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def packages_finding(pins: Path, installed: Callable[[str], str | None]) -> Finding:
+    """Whether the running environment has what the lock file pins. A missing lock (an installed copy) is no fault."""
+    if not pins.exists():
+        return Finding("ok", "packages", "no lock file beside this installation to compare with")
+    wanted = [Requirement(line) for line in pins.read_text().splitlines() if line.strip()]
+    needed = [requirement for requirement in wanted if requirement.marker is None or requirement.marker.evaluate()]
+    absent = [each.name for each in needed if installed(each.name) is None]
+    if absent:
+        return Finding("missing", "packages", f"{_some(absent)} not installed; run `make setup`.")
+    other = [each.name for each in needed if not each.specifier.contains(installed(each.name) or "", prereleases=True)]
+    if other:
+        return Finding("advice", "packages", f"{_some(other)} not at the pinned version; run `make setup`.")
+    main = ", ".join(f"{name} {installed(name)}" for name in ("pyspark", "ccxt", "confluent-kafka", "motor"))
+    return Finding("ok", "packages", f"{len(needed)} at their pins ({main})")
+
+
+def jars_finding(home: Path) -> Finding:
+    faults = jar_faults(home)
+    if faults:
+        names = [f"{pin.file_name} {fault}" for pin, fault in faults.items()]
+        return Finding("missing", "jars", f"{_some(names)} below {home / 'jars'}; run `make setup`.")
+    return Finding("ok", "jars", f"{sum(len(jars.pins) for jars in JAR_SETS)}, checksums right (Kafka 4.3.1)")
+
+
+def mongod_finding() -> Finding:
+    try:
+        program = mongod_program()
+        answer = subprocess.run((program, "--version"), capture_output=True, text=True, check=False)
+    except (StoreError, OSError) as error:
+        return Finding("missing", "mongod", str(error))
+    if answer.returncode != 0:
+        return Finding("missing", "mongod", f"{program} does not run ({_some(answer.stderr.splitlines())}).")
+    return Finding("ok", "mongod", answer.stdout.partition("\n")[0].removeprefix("db version "))
+
+
+def chromium_finding(which: Callable[[str], str | None]) -> Finding:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        found = which(name)
+        if found is not None:
+            return Finding("ok", "Chromium", found)
+    return Finding("ok", "Chromium", "not there; only the browser tests of `make whole` want it")
+
+
+def rights_finding(home: Path) -> Finding:
+    """Whether other users of this machine may look into the data folder."""
+    if not home.exists():
+        return Finding("ok", "data folder", f"{home} is made at the first start, for this user alone")
+    open_to_others = [one for one in (home, home / LOGINS) if one.exists() and not is_private(one)]
+    if open_to_others:
+        return Finding(
+            "advice",
+            "data folder",
+            f"others may look into {open_to_others[0]}; `chmod 700 {open_to_others[0]}`, the next start does it too.",
+        )
+    return Finding("ok", "data folder", f"{home}, for this user alone")
+
+
+def room_finding(subject: str, free: int, needed: int) -> Finding:
+    text = f"{free / GIGABYTE:.1f} GB free"
+    if free >= needed:
+        return Finding("ok", subject, text)
+    return Finding("advice", subject, f"{text}; {needed / GIGABYTE:.0f} GB are wanted: free some, or it may be slow.")
+
+
+def session_findings(home: Path, told: Configuration) -> Iterator[Finding]:
+    """Ports: those of the running session, else whether the next one can have them."""
+    if session_runs(home):
+        session_homes = (home, home / "replay", home / "public", home / "live", home / "sandbox")
+        session_home = next((one for one in session_homes if (one / "run.json").exists()), None)
+        if session_home is None:
+            yield Finding("ok", "session", "one is starting")
+        else:
+            yield from running_findings(with_logins(read_session(session_home), SUPERVISOR))
+        return
+    yield Finding("ok", "session", "none runs")
+    try:
+        claim_web_port(told.bind, told.port)
+    except CannotStartError as error:
+        yield Finding("missing", "web port", str(error))
+    else:
+        yield Finding("ok", "web port", f"{told.port} is free; all other ports are chosen among free ones")
+    if told.kafka is not None:
+        yield kafka_finding(Address(told.kafka, named_kafka_login(os.environ)))
+    if told.mongodb is not None:
+        yield port_finding("MongoDB", told.mongodb)
+
+
+def session_runs(home: Path) -> bool:
+    """Whether somebody holds the data folder's lock."""
+    try:
+        with (home / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def running_findings(session: Session) -> Iterator[Finding]:
+    yield Finding("ok", "session", f"{session.session_id} runs ({session.mode})")
+    yield kafka_finding(session.kafka)
+    yield port_finding("MongoDB", session.mongodb)
+    yield port_finding("dashboard", f"http://{session.web_host}:{session.web_port}")
+    if session.exchanges_url is not None:
+        yield port_finding("simulated exchanges", session.exchanges_url)
+
+
+def kafka_finding(address: str) -> Finding:
+    try:
+        asyncio.run(check_reachable(address, ANSWER_SECONDS))
+    except StreamError as error:
+        return Finding("missing", "Kafka", str(error))
+    return Finding("ok", "Kafka", f"answers at {address}")
+
+
+def port_finding(subject: str, url: str) -> Finding:
+    """Whether something listens where the URL says. What it answers is not looked at, and no password is shown."""
+    place = _host_and_port(url)
+    if place is None:
+        return Finding("ok", subject, "configured; the address is tried at the start")
+    try:
+        socket.create_connection(place, ANSWER_SECONDS).close()
+    except OSError as error:
+        return Finding("missing", subject, f"nobody listens at {place[0]}:{place[1]} ({error.strerror or error}).")
+    return Finding("ok", subject, f"listens at {place[0]}:{place[1]}")
+
+
+def _host_and_port(url: str) -> tuple[str, int] | None:
+    """None where the URL names several hosts, or no port."""
+    parts = urlsplit(url)
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    return None if host is None or port is None else (host, port)
+
+
+def _existing(folder: Path) -> Path:
+    return next(each for each in (folder, *folder.parents) if each.exists())
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

@@ -1,0 +1,107 @@
+"""`arbitrage exchanges`: the simulated exchanges alone, for anybody's ccxt bot."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from exchanges.errors import AccountRefusedError
+from exchanges.exchange_addresses import simulated_addresses
+from exchanges.exchange_credentials import load_credentials
+from launch.errors import CannotStartError, LaunchError, StoppedError
+from launch.setup.data_dir import check_writable, locked_part, write_atomically
+from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from launch.supervisor.ports import claim_web_port
+from launch.supervisor.process_main import run_process
+from session.session import Session
+from simulators.faults.fault_schedule import ScheduledFault, schedule_of
+from simulators.faults.faults import FaultRefusedError
+from simulators.simulator_server import EXCHANGES, ExchangesOptions, listed_symbols, run_exchanges
+
+_HOST = "127.0.0.1"
+_ACCOUNTS = "exchanges-alone"
+"""Accounts of their own, so that no other bot trades on a session's."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AloneOptions:
+    """As on the command line; `faults` is SEED, SEED:PER_MINUTE or a file."""
+
+    port: int
+    seed: int
+    json_file: Path | None
+    only: tuple[str, ...]
+    faults: str | None
+    is_limited: bool = True
+
+
+def run_alone(home: Path, options: AloneOptions, say: Say) -> int:
+    """Serve until the user stops it; the exit code. Raises LaunchError with what is in the way."""
+    names = _checked_names(options.only)
+    scheduled = _scheduled(options.faults, names)
+    if options.json_file is not None:
+        check_writable(options.json_file)
+    claim_web_port(_HOST, options.port)
+    told = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited)
+    url = f"http://{_HOST}:{options.port}"
+
+    def ready() -> None:
+        if options.json_file is not None:
+            content = json.dumps(ccxt_settings(home, url, names), indent=2)
+            write_atomically(options.json_file, content.encode())
+        say(f"Simulated exchanges ({', '.join(names)}): {url}")
+
+    with locked_part(home, _ACCOUNTS):
+        return asyncio.run(_until_stopped(home, told, ready))
+
+
+def run_of_session(session: Session) -> int:
+    """Those of the running session, as its supervisor starts them; the exit code."""
+    if session.exchanges_url is None:
+        raise CannotStartError("this session trades on local paper accounts, it has no simulated exchanges.")
+    port = urlsplit(session.exchanges_url).port or 0
+    told = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits)
+    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, told, ready))
+
+
+def ccxt_settings(home: Path, url: str, names: Iterable[str]) -> dict[str, dict[str, object]]:
+    """Per exchange what ccxt's constructor takes: `id`, `urls` and the keys of a funded test account."""
+    settings: dict[str, dict[str, object]] = {}
+    for name in names:
+        keys = load_credentials(home, name)
+        told = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
+        settings[name] = {"id": name, "urls": {"api": simulated_addresses(name, f"{url}/{name}")}}
+        settings[name].update((key, value) for key, value in told.items() if value)
+    return settings
+
+
+async def _until_stopped(home: Path, told: ExchangesOptions, ready: Callable[[], None]) -> int:
+    try:
+        await unless_stopped(run_exchanges(home, told, ready), stop_event())
+    except StoppedError:
+        return 0
+    except AccountRefusedError as error:
+        raise CannotStartError(f"{error}.") from error
+    except OSError as error:
+        raise LaunchError(f"the simulated exchanges cannot go on: {error}.") from error
+    return 0
+
+
+def _checked_names(only: tuple[str, ...]) -> tuple[str, ...]:
+    for name in only:
+        if name not in EXCHANGES:
+            raise CannotStartError(f"{name!r} is not simulated; choose from {', '.join(EXCHANGES)} for --only.")
+    return tuple(dict.fromkeys(only)) or EXCHANGES
+
+
+def _scheduled(text: str | None, names: tuple[str, ...]) -> Iterable[ScheduledFault]:
+    if text is None:
+        return ()
+    try:
+        return schedule_of(text, listed_symbols(names))
+    except FaultRefusedError as error:
+        raise CannotStartError(f"--faults: {error}") from error

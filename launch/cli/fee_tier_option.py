@@ -1,0 +1,38 @@
+"""Fees by volume as a command line says them: `kraken=0:26,50000:24`, bps a side from so much traded in 30 days on."""
+
+from decimal import Decimal
+
+from backtest.backtest_parameters import FeeTier
+from launch.errors import CannotStartError
+from market.money import BPS, decimal_of
+
+EXAMPLE = "kraken=0:26,50000:24"
+
+
+def fee_tiers_of(texts: tuple[str, ...]) -> dict[str, tuple[FeeTier, ...]]:
+    """Exchange → its tiers, by volume. Raises CannotStartError in one sentence."""
+    tiers: dict[str, tuple[FeeTier, ...]] = {}
+    for text in texts:
+        exchange, mark, steps = text.partition("=")
+        if not (exchange and mark and steps):
+            raise CannotStartError(f"--fee-tiers {text}: is not of the form {EXAMPLE}.")
+        if exchange in tiers:
+            raise CannotStartError(f"--fee-tiers {text}: {exchange} has tiers already; name all of them together.")
+        tiers[exchange] = tuple(sorted((_tier(step, text) for step in steps.split(",")), key=lambda tier: tier.volume))
+        volumes = [tier.volume for tier in tiers[exchange]]
+        if len(set(volumes)) < len(volumes):
+            raise CannotStartError(f"--fee-tiers {text}: names one volume twice.")
+    return tiers
+
+
+def _tier(step: str, text: str) -> FeeTier:
+    volume, mark, bps = step.partition(":")
+    try:
+        tier = FeeTier(decimal_of(volume), decimal_of(bps) / BPS)
+    except ValueError:
+        raise CannotStartError(
+            f"--fee-tiers {text}: {step!r} is not of the form volume:bps, as in {EXAMPLE}."
+        ) from None
+    if not mark or tier.volume < 0 or not 0 <= tier.rate * BPS <= Decimal(1_000):
+        raise CannotStartError(f"--fee-tiers {text}: {step!r} needs a volume of 0 or more and 0 to 1000 bps.")
+    return tier

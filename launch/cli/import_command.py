@@ -1,0 +1,158 @@
+"""`arbitrage import`: other people's files become a tick set in the data folder."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from glob import glob
+from pathlib import Path
+from typing import Never
+
+from tqdm import tqdm
+
+from datasets.errors import ImportRefusedError
+from datasets.importers.import_formats import FORMATS
+from datasets.rows.import_format import FileOptions, Format, Need
+from datasets.rows.imported_markets import MarketWords
+from datasets.ticksets.file_import import Imported, ImportRequest, import_files
+from datasets.ticksets.manifest import REJECTED
+from datasets.ticksets.tick_set_assumptions import assumed_alike
+from datasets.ticksets.tick_set_problems import problems_of
+from launch.errors import CannotStartError
+from market.instruments.assets import Assumption
+
+Say = Callable[[str], None]
+
+_WORDS: dict[Need, str] = {
+    "exchange": "--exchange (as in --exchange kraken)",
+    "symbol": "--symbol (as in --symbol BTC/USD)",
+    "half_spread_bps": "--half-spread-bps: it has no bid and ask, so say how far they lie from each price",
+    "mapping": "--mapping FILE, which says what its columns are",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What the command line said."""
+
+    format: str
+    files: tuple[Path, ...]
+    told: FileOptions
+    region: str | None
+    is_fx: bool
+    alike: tuple[str, ...]
+    name: str
+    settlement_currency: str | None
+    contract_size: Decimal | None = None
+
+
+def list_formats(say: Say) -> int:
+    """Every format with what it needs to be told."""
+    width = max(len(name) for name in FORMATS)
+    for name, one in sorted(FORMATS.items()):
+        needs = f" (needs {', '.join('--' + need.replace('_', '-') for need in one.needs)})" if one.needs else ""
+        say(f"{name:<{width}}  {one.description}{needs}")
+    return 0
+
+
+def run_import(home: Path, options: ImportOptions, say: Say) -> int:
+    """Build or extend the set and say what came of it. Raises CannotStartError for what cannot be imported."""
+    request = ImportRequest(
+        format=_format(options),
+        files=named_files(options.files, say),
+        options=options.told,
+        words=MarketWords(
+            options.region,
+            options.is_fx,
+            tuple(alike_of_text(text) for text in options.alike),
+            options.contract_size,
+        ),
+        settlement_currency=options.settlement_currency,
+    )
+    folder = home / "ticks" / _set_name(options.name)
+    try:
+        with tqdm(unit=" rows", unit_scale=True, disable=not sys.stderr.isatty(), leave=False) as bar:
+            imported = import_files(folder, request, lambda what, rows: _show(bar, what, rows))
+    except ImportRefusedError as error:
+        raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
+    except OSError as error:
+        raise CannotStartError(f"{folder}: cannot be written ({error.strerror or error}).") from error
+    _report(folder, imported, say)
+    return 0
+
+
+def named_files(paths: tuple[Path, ...], say: Say) -> tuple[Path, ...]:
+    """Files as they are; a folder stands for all below it, a pattern for all that fit, each by name. Hidden files, and
+    the checksums that lie beside Binance's, are none. Raises CannotStartError."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            some = [one for one in sorted(path.rglob("*")) if not _is_hidden(one.relative_to(path))]
+            what = "folder"
+        elif not path.exists() and not path.is_symlink() and set(str(path)) & set("*?["):
+            some = [Path(one) for one in sorted(glob(str(path), recursive=True))]
+            what = "pattern"
+        else:
+            found.append(path)
+            continue
+        some = [one for one in some if one.is_file() and one.suffix != ".CHECKSUM"]
+        if not some:
+            raise CannotStartError(f"{path}: there is no file in this {what}.")
+        say(f"{path}: {len(some):,} {'file' if len(some) == 1 else 'files'}")
+        found += some
+    return tuple(found)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _show(bar: "tqdm[Never]", what: str, rows: int) -> None:
+    bar.set_description(what, refresh=rows == 0)
+    bar.update(rows)
+
+
+def _format(options: ImportOptions) -> Format:
+    if options.format not in FORMATS:
+        names = ", ".join(sorted(FORMATS))
+        raise CannotStartError(f"{options.format!r} is no format; there are {names} (`arbitrage import --list`).")
+    wanted = FORMATS[options.format]
+    for need in wanted.needs:
+        if getattr(options.told, need) is None:
+            raise CannotStartError(f"{wanted.name} needs {_WORDS[need]}.")
+    if options.told.half_spread_bps is not None and not Decimal(0) < options.told.half_spread_bps < Decimal(5_000):
+        raise CannotStartError("--half-spread-bps must lie between 0 and 5000: equal bid and ask are no quote.")
+    return wanted
+
+
+def alike_of_text(text: str) -> Assumption:
+    """Of `ASSET=ASSET`. Raises CannotStartError."""
+    asset, _, counts_as = (part.strip() for part in text.partition("="))
+    if not asset or not counts_as:
+        raise CannotStartError(f"--alike {text!r} is not of the form ASSET=ASSET, as in --alike USDT=USD.")
+    return assumed_alike(asset, counts_as)
+
+
+def _set_name(name: str) -> str:
+    if not name or name[0] in ".-" or set(name) & set("/\\\0"):
+        raise CannotStartError(f"--set {name!r} is no name of a folder.")
+    return name
+
+
+def _report(folder: Path, imported: Imported, say: Say) -> None:
+    rejected: dict[str, int] = {}
+    for source in imported.added:
+        market = f"{source.exchange} {source.symbol}"
+        others = f", {source.other_rows:,} rows of other markets passed over" if source.other_rows else ""
+        say(f"{source.name}: {source.rows:,} quotes of {market}, {sum(source.rejected.values()):,} rejected{others}")
+        for reason, rows in source.rejected.items():
+            rejected[reason] = rejected.get(reason, 0) + rows
+    manifest = imported.manifest
+    say(f"rows in: {sum(source.rows for source in imported.added):,}")
+    told = ", ".join(f"{rows:,} {reason}" for reason, rows in sorted(rejected.items()))
+    say(f"rejected: {told}, each in {folder / REJECTED}" if told else "rejected: none")
+    for line in manifest.assumptions:
+        say(f"assumed: {line}")
+    for line in problems_of(manifest):
+        say(f"cannot be backtested yet: {line}")
+    say(f"set: {folder} ({manifest.quotes:,} quotes of {', '.join(manifest.bases)})")

@@ -1,0 +1,88 @@
+"""`arbitrage import` and `arbitrage sets`."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from launch.cli.arguments import add_import
+from launch.setup.data_dir import home_folder
+
+Say = Callable[[str], None]
+
+
+class _ListFormats(argparse.Action):
+    """As --help: says it and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from launch.cli.import_command import list_formats
+
+        parser.exit(list_formats(_print))
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+def add_imports(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--list", action=_ListFormats, nargs=0, help="say which formats there are")
+    add_import(parser)
+
+
+def run_imports(arguments: argparse.Namespace, say: Say) -> int:
+    from datasets.rows.import_format import FileOptions
+    from launch.cli.import_command import ImportOptions, run_import
+
+    spread = arguments.half_spread_bps
+    options = ImportOptions(
+        format=arguments.format,
+        files=tuple(arguments.files),
+        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
+        region=arguments.region,
+        is_fx=arguments.fx,
+        alike=tuple(arguments.alike),
+        name=arguments.set,
+        settlement_currency=arguments.settlement,
+        contract_size=arguments.contract_size,
+    )
+    return run_import(home_folder(), options, say)
+
+
+def add_sets(parser: argparse.ArgumentParser) -> None:
+    works = parser.add_subparsers(dest="work", metavar="list | show | repair | remove")
+    listed = works.add_parser("list", help="name, quotes, exchanges, time and size of each (also with no word at all)")
+    show = works.add_parser("show", help="its markets, imports, what it takes for granted, what is in the way")
+    show.add_argument("name", metavar="NAME")
+    for one in (listed, show):
+        one.add_argument("--json", type=Path, metavar="FILE", help="write it there, too")
+    repair = works.add_parser("repair", help="put right what a killed import left; with options, change the set")
+    repair.add_argument("name", metavar="NAME")
+    repair.add_argument("--alike", action="append", default=[], metavar="ASSET=ASSET", help="compare them 1:1 from now")
+    repair.add_argument("--unlike", action="append", default=[], metavar="ASSET", help="it counts as itself again")
+    repair.add_argument("--settlement", metavar="CURRENCY", help="in which profit is reckoned")
+    repair.add_argument("--drop", action="append", default=[], metavar="FILE", help="take one import out, by its name")
+    repair.add_argument(
+        "--drop-market", action="append", default=[], metavar="'EXCHANGE SYMBOL'", help="take one market out"
+    )
+    remove = works.add_parser("remove", help="delete sets for good; asks before")
+    remove.add_argument("names", nargs="+", metavar="NAME")
+    remove.add_argument("--yes", action="store_true", help="without asking")
+
+
+def run_sets_command(arguments: argparse.Namespace, say: Say) -> int:
+    from launch.cli.sets_command import SetsOptions, run_sets
+
+    told = vars(arguments)
+    names = told.get("names") or ([told["name"]] if "name" in told else [])
+    options = SetsOptions(
+        work=told.get("work") or "list",
+        names=tuple(names),
+        alike=tuple(told.get("alike", ())),
+        unlike=tuple(told.get("unlike", ())),
+        settlement_currency=told.get("settlement"),
+        files=tuple(told.get("drop", ())),
+        markets=tuple(told.get("drop_market", ())),
+        is_sure=bool(told.get("yes")),
+        json=told.get("json"),
+    )
+    return run_sets(home_folder(), options, say)

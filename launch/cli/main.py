@@ -1,0 +1,35 @@
+"""The `arbitrage` command's outermost frame: Ctrl-C is one line, from the first import on."""
+
+import os
+import sys
+
+STOPPED, TERMINATED = 130, 143
+"""Exit codes, as the shell's own."""
+
+
+def main() -> None:
+    """Console entry. What it and its children write is for this user alone."""
+    os.umask(0o077)
+    code = run(sys.argv[1:])
+    if code in (STOPPED, TERMINATED):
+        # without Python's own end: a second Ctrl-C would leave a trace there, and one that passed through an `exec`
+        # makes Python end by the signal in place of this code
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def run(words: list[str]) -> int:
+    """Exit code of the command that these words are."""
+    try:
+        from launch.cli.commands import run_words
+
+        return run_words(words)
+    except KeyboardInterrupt:
+        sys.stderr.write("arbitrage: stopped before it was done.\n")
+        return STOPPED
+
+
+if __name__ == "__main__":
+    main()

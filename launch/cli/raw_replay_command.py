@@ -1,0 +1,54 @@
+"""`arbitrage reenact`: a recording's messages through today's feed code, and whether the same rows come out."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from datasets.errors import ImportRefusedError
+from launch.errors import CannotStartError
+from pricefeeds.raw_replay import Difference, Reenactment, reenact
+from pricefeeds.recording.feed_recording import read_recording, recorded_folders
+
+Say = Callable[[str], None]
+
+
+def reenact_folder(folder: Path, say: Say) -> int:
+    """Every exchange recorded at or below `folder`; exit code 1 where a row differs. Raises CannotStartError."""
+    differs = False
+    try:
+        for exchange_folder in recorded_folders(folder):
+            outcome = reenact(read_recording(exchange_folder))
+            if not outcome.notes:
+                raise CannotStartError(
+                    f"{exchange_folder}: its files end before their first line, so nothing can be lived again."
+                )
+            differs |= outcome.difference is not None
+            for line in outcome_lines(outcome):
+                say(line)
+    except ImportRefusedError as error:
+        raise CannotStartError(f"{error}.") from error
+    return 1 if differs else 0
+
+
+def outcome_lines(outcome: Reenactment) -> list[str]:
+    """What there was, whether it came out again, and what was not there to be read."""
+    frames, answers = outcome.notes.get("frame", 0), outcome.notes.get("snapshot", 0)
+    rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"
+    lines = [
+        f"{outcome.exchange}: {frames:,} messages and {answers:,} REST answers in {outcome.files} files, "
+        f"{outcome.refused_messages:,} of them refused; rows equal byte for byte: {rows}"
+    ]
+    lines += [f"  {name} was cut off and is read up to its last whole line" for name in outcome.cut]
+    if outcome.difference is not None:
+        lines += _difference_lines(outcome.difference)
+    return lines
+
+
+def _difference_lines(difference: Difference) -> list[str]:
+    recorded, reenacted = (
+        "no row" if row is None else row.decode(errors="replace") for row in (difference.recorded, difference.reenacted)
+    )
+    return [
+        f"  DIFFERENT: row {difference.row} of {difference.symbol}, at {difference.now}",
+        f"    recorded  {recorded}",
+        f"    reenacted {reenacted}",
+    ]

@@ -1,0 +1,100 @@
+"""What an environment with the pinned packages still needs; `python -m launch.cli.setup_command` brings it."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cep.class_archive import make_class_archive
+from cep.errors import CepError
+from cep.kernel.kernel_log import load_kernel
+from cep.spark_session import archive_is_current, archive_path
+from exchanges.simulated_markets import paper_markets
+from launch.config.configuration import Configuration
+from launch.errors import LaunchError
+from launch.sessions.paper import SETTLEMENT_CURRENCY
+from launch.setup.data_dir import home_folder, make_private
+from launch.setup.jars import resolve_jars
+from launch.setup.login_files import supervisors_session
+from launch.supervisor.clean_stop import said_to
+from launch.supervisor.process_plan import kafka_part
+from launch.supervisor.supervisor import Supervisor
+from session.session import Session
+from store.errors import StoreError
+from store.server.embedded_mongod import mongod_program
+from streams.broker.embedded_broker import free_ports
+
+BROKER_SECONDS = 60.0
+
+
+def prepare(home: Path, say: Callable[[str], None]) -> None:
+    """An executable mongod, where there is one for this system, the jars in `home`, compiled code beside its source.
+
+    Raises CannotStartError.
+    """
+    make_private(home)
+    try:
+        mongod_program()
+    except StoreError as error:
+        say(str(error))
+    resolve_jars(home, say)
+    say("detection for backtests: compiled once, kept beside its source")
+    load_kernel()
+    if not archive_is_current(archive_path(home)):
+        with said_to(home / "logs" / "backtest-spark.log"):
+            asyncio.run(_archive_classes(home, say))
+
+
+async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
+    """Run the Spark job once on an empty log and keep its classes; without them it starts more slowly, that is all."""
+    (port,) = free_ports(1)
+    with TemporaryDirectory() as folder:
+        session = Session(
+            session_id="set-up",
+            mode="paper",
+            home=Path(folder),
+            kafka=f"127.0.0.1:{port}",
+            mongodb="",
+            database="",
+            markets=paper_markets(),
+            settlement_currency=SETTLEMENT_CURRENCY,
+        )
+        (session.home / "jars").symlink_to(home / "jars")
+        session = supervisors_session(session, Configuration(), {})
+        broker = Supervisor(session.home, [kafka_part(session, say)], lambda _: None)
+        await broker.start()
+        try:
+            await broker.all_ready(BROKER_SECONDS)
+            await asyncio.to_thread(make_class_archive, session, say)
+        except (LaunchError, CepError) as error:
+            say(without_archive(error))
+        finally:
+            await broker.stop()
+
+
+def without_archive(error: Exception) -> str:
+    """What that means to a user, and what to do about it."""
+    return (
+        f"Spark will start more slowly, all else is as it should be: {str(error).rstrip('.')}. "
+        "`make setup` again tries once more, best while the machine is idle."
+    )
+
+
+def main() -> int:
+    try:
+        prepare(home_folder(), _say)
+    except LaunchError as error:
+        sys.stderr.write(f"setup: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def _say(line: str) -> None:
+    """Without a number: these are looked at before each start, the steps of `launch.setup.environment` once."""
+    sys.stdout.write(f"set-up: {line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

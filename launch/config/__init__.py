@@ -1,0 +1,1 @@
+"""What a user configures before a start."""

@@ -1,0 +1,178 @@
+"""What a user may configure before a start: an optional TOML file, read once and frozen."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
+
+from launch.config.access_config import LimitConfiguration, OidcConfiguration, access_terms
+from launch.config.notice_destinations import NoticesConfiguration
+from launch.config.transfer_config import TransferConfiguration
+from launch.errors import CannotStartError
+from market.decide.settings import Settings
+from market.money import BoundedDecimal
+from market.validation_messages import explained, fault_words, sentence_of
+from session.roles import AccessTerms
+
+DEFAULT_FILE = "arbitrage.toml"
+
+
+class FeedConfiguration(BaseModel):
+    """Limits of the price feeds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stale_after_ms: int = Field(default=3_000, ge=500, le=60_000)
+    """How old the newest sign that a quote holds may be before it is withdrawn. Below half a second a busy machine
+    would withdraw quotes that are sound; above a minute no quote would ever be withdrawn in time."""
+
+
+class ExchangeConfiguration(BaseModel):
+    """How one exchange is traded on: `[exchange.NAME]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mode: Literal["simulated", "public", "sandbox", "live"] = "simulated"
+    """Our simulation; its public prices and an account of our own; the exchange's own play money; money."""
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#]+[^\s?#]*$")
+    """Root of a gateway before a real exchange, laid out as `arbitrage exchanges` is; none named means its own."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address_alone(cls, url: str | None) -> str | None:
+        """Errors and logs name addresses, so that no password may stand in one."""
+        parts = urlsplit(url or "")
+        if parts.username is not None or parts.port == 0:  # asking for a port that cannot be raises ValueError too
+            raise ValueError("must hold no name, password or port 0")
+        return url
+
+
+class PaperConfiguration(BaseModel):
+    """Local paper accounts, at live or at recorded prices: `[paper]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    latency_ms: int = Field(default=50, ge=0, le=60_000)
+    """From the decision to the match, the median."""
+    latency_spread: float = Field(default=0.0, ge=0, le=2)
+    """Standard deviation of its logarithm, drawn by `seed`; 0: always the median."""
+    balances: dict[str, dict[str, Annotated[BoundedDecimal, Field(ge=0, le=1_000_000_000_000)]]] = Field(
+        default_factory=dict
+    )
+    """`[paper.balances.NAME]`: what a new account at live prices opens with, by currency, in place of the default."""
+
+
+class Configuration(BaseModel):
+    """Addresses, exchanges and the first settings. Empty addresses mean: start our own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kafka: str | None = Field(default=None, pattern=r"^[^\s:]+:\d+(,[^\s:]+:\d+)*$")
+    """host:port of a Kafka to use instead of the embedded one."""
+    mongodb: str | None = Field(default=None, pattern=r"^mongodb(\+srv)?://\S+$")
+    """URI of a MongoDB replica set to use instead of the embedded one."""
+    exchanges: tuple[str, ...] = ()
+    """Which exchanges take part; none named means all."""
+    exchange: dict[str, ExchangeConfiguration] = Field(default_factory=dict)
+    """Exchanges that are not simulated; all of a session are traded in one mode."""
+    port: int = Field(default=8000, ge=1, le=65_535)
+    bind: str = "127.0.0.1"
+    """The address the dashboard listens on; beyond loopback only where told to."""
+    require_key: bool = False
+    """Whether reading needs a key too; beyond loopback it does in any case."""
+    limits: LimitConfiguration = LimitConfiguration()
+    oidc: OidcConfiguration | None = None
+    seed: int = 1
+    partitions: int = Field(default=1, ge=1, le=64)
+    bots_per_exchange: int = Field(default=1, ge=1, le=4)
+    """One of them trades; the others stand by and take over once it has been silent for longer than its lease."""
+    rate_limits: bool = True
+    """Whether simulated exchanges keep the rate limits of the real ones; off to load them beyond those."""
+    feeds: FeedConfiguration = FeedConfiguration()
+    paper: PaperConfiguration = PaperConfiguration()
+    record: bool = False
+    """Whether what the feeds hear and say is recorded below `recordings` of the data folder."""
+    recordings_mb: int = Field(default=1_000, ge=1)
+    """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
+    transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
+    """Exchange → currency → what sending it away costs, where that is not as `transfer_terms` knows it."""
+    notices: tuple[NoticesConfiguration, ...] = ()
+    """`[[notices]]`: who is told what happens; none named means nobody."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """First values of the tunable settings; later ones are changed through REST."""
+
+    _file: str = PrivateAttr(default=DEFAULT_FILE)
+
+    @property
+    def file(self) -> str:
+        """Where it was read, for errors that are found later."""
+        return self._file
+
+    @property
+    def access(self) -> AccessTerms:
+        """Who may read and change."""
+        return access_terms(self.require_key, self.limits, self.oidc)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether `arbitrage paper` is to trade at the live prices of real exchanges."""
+        return any(exchange.mode == "public" for exchange in self.exchange.values())
+
+
+ENVIRONMENT = {
+    "ARBITRAGE_KAFKA": "kafka",
+    "ARBITRAGE_MONGODB": "mongodb",
+    "ARBITRAGE_BIND": "bind",
+    "ARBITRAGE_PORT": "port",
+}
+"""Variables that stand above the file."""
+
+
+def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Configuration:
+    """The file's configuration under the environment's; defaults where no file is named and `arbitrage.toml` is absent.
+
+    Raises CannotStartError in one sentence.
+    """
+    document = _document(path)
+    told = {ENVIRONMENT[name]: value for name, value in environment.items() if name in ENVIRONMENT and value}
+    file = str(path or DEFAULT_FILE)
+    try:
+        configuration = Configuration.model_validate(document | told)
+    except ValidationError as error:
+        raise CannotStartError(f"{_where_and_why(error, file, told)}.") from error
+    configuration._file = file
+    return configuration
+
+
+def first_settings(told: Configuration, before: Mapping[str, Any]) -> Settings:
+    """What a new database starts with: what was told above `before`. Raises CannotStartError in one sentence."""
+    try:
+        return Settings.model_validate({**before, **told.settings})
+    except ValidationError as error:
+        raise CannotStartError(f"{told.file}: [settings]: {explained(error, 'the table')}.") from error
+
+
+def _where_and_why(error: ValidationError, file: str, told: Mapping[str, str]) -> str:
+    """Each fault with the file or the variable that it came from."""
+    variables = {field: variable for variable, field in ENVIRONMENT.items() if field in told}
+    faults = error.errors()
+    in_file = [fault for fault in faults if fault["loc"][:1] == () or fault["loc"][0] not in variables]
+    said = [f"{file}: {sentence_of(in_file, 'the document')}"] if in_file else []
+    said += [f"{variables[str(fault['loc'][0])]}: {fault_words(fault)}" for fault in faults if fault not in in_file]
+    return "; ".join(said)
+
+
+def _document(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        path = Path(DEFAULT_FILE)
+        if not path.exists():
+            return {}
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise CannotStartError(f"{path}: cannot be read ({error.strerror}); name a readable TOML file.") from error
+    except (ValueError, RecursionError) as error:
+        raise CannotStartError(f"{path}: is not valid TOML ({error}); correct that place.") from error

@@ -1,0 +1,1 @@
+"""Sessions from start to summary: paper, live, replay."""

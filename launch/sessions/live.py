@@ -1,0 +1,179 @@
+"""`arbitrage live`: the same system on real exchanges, or in their sandboxes. All that can be refused is refused before
+anything is sent."""
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+from exchanges.ccxt_client import SANDBOXES, make_exchange, session_config
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from exchanges.orders.exchange_rules import exchange_rules
+from launch.config.configuration import Configuration, first_settings
+from launch.config.transfer_config import session_transfers
+from launch.errors import CannotStartError
+from launch.sessions.paper import (
+    SETTLEMENT_CURRENCY,
+    PaperOptions,
+    Say,
+    chosen_markets,
+    room_for_recordings,
+    run_session,
+)
+from launch.setup.data_dir import check_writable
+from market.decide.settings import Settings
+from session.clock import wall_now
+from session.session import Mode, Session
+from streams.broker.embedded_broker import free_ports
+from ui.auth.api_keys import ensure_api_key
+
+RealMode = Literal["sandbox", "live"]
+
+LEAST_STALE_MS = 3_000
+"""Where a stream does not tell that it lost a message, REST is asked several times within that limit; bitFlyer takes
+500 questions in five minutes."""
+
+
+async def run_live(
+    home: Path, options: PaperOptions, told: Configuration, environment: Mapping[str, str], say: Say
+) -> int:
+    """Trade until told to stop. Raises CannotStartError where anything is missing that real trading needs."""
+    if options.json is not None:
+        check_writable(options.json)
+    session = live_session(home, options, told)
+    check_accounts(session, environment)
+    say(f"asking {', '.join(_traded(session))} for markets, fees and the time")
+    session, fees = await as_the_exchanges_say(session, environment)
+    own_home(home, session.home)
+    say("no new arbitrage until trading is switched on in the settings, unless this database has it on already")
+    return await run_session(session, live_settings(told, fees), options, told, say)
+
+
+def check_live(home: Path, told: Configuration, environment: Mapping[str, str]) -> Session:
+    """All of the configuration that needs no exchange's answer; the session that it means. Raises CannotStartError."""
+    session = live_session(home, PaperOptions(None, None, None, None), told)
+    check_accounts(session, environment)
+    live_settings(told, {})
+    return session
+
+
+def live_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
+    """Raises CannotStartError for a configuration that mixes modes or names what cannot be traded so."""
+    return session_at_exchanges(home, options, told, real_mode(told))
+
+
+def session_at_exchanges(home: Path, options: PaperOptions, told: Configuration, mode: Mode) -> Session:
+    """At real prices. Raises CannotStartError for what no such session can have."""
+    if told.kafka is not None:
+        raise CannotStartError("`kafka` is set: real trading keeps its own, so that no simulated price gets into it.")
+    if told.feeds.stale_after_ms < LEAST_STALE_MS:
+        raise CannotStartError(
+            f"[feeds] stale_after_ms is {told.feeds.stale_after_ms}, but real exchanges may not be asked often enough "
+            f"for less than {LEAST_STALE_MS}."
+        )
+    kafka_port, mongodb_port = free_ports(2)
+    own = home / mode
+    return Session(
+        session_id=uuid.uuid4().hex,
+        started_at=wall_now(),
+        mode=mode,
+        # a log and a database that no simulated price ever was in
+        home=own,
+        kafka=f"127.0.0.1:{kafka_port}",
+        mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        database=f"arbitrage_{mode}",
+        markets=chosen_markets(named_exchanges(told)),
+        settlement_currency=SETTLEMENT_CURRENCY,
+        partitions=told.partitions,
+        gateways={name: one.url for name, one in told.exchange.items() if one.url is not None},
+        web_host=told.bind,
+        web_port=told.port if options.port is None else options.port,
+        access=told.access,
+        stale_after_ms=told.feeds.stale_after_ms,
+        recordings_mb=room_for_recordings(own, options, told),
+        transfers=session_transfers(told.transfers),
+    )
+
+
+def named_exchanges(told: Configuration) -> tuple[str, ...]:
+    return told.exchanges or tuple(told.exchange)
+
+
+def one_mode(told: Configuration, watched: Collection[str] = ()) -> str:
+    """Of all exchanges; those `watched` for their rates may be configured without being named.
+
+    Raises CannotStartError where they differ.
+    """
+    names = named_exchanges(told)
+    strange = [name for name in told.exchange if name not in (*names, *watched)]
+    if strange:
+        raise CannotStartError(f"[exchange.{strange[0]}] is configured, but `exchanges` does not name {strange[0]}.")
+    modes = {name: told.exchange[name].mode if name in told.exchange else "simulated" for name in names}
+    modes |= {name: told.exchange[name].mode for name in watched if name in told.exchange}
+    if len(set(modes.values())) > 1:
+        told_modes = ", ".join(f"{name} is {mode}" for name, mode in modes.items())
+        raise CannotStartError(f"one session trades in one mode, but {told_modes}.")
+    return next(iter(modes.values()), "simulated")
+
+
+def real_mode(told: Configuration) -> RealMode:
+    """The one mode of all exchanges. Raises CannotStartError where they differ, or where none trades for real."""
+    mode = one_mode(told)
+    if mode == "sandbox":
+        lacking = [name for name in named_exchanges(told) if name not in SANDBOXES]
+        if lacking:
+            raise CannotStartError(f"{lacking[0]} has no sandbox, only {' and '.join(SANDBOXES)} have.")
+        return "sandbox"
+    if mode == "live":
+        return "live"
+    if mode == "public":
+        raise CannotStartError('mode = "public" is paper trading; start it with `arbitrage paper`.')
+    raise CannotStartError(
+        'no exchange is real: `arbitrage live` needs [exchange.NAME] with mode = "live" or "sandbox" for each; '
+        "`arbitrage paper` trades on simulated ones."
+    )
+
+
+def check_accounts(session: Session, environment: Mapping[str, str]) -> None:
+    """Arm flag, keys and addresses of every exchange, without a request. Raises CannotStartError."""
+    for exchange in _traded(session):
+        try:
+            make_exchange(session_config(session, exchange, environment), environment)
+        except AccountRefusedError as error:
+            raise CannotStartError(f"{error}.") from None
+
+
+async def as_the_exchanges_say(session: Session, environment: Mapping[str, str]) -> tuple[Session, dict[str, Decimal]]:
+    """The session with the sizes in force, and our taker fees. Raises CannotStartError where an exchange says no."""
+    markets, fees = list(session.markets), {}
+    for exchange in _traded(session):
+        traded = [market for market in session.traded if market.exchange == exchange]
+        try:
+            rules = await exchange_rules(session_config(session, exchange, environment), traded, environment)
+        except (AccountRefusedError, ExchangeUnavailableError) as error:
+            raise CannotStartError(f"{error}.") from None
+        stated = {market.symbol: market for market in rules.markets}
+        markets = [stated.get(one.symbol, one) if one.exchange == exchange else one for one in markets]
+        fees[exchange] = rules.taker_rate
+    return replace(session, markets=tuple(markets)), fees
+
+
+def live_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Settings:
+    """What a new database starts with: nothing is traded until somebody switches it on. Raises CannotStartError."""
+    first = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees), "trading_state": "halted"}
+    return first_settings(told, first)
+
+
+def _traded(session: Session) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(market.exchange for market in session.traded))
+
+
+def own_home(home: Path, own: Path) -> None:
+    """A data folder within the data folder; jars and the dashboard's key are shared."""
+    own.mkdir(parents=True, exist_ok=True)
+    for name in (home / "jars", ensure_api_key(home)):
+        link = own / name.name
+        if not (link.exists() or link.is_symlink()):  # to jars, say, that are not there yet
+            link.symlink_to(name)

@@ -1,0 +1,224 @@
+"""`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is told to stop."""
+
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from exchanges.simulated_markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
+from launch.config.configuration import Configuration, first_settings
+from launch.config.notice_destinations import told_destinations
+from launch.config.transfer_config import session_transfers
+from launch.errors import CannotStartError
+from launch.sessions.backtest_runner import beside_backtests, told_tick_sets
+from launch.sessions.session_counters import Meter
+from launch.sessions.session_recording import end_log, finish_recording
+from launch.sessions.shutdown import activity_of, finish_trading, report, with_the_store_back
+from launch.sessions.summary import Activity
+from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.login_files import session_logins
+from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
+from launch.supervisor.ports import claim_web_port
+from launch.supervisor.process_plan import own_parts, service_parts
+from launch.supervisor.supervisor import Supervisor
+from market.decide.settings import Settings
+from market.instruments.assets import identity_fault
+from market.instruments.markets import Market
+from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
+from session.clock import wall_now
+from session.session import Session
+from session.tasks import together
+from store.mongo.mongo_store import open_store
+from streams.broker.embedded_broker import free_ports
+from ui.auth.api_keys import ensure_api_key
+
+SETTLEMENT_CURRENCY = "USD"
+DATABASE = "arbitrage_paper"
+
+TRADING = {
+    "paper": "trading on paper",
+    "public": "trading on paper at live prices",
+    "sandbox": "trading in the exchanges' sandboxes",
+    "live": "TRADING FOR REAL, with money",
+}
+
+EXCHANGE_SECONDS = 60.0
+"""Once all else is ready a session waits no longer for an exchange that does not answer; its parts do."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperOptions:
+    """What the command line said."""
+
+    seconds: float | None
+    json: Path | None
+    port: int | None
+    seed: int | None
+    record: bool = False
+
+
+async def run_paper(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
+    """Trade on simulated exchanges. Raises CannotStartError where the configuration means others."""
+    check_simulated(told)
+    return await run_session(paper_session(home, options, told), paper_settings(told), options, told, say)
+
+
+async def run_session(
+    session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say
+) -> int:
+    """Start everything, trade until told to stop, check the books. Exit code 0 only where they balance."""
+    session = replace(session, notices=told_destinations(told.notices, os.environ))
+    if options.json is not None:
+        check_writable(options.json)
+    claim_web_port(session.web_host, session.web_port)
+    with session_logins(session, told, os.environ) as own_session:
+        return await _run(own_session, settings, options, told, say)
+
+
+async def _run(session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say) -> int:
+    started, home = wall_now(), session.home
+    key_file = ensure_api_key(home)
+    services = await service_parts(session, told, settings, say)
+    write_atomically(home / "run.json", session.to_json())
+    names = tuple(part.name for part in services)
+    parts = [*services, *own_parts(session, names, fed=True, bots=told.bots_per_exchange)]
+    supervisor = Supervisor(home, parts, say, session)
+    meter, stopped = Meter(session), stop_event()
+    await supervisor.start()
+    try:
+        await unless_stopped(_all_ready(session, supervisor, meter, say), stopped)
+        say(
+            f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
+            f"(key for changes: {key_file}; Ctrl-C stops everything)"
+        )
+        if session.recordings_mb is not None:
+            say(f"recording the feeds and the log in {recordings_folder(home) / session.session_id}")
+        await beside_backtests(session, stopped_or_after(stopped, options.seconds))
+        activity = await _closed(session, meter, supervisor, started)
+        if session.recordings_mb is not None:
+            await end_log(session, started, say)
+    finally:
+        await meter.stop()
+        await supervisor.stop()
+        (home / "run.json").unlink(missing_ok=True)
+    if session.recordings_mb is not None:
+        finish_recording(session, say)
+    return report(activity, options.json, say)
+
+
+async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter, say: Say) -> None:
+    async def tell_page() -> None:
+        """Long before Spark is up, on a busy machine: what is there can be watched."""
+        await supervisor.ready_of(("ui",))
+        say(f"open http://{session.web_host}:{session.web_port}; trading begins once all parts are ready, Spark last")
+
+    async def tell_tick_sets() -> None:
+        # before it is ready, the database is being laid out by its own part
+        await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
+        await told_tick_sets(session)
+
+    # not a TaskGroup: what was not ready in time is one sentence, not a group of one
+    await together(
+        meter.start(), supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS), tell_page(), tell_tick_sets()
+    )
+    meter.start_counting_afresh()
+
+
+async def _closed(session: Session, meter: Meter, supervisor: Supervisor, started: int) -> Activity:
+    async def close() -> Activity:
+        async with await open_store(session) as store:
+            await finish_trading(store, session, supervisor.roll.idle_exchanges())
+            return await activity_of(store, session, meter, supervisor.restarts, started)
+
+    return await with_the_store_back(close)
+
+
+def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
+    """Raises CannotStartError for exchanges that we do not know or too few of them."""
+    kafka_port, mongodb_port, exchanges_port = free_ports(3)
+    return Session(
+        session_id=uuid.uuid4().hex,
+        started_at=wall_now(),
+        mode="paper",
+        home=home,
+        kafka=told.kafka or f"127.0.0.1:{kafka_port}",
+        mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        database=DATABASE,
+        markets=chosen_markets(told.exchanges),
+        settlement_currency=SETTLEMENT_CURRENCY,
+        partitions=told.partitions,
+        exchanges_url=f"http://127.0.0.1:{exchanges_port}",
+        rate_limits=told.rate_limits,
+        web_host=told.bind,
+        web_port=told.port if options.port is None else options.port,
+        access=told.access,
+        seed=options.seed if options.seed is not None else told.seed,
+        stale_after_ms=told.feeds.stale_after_ms,
+        recordings_mb=room_for_recordings(home, options, told),
+        transfers=session_transfers(told.transfers),
+    )
+
+
+def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) -> int | None:
+    """In megabytes; None where nothing is to be recorded. Raises CannotStartError where there is no room left."""
+    if not (options.record or told.record):
+        return None
+    folder = recordings_folder(home)
+    used = recorded_bytes(folder)
+    if used >= told.recordings_mb * MEGABYTE:
+        raise CannotStartError(
+            f"{folder} holds {used // MEGABYTE} MB of recordings and `recordings_mb` is {told.recordings_mb}: "
+            "delete some of them, raise the limit, or start without recording."
+        )
+    return told.recordings_mb
+
+
+def check_paper(told: Configuration) -> None:
+    """What needs nothing started, before the data folder's lock: told also beside a running session.
+
+    Raises CannotStartError.
+    """
+    check_simulated(told)
+    chosen_markets(told.exchanges)
+    paper_settings(told)
+    session_transfers(told.transfers)
+
+
+def check_simulated(told: Configuration) -> None:
+    """Raises CannotStartError where any exchange is configured to be real: trading on simulated ones reaches none."""
+    for name, exchange in told.exchange.items():
+        if exchange.mode != "simulated":
+            raise CannotStartError(
+                f'[exchange.{name}] mode = "{exchange.mode}" is not paper trading; start it with `arbitrage live`.'
+            )
+        if exchange.url is not None:
+            raise CannotStartError(f"[exchange.{name}] url is for real exchanges; a session simulates its own.")
+    if told.paper.balances:
+        raise CannotStartError("[paper.balances] is for accounts at live prices; simulated exchanges open their own.")
+
+
+def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
+    """The markets of the named exchanges, those of paper mode where none is named; FX always, since prices need it."""
+    markets, usual = simulated_markets(), paper_markets()
+    known = dict.fromkeys(market.exchange for market in markets)
+    if unknown := [name for name in names if name not in known]:
+        raise CannotStartError(f"unknown exchange {unknown[0]!r}; known are {', '.join(known)}.")
+    if names and len(set(names)) < 2:
+        raise CannotStartError("`exchanges` names one exchange alone; an arbitrage needs at least two.")
+    if set(names) <= {market.exchange for market in usual}:
+        markets = usual
+    chosen = tuple(market for market in markets if not names or market.is_fx or market.exchange in names)
+    fault = identity_fault(chosen)
+    if fault is not None:
+        raise CannotStartError(f"{fault}.")
+    return chosen
+
+
+def paper_settings(told: Configuration) -> Settings:
+    """What a new data folder starts with. Raises CannotStartError for values out of range."""
+    enabled = told.exchanges or tuple(taker_fees())
+    fees = {name: fee for name, fee in simulated_taker_fees().items() if name in (*taker_fees(), *enabled)}
+    return first_settings(told, {"enabled_exchanges": enabled, "taker_fees": fees})

@@ -1,0 +1,108 @@
+"""`arbitrage paper` at the live prices of real exchanges: no key is read, nothing private is asked, no order leaves."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+from exchanges.ccxt_client import public_config
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from exchanges.orders.exchange_rules import listed_rules
+from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
+from launch.config.configuration import Configuration, first_settings
+from launch.config.currency_tables import check_named, currencies_of
+from launch.errors import CannotStartError
+from launch.sessions.live import one_mode, own_home, session_at_exchanges
+from launch.sessions.paper import PaperOptions, Say, run_session
+from launch.setup.data_dir import check_writable
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from session.session import Session
+
+OPENING = {
+    "BTC": Decimal(1),
+    "USD": Decimal(100_000),
+    "EUR": Decimal(90_000),
+    "JPY": Decimal(15_000_000),
+    "USDT": Decimal(100_000),
+}
+"""What a new account has of each currency that its exchange trades: enough for a hundred trades of the default size."""
+
+
+async def run_public(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
+    """Trade until told to stop. Raises CannotStartError for a configuration that cannot be, or an exchange that does
+    not answer."""
+    if options.json is not None:
+        check_writable(options.json)
+    session = public_session(home, options, told)
+    say(f"asking {', '.join(session.exchanges)} for their markets and fees; no key is needed and none is read")
+    session, fees = await as_listed(session)
+    settings = public_settings(told, fees)
+    own_home(home, session.home)
+    accounts = session.home / "paper"
+    if accounts.exists():
+        say(f"the paper accounts of before go on: {accounts}")
+    return await run_session(session, settings, options, told, say)
+
+
+def check_public(home: Path, told: Configuration) -> None:
+    """All of the configuration that needs no exchange's answer. Raises CannotStartError."""
+    session = public_session(home, PaperOptions(None, None, None, None), told)
+    fees = simulated_taker_fees()
+    public_settings(told, {market.exchange: fees[market.exchange] for market in session.traded})
+
+
+def public_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
+    """Raises CannotStartError for a configuration that mixes modes or names what is not there."""
+    one_mode(told, {market.exchange for market in simulated_markets() if market.is_fx})
+    session = session_at_exchanges(home, options, told, "public")
+    return replace(
+        session,
+        seed=told.seed if options.seed is None else options.seed,
+        paper_balances=opening_balances(session.traded, told.paper.balances),
+        paper_latency_ms=told.paper.latency_ms,
+        paper_latency_spread=told.paper.latency_spread,
+    )
+
+
+def opening_balances(
+    markets: tuple[Market, ...], told: Mapping[str, Mapping[str, Decimal]]
+) -> dict[str, dict[str, Decimal]]:
+    """Exchange → currency → amount. Raises CannotStartError where `told` names what is not traded."""
+    currencies = currencies_of(markets)
+    check_named("paper.balances", told, currencies)
+    return {
+        exchange: {name: OPENING[name] for name in names} | dict(told.get(exchange, {}))
+        for exchange, names in currencies.items()
+    }
+
+
+async def as_listed(session: Session) -> tuple[Session, dict[str, Decimal]]:
+    """The session with the sizes in force, and the taker fees of whoever begins there. Raises CannotStartError where an
+    exchange is not reached or does not trade what we would."""
+    markets: list[Market] = []
+    fees: dict[str, Decimal] = {}
+    for exchange in session.exchanges:
+        try:
+            rules = await listed_rules(public_config(session, exchange), session.markets_of(exchange))
+        except (AccountRefusedError, ExchangeUnavailableError) as error:
+            raise CannotStartError(f"{_place(session, exchange)}: {error}.") from None
+        markets += rules.markets
+        fees[exchange] = simulated_taker_fees()[exchange] if rules.taker_rate is None else rules.taker_rate
+    ours = {(market.exchange, market.symbol): market for market in markets}
+    traded = {market.exchange for market in session.traded}
+    return (
+        replace(session, markets=tuple(ours[market.exchange, market.symbol] for market in session.markets)),
+        {exchange: fee for exchange, fee in fees.items() if exchange in traded},
+    )
+
+
+def public_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Settings:
+    """What a new database starts with. Raises CannotStartError for values out of range."""
+    first: dict[str, object] = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees)}
+    return first_settings(told, first)
+
+
+def _place(session: Session, exchange: str) -> str:
+    root = session.gateways.get(exchange)
+    return exchange if root is None else f"[exchange.{exchange}] url = {root}"

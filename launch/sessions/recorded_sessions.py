@@ -1,0 +1,29 @@
+"""Where the sessions lie that were recorded, and which of them have their own log as a tick set."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from backtest.verify.recorded_session import TICK_SET
+from datasets.ticksets.manifest import MANIFEST
+from pricefeeds.recording.feed_recorder import recordings_folder
+
+LOG_TICKS = Path("log", TICK_SET)
+"""Below a recorded session: its log as a tick set."""
+
+
+def recorded_session(home: Path, session_id: str) -> Path | None:
+    """The folder of the session with this id in any of the data folder's homes."""
+    found = (recordings_folder(root) / session_id for root in _homes(home))
+    return next((path for path in found if path.is_dir()), None)
+
+
+def recorded_logs(home: Path) -> Iterator[tuple[str, Path]]:
+    """Session id and tick set of each recorded session that has its log."""
+    for root in _homes(home):
+        for path in sorted(recordings_folder(root).glob(f"*/{LOG_TICKS}/{MANIFEST}")):
+            yield path.parents[2].name, path.parent
+
+
+def _homes(home: Path) -> list[Path]:
+    """Trading at live prices and for real has data folders of its own."""
+    return [home, *sorted(path for path in home.glob("*") if recordings_folder(path).is_dir())]

@@ -1,0 +1,187 @@
+"""`arbitrage replay`: recorded ticks through the same streams, Spark job and bots, on local paper accounts."""
+
+import json
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from backtest.own_recordings import load_own_recording
+from backtest.profile_recordings import Recording, load_recording
+from backtest.replay_profiles import profile_for
+from backtest.report.replay_report import ReplayOutcome, report_json, report_lines
+from datasets.errors import ImportRefusedError
+from launch.config.configuration import Configuration
+from launch.errors import CannotStartError, LaunchError
+from launch.sessions.session_counters import Meter
+from launch.sessions.shutdown import activity_of, finish_trading, until, with_the_store_back
+from launch.sessions.summary import Activity, balance_differences
+from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.login_files import supervisors_session
+from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from launch.supervisor.ports import claim_web_port
+from launch.supervisor.process_plan import own_parts, service_parts
+from launch.supervisor.supervisor import Supervisor
+from market.time_units import MICROSECONDS
+from pricefeeds.quote_replayer import run_replayer
+from session.clock import wall_now
+from session.session import ReplayTime, Session
+from store.mongo.mongo_store import open_store
+from streams.broker.embedded_broker import free_ports
+from ui.auth.api_keys import ensure_api_key
+
+TRADERS_START_SECONDS = 30
+"""Between the moment when the engine runs and the first recorded row: time for the bots to start."""
+DRAIN_SECONDS = 300.0
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """What the command line said; None means the profile's own."""
+
+    files: tuple[Path, ...]
+    speed: float | None
+    fee_bps: Decimal | None
+    json: Path | None
+    port: int | None
+
+
+async def run_replay(home: Path, options: ReplayOptions, told: Configuration, say: Say) -> int:
+    """Replay the files to their end and report; exit code 0 where the paper books balance."""
+    if options.json is not None:
+        check_writable(options.json)
+    recording = read_recording(options)
+    session = replay_session(fresh_home(home), recording, options, told)
+    session = supervisors_session(session, Configuration(), {})
+    claim_web_port(session.web_host, session.web_port)
+    for line in recording.profile.told_assumptions:
+        say(f"assumed: {line}")
+    stopped = stop_event()
+    services = await service_parts(session, Configuration(), recording.profile.settings)
+    supervisor = Supervisor(session.home, services, say, session)
+    await supervisor.start()
+    try:
+        session = await unless_stopped(_start_parts(session, supervisor, recording, options), stopped)
+        outcome, balanced = await unless_stopped(_replay(session, supervisor, recording), stopped)
+    finally:
+        await supervisor.stop()
+    return _report(recording, outcome, balanced, options.json, say)
+
+
+def read_recording(options: ReplayOptions) -> Recording:
+    """Raises CannotStartError for files that cannot be replayed, in one sentence."""
+    try:
+        if len(options.files) == 1 and options.files[0].is_dir():
+            recording = load_own_recording(options.files[0])
+        else:
+            recording = load_recording(profile_for(options.files), options.files)
+        if options.fee_bps is None:
+            return recording
+        return replace(recording, profile=recording.profile.with_fee_bps(options.fee_bps))
+    except ImportRefusedError as error:
+        raise CannotStartError(f"{error}.") from error
+
+
+def fresh_home(home: Path) -> Path:
+    """A replay's own data folder, emptied: its log must hold nothing but the recording. Jars and key are shared."""
+    key = ensure_api_key(home)
+    folder = home / "replay"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "jars").symlink_to(home / "jars")
+    (folder / key.name).symlink_to(key)
+    return folder
+
+
+def replay_session(home: Path, recording: Recording, options: ReplayOptions, told: Configuration) -> Session:
+    kafka_port, mongodb_port = free_ports(2)
+    session_id = uuid.uuid4().hex
+    return Session(
+        session_id=session_id,
+        started_at=wall_now(),
+        mode="replay",
+        home=home,
+        kafka=f"127.0.0.1:{kafka_port}",
+        mongodb=f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        database="arbitrage_replay",
+        markets=recording.markets,
+        settlement_currency=recording.profile.settlement_currency,
+        web_host=told.bind,
+        web_port=told.port if options.port is None else options.port,
+        access=told.access,
+        replay=_time_from(recording, 1.0, wall_now()),
+        seed=told.seed,
+        paper_balances=recording.profile.paper_balances,
+        paper_latency_ms=told.paper.latency_ms,
+        paper_latency_spread=told.paper.latency_spread,
+    )
+
+
+async def _start_parts(
+    session: Session, supervisor: Supervisor, recording: Recording, options: ReplayOptions
+) -> Session:
+    """Start the engine, fix market time to begin soon after, start the rest with it."""
+    write_atomically(session.home / "run.json", session.to_json())
+    services = supervisor.names
+    parts = own_parts(session, services, fed=False)
+    supervisor.add(part for part in parts if part.name == "cep")
+    await supervisor.all_ready()
+    begin = wall_now() + TRADERS_START_SECONDS * MICROSECONDS
+    speed = options.speed or recording.profile.default_speed
+    session = replace(session, replay=_time_from(recording, speed, begin))
+    write_atomically(session.home / "run.json", session.to_json())
+    supervisor.add(part for part in parts if part.name != "cep")
+    await supervisor.all_ready()
+    if wall_now() > begin:
+        raise LaunchError("the bots needed too long to start, recorded time has begun without them; start it again.")
+    return session
+
+
+async def _replay(session: Session, supervisor: Supervisor, recording: Recording) -> tuple[ReplayOutcome, bool]:
+    started = wall_now()
+    meter = Meter(session)
+    await meter.start()
+    try:
+        counts = await run_replayer(session, recording.rows())
+
+        async def through() -> bool:
+            return meter.ended_bases >= set(session.bases)
+
+        if not await until(through, DRAIN_SECONDS):
+            raise LaunchError(f"the end of the log did not come out of Spark within {DRAIN_SECONDS:.0f} s.")
+
+        async def close() -> Activity:
+            async with await open_store(session) as store:
+                await finish_trading(store, session, supervisor.roll.idle_exchanges())
+                return await activity_of(store, session, meter, supervisor.restarts, started)
+
+        activity = await with_the_store_back(close)
+    finally:
+        await meter.stop()
+    outcome = ReplayOutcome(
+        opportunities=activity.opportunities,
+        arbitrages=tuple(activity.arbitrages),
+        refusals=activity.refusals,
+        sent=counts.sent,
+        speed=session.replay.speed if session.replay else 1.0,
+        wall_seconds=(wall_now() - started) / MICROSECONDS,
+    )
+    return outcome, not balance_differences(activity.before, activity.after, activity.fills, activity.markets)
+
+
+def _time_from(recording: Recording, speed: float, wall_start: int) -> ReplayTime:
+    return ReplayTime(recording_start=recording.start_time, wall_start=wall_start, speed=speed)
+
+
+def _report(recording: Recording, outcome: ReplayOutcome, balanced: bool, json_file: Path | None, say: Say) -> int:
+    if json_file is not None:
+        document = report_json(recording, outcome) | {"balanced": balanced}
+        write_atomically(json_file, json.dumps(document, indent=2).encode())
+    for line in report_lines(recording, outcome):
+        say(line)
+    say("the books balance" if balanced else "THE BOOKS DO NOT BALANCE")
+    return 0 if balanced else 1

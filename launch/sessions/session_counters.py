@@ -1,0 +1,146 @@
+"""Counts a session from outside: quotes and opportunities on the streams, trades as a WebSocket client sees them."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+import websockets
+
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from session.backoff import backoff
+from session.clock import SystemClock, wall_now
+from session.session import Session
+from session.tasks import together
+from streams.errors import StreamError
+from streams.message_format import WireError, opportunity_of, row_of
+from streams.records import Record
+from streams.topic_reader import TopicReader
+from streams.topics import OPPORTUNITIES, TICKS
+from ui.auth.api_keys import ensure_api_key
+
+REMEMBERED_IDS = 100_000
+"""Ids kept to count distinct opportunities; a re-emission after a crash lies well within."""
+REMEMBERED_LATENCIES = 100_000
+TICKS_PATIENCE = 0.5
+"""Seconds."""
+
+log = logging.getLogger("launch")
+
+
+class Meter:
+    """Reads from the moment it is started; survives restarts of what it reads from."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._clock = session.clock()
+        self._ids: OrderedDict[str, None] = OrderedDict()
+        self.quotes: dict[str, int] = dict.fromkeys(session.exchanges, 0)
+        self.opportunities = 0
+        self.first_opportunity_at: int | None = None
+        """Wall clock, microseconds."""
+        self.opportunity_latencies: list[float] = []
+        """Milliseconds from the tick's arrival until the opportunity was read here."""
+        self.shown_latencies: list[float] = []
+        """Milliseconds from the tick's arrival until a WebSocket client was told of the trade."""
+        self.ended_bases: set[str] = set()
+        self._shown: set[str] = set()
+        self._reading = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Returns once everything written from now on will be counted."""
+        self._tasks = [
+            asyncio.create_task(self._keep_going(self._count_records)),
+            asyncio.create_task(self._keep_going(self._watch_page)),
+        ]
+        await self._reading.wait()
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def start_counting_afresh(self) -> None:
+        """Forget quotes and latencies of the warm-up. Opportunities stay: bots answer those, too."""
+        self.quotes = dict.fromkeys(self.quotes, 0)
+        self.opportunity_latencies.clear()
+        self.shown_latencies.clear()
+
+    async def _keep_going(self, work: Callable[[], Awaitable[None]]) -> None:
+        delays = backoff()
+        while True:
+            try:
+                await work()
+                delays = backoff()
+            except (StreamError, OSError, websockets.WebSocketException) as error:
+                log.info("meter lost its source", extra={"error": str(error)})
+            await SystemClock().sleep(next(delays))
+
+    async def _count_records(self) -> None:
+        """Opportunities are read at once, since their latency is measured; ticks are only counted, so in bundles."""
+        async with (
+            TopicReader(self._session.kafka, (OPPORTUNITIES,), "latest") as prompt,
+            TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_PATIENCE) as patient,
+        ):
+            self._reading.set()
+            await together(self._count_all(prompt), self._count_all(patient))
+
+    async def _count_all(self, reader: TopicReader) -> None:
+        async for record in reader.records():
+            try:
+                self._count(record)
+            except (WireError, KeyError) as error:
+                log.warning(
+                    "row passed over", extra={"topic": record.topic, "offset": record.offset, "error": str(error)}
+                )
+
+    def _count(self, record: Record) -> None:
+        row = row_of(record.value)
+        if record.topic == TICKS:
+            if row["kind"] in ("quote", "fx"):
+                self.quotes[row["exchange"]] = self.quotes.get(row["exchange"], 0) + 1
+            return
+        found = opportunity_of(row, record.time)
+        if not isinstance(found, Opportunity):
+            if found.kind == "end":
+                self.ended_bases.add(found.base)
+        elif found.opportunity_id not in self._ids:
+            self._note(found)
+
+    def _note(self, opportunity: Opportunity) -> None:
+        self._ids[opportunity.opportunity_id] = None
+        if len(self._ids) > REMEMBERED_IDS:
+            self._ids.popitem(last=False)
+        self.opportunities += 1
+        self.first_opportunity_at = self.first_opportunity_at or wall_now()
+        if len(self.opportunity_latencies) < REMEMBERED_LATENCIES:
+            self.opportunity_latencies.append((self._clock.now() - opportunity.event_time) / 1_000)
+
+    async def _watch_page(self) -> None:
+        address = f"{self._session.web_host}:{self._session.web_port}"
+        key = ensure_api_key(self._session.home).read_text().strip()
+        async with websockets.connect(
+            f"ws://{address}/ws/live",
+            origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
+            additional_headers={"X-API-Key": key},
+            max_size=None,
+        ) as socket:
+            async for message in socket:
+                self._note_shown(orjson.loads(message))
+
+    def _note_shown(self, message: dict[str, Any]) -> None:
+        """The first message that shows a trade with both its legs filled."""
+        if message.get("type") != "trade" or message["state"] not in ("closed", "unwound"):
+            return
+        if message["arbitrage_id"] not in self._shown and len(self.shown_latencies) < REMEMBERED_LATENCIES:
+            self._shown.add(message["arbitrage_id"])
+            self.shown_latencies.append((self._clock.now() - int(message["event_time"])) / 1_000)
+
+
+def seconds_since(started: int, moment: int | None) -> float | None:
+    """Seconds between two wall clock times in microseconds; None where the second never came."""
+    return None if moment is None else round((moment - started) / MICROSECONDS, 3)

@@ -1,0 +1,178 @@
+"""The end of a session whose log is recorded: what the store kept is laid beside it, and all of it becomes one folder
+that can be copied."""
+
+import json
+import logging
+import shutil
+from collections.abc import AsyncIterable, Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from backtest.verify.recorded_session import (
+    ARBITRAGES,
+    BOOKS,
+    FILLS,
+    HEAD,
+    KEPT_ARBITRAGE,
+    KEPT_FILL,
+    OPPORTUNITIES,
+    REFUSAL,
+    REFUSALS,
+    SESSION,
+    SETTINGS,
+    SETTINGS_VERSION,
+    TICK_SET,
+    SessionHead,
+)
+from datasets.errors import ImportRefusedError
+from datasets.ticksets.log_parts import LogParts
+from datasets.ticksets.log_tick_set import LogSpan, build_tick_set, write_opportunities
+from launch.sessions.shutdown import until
+from launch.setup.data_dir import write_atomically
+from pricefeeds.log_recorder import ENDED, STOPPED, log_folder
+from session.session import Session
+from store.errors import StoreError
+from store.queries.session_export import SessionExport, exporting
+from streams.errors import StreamError
+from streams.tick_writer import LogWriter
+from streams.topic_writer import TopicWriter
+from streams.topics import TICKS
+
+END_SECONDS = 60.0
+"""How long the end marker may take through CEP, which may just be starting again."""
+RAW, RAW_HEAD = "raw", "head.json"
+
+Say = Callable[[str], None]
+Value = TypeVar("Value")
+
+log = logging.getLogger("launch")
+
+
+async def end_log(session: Session, started: int, say: Say) -> None:
+    """While all parts run and nothing is traded any more: keep the decisions, mark the end of the log, see it out.
+
+    Every refusal that is kept is of an opportunity before the mark. Where that fails it is said, and that is all.
+    """
+    folder = log_folder(session.home, session.session_id)
+    try:
+        await _export(session, folder / BOOKS.name, _decisions)
+        await _mark_end(session)
+        raw = folder / RAW
+
+        async def is_over() -> bool:
+            return (raw / ENDED).exists() or (raw / STOPPED).exists()
+
+        if not await until(is_over, END_SECONDS):
+            say("the end of the log did not come out of Spark in time: this session's log cannot be verified")
+        elif (raw / STOPPED).exists():
+            reason = json.loads((raw / STOPPED).read_text())["reason"]
+            say(f"the log was not recorded to its end ({reason}): it cannot be verified")
+        else:
+            # those in the log are among them: each was in the store first
+            await _export(session, folder / BOOKS.name, _versions)
+            write_atomically(raw / RAW_HEAD, HEAD.dump_json(_head(session, started, raw), indent=2))
+    except (StoreError, StreamError, OSError, LookupError, ValueError) as error:
+        log.warning("log not ended", extra={"error": str(error)})
+        say(f"the recorded log cannot be verified: {error}")
+
+
+def put_together(folder: Path) -> bool:
+    """Build what a verification reads from the raw rows of `folder`, a session's `log`; whether it is there.
+
+    Nothing where it was built before. Raises ImportRefusedError where rows are missing.
+    """
+    raw = folder / RAW
+    if (folder / SESSION).exists() or not (raw / RAW_HEAD).exists():
+        return (folder / SESSION).exists()
+    head = HEAD.validate_json((raw / RAW_HEAD).read_bytes())
+    parts = LogParts(raw)
+    build_tick_set(parts, head.span, folder / TICK_SET)
+    write_opportunities(parts, head.span, folder / OPPORTUNITIES)
+    write_atomically(folder / SESSION, HEAD.dump_json(head, indent=2))
+    shutil.rmtree(raw)
+    return True
+
+
+def finish_recording(session: Session, say: Say) -> None:
+    """Once all parts have ended."""
+    folder = log_folder(session.home, session.session_id)
+    try:
+        if put_together(folder):
+            say(f"the session can be derived again: arbitrage replay --verify {session.session_id}")
+    except (ImportRefusedError, OSError, ValueError) as error:
+        say(f"the recorded log cannot be verified: {error}")
+
+
+async def _mark_end(session: Session) -> None:
+    """An `end` row behind everything that was decided on, in each base's log."""
+    writer = TopicWriter(session.kafka)
+    await writer.open()
+    try:
+        rows = LogWriter(writer, session.bases, session.partitions)
+        for base in session.bases:
+            rows.marker("end", base, session.session_id, session.clock().now())
+        await writer.flush()
+    finally:
+        await writer.close()
+
+
+def _head(session: Session, started: int, raw: Path) -> SessionHead:
+    """Raises LookupError where CEP's beginning is not known."""
+    first, settings = _opening(session)
+    last: dict[str, int] = json.loads((raw / ENDED).read_text())[TICKS]
+    span = LogSpan(
+        session_id=session.session_id,
+        markets=session.markets,
+        settlement_currency=session.settlement_currency,
+        partitions=session.partitions,
+        first=first,
+        settings=settings,
+        last={base: last[base] for base in session.bases},
+        started_at=started,
+    )
+    kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REFUSALS, SETTINGS, FILLS)}
+    return SessionHead(session.mode, span, kept=kept)
+
+
+def _lines_in(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
+def _opening(session: Session) -> tuple[dict[int, int], str | None]:
+    """Where CEP began to read, as it wrote it down itself."""
+    found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
+    if len(found) != 1:
+        raise LookupError(f"CEP began {len(found)} times, and only one beginning can be followed")
+    opening = json.loads(found[0].read_text())
+    return {int(partition): int(offset) for partition, offset in opening["offsets"].items()}, opening["settings"]
+
+
+async def _export(session: Session, folder: Path, part: Callable[[SessionExport, Path], Awaitable[None]]) -> None:
+    _prepare(folder)
+    async with exporting(session) as export:
+        await part(export, folder)
+
+
+def _prepare(folder: Path) -> None:
+    """For the owner's eyes alone."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+async def _decisions(export: SessionExport, folder: Path) -> None:
+    await _write(folder / FILLS.name, export.fills(), KEPT_FILL)
+    await _write(folder / ARBITRAGES.name, export.arbitrages(), KEPT_ARBITRAGE)
+    await _write(folder / REFUSALS.name, export.refusals(), REFUSAL)
+
+
+async def _versions(export: SessionExport, folder: Path) -> None:
+    await _write(folder / SETTINGS.name, export.settings(), SETTINGS_VERSION)
+
+
+async def _write(path: Path, values: AsyncIterable[Value], adapter: TypeAdapter[Value]) -> None:
+    """One JSON object a line."""
+    with path.open("wb") as file:
+        async for value in values:
+            file.write(adapter.dump_json(value) + b"\n")

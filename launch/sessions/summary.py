@@ -1,0 +1,155 @@
+"""What a session did, as one JSON document; and whether its books balance. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from market.instruments.markets import Market
+from market.instruments.orders import Fill, changes_of
+from market.money import ZERO, text_of, total
+from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
+
+Balances = Mapping[str, Mapping[str, Decimal]]
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Milliseconds from the tick's arrival, one number per event that was measured."""
+
+    opportunity: Sequence[float] = ()
+    reserved: Sequence[float] = ()
+    sent: Sequence[float] = ()
+    filled: Sequence[float] = ()
+    shown: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Everything that a session's summary is made from."""
+
+    quotes: Mapping[str, int]
+    opportunities: int
+    arbitrages: Sequence[Arbitrage]
+    refusals: Mapping[str, int]
+    refused_profit: Mapping[str, Decimal]
+    fills: Sequence[Fill]
+    markets: Sequence[Market]
+    before: Balances
+    after: Balances
+    currency: str
+    latencies: Latencies
+    seconds_to_first_opportunity: float | None
+    restarts: Mapping[str, int] = field(default_factory=dict)
+    seed: int | None = None
+
+
+def summary_of(activity: Activity) -> dict[str, object]:
+    """The document of `--json`: money as decimal strings, a latency that was not measured as null."""
+    differences = balance_differences(activity.before, activity.after, activity.fills, activity.markets)
+    return {
+        "quotes": dict(activity.quotes),
+        "opportunities": activity.opportunities,
+        "arbitrages": _counted(arbitrage.state for arbitrage in activity.arbitrages),
+        "refusals": dict(activity.refusals),
+        "refused_profit": {reason: text_of(forgone) for reason, forgone in activity.refused_profit.items()},
+        "fills": [fill_row(fill) for fill in activity.fills],
+        "pnl": profit_row(activity.arbitrages, activity.currency),
+        "balances_before": _balance_rows(activity.before),
+        "balances_after": _balance_rows(activity.after),
+        "balanced": bool(activity.before) and activity.before.keys() == activity.after.keys() and not differences,
+        "balance_differences": differences,
+        "latency_ms": {
+            stage: percentiles(getattr(activity.latencies, stage))
+            for stage in ("opportunity", "reserved", "sent", "filled", "shown")
+        },
+        "seconds_to_first_opportunity": activity.seconds_to_first_opportunity,
+        "restarts": dict(activity.restarts),
+        "seed": activity.seed,
+    }
+
+
+def balance_differences(
+    before: Balances, after: Balances, fills: Iterable[Fill], markets: Iterable[Market]
+) -> list[dict[str, str]]:
+    """Where `before` + fills − fees is not `after`, to the last digit; both are the exchanges' own words.
+
+    A currency that an exchange does not name counts as zero. `markets` say which currencies a symbol moves: a replay
+    may settle BTC/USDT in USD.
+    """
+    currencies = {(market.exchange, market.symbol): (market.base, market.quote_currency) for market in markets}
+    expected = {(exchange, currency): amount for exchange, row in before.items() for currency, amount in row.items()}
+    for fill in fills:
+        for currency, change in changes_of(fill, *currencies[fill.exchange, fill.symbol]):
+            key = (fill.exchange, currency)
+            expected[key] = expected.get(key, ZERO) + change
+    reported = {(exchange, currency): amount for exchange, row in after.items() for currency, amount in row.items()}
+    return [
+        {
+            "exchange": exchange,
+            "currency": currency,
+            "expected": text_of(expected.get((exchange, currency), ZERO)),
+            "reported": text_of(reported.get((exchange, currency), ZERO)),
+        }
+        for exchange, currency in sorted(expected.keys() | reported.keys())
+        if expected.get((exchange, currency), ZERO) != reported.get((exchange, currency), ZERO)
+    ]
+
+
+def percentiles(milliseconds: Sequence[float]) -> dict[str, float] | None:
+    """p50, p95, p99 by nearest rank; None where nothing was measured."""
+    if not milliseconds:
+        return None
+    ordered = sorted(milliseconds)
+    return {f"p{share}": round(ordered[_rank(share, len(ordered))], 3) for share in (50, 95, 99)}
+
+
+def latencies_of(arbitrages: Iterable[Arbitrage], opportunity: Sequence[float], shown: Sequence[float]) -> Latencies:
+    """Stages of the arbitrages from the arrival of their tick; a stage that an arbitrage did not reach is left out."""
+    times = [arbitrage.times for arbitrage in arbitrages if "event" in arbitrage.times]
+
+    def stage(name: str) -> tuple[float, ...]:
+        return tuple((row[name] - row["event"]) / 1_000 for row in times if name in row)
+
+    return Latencies(opportunity, stage("reserved"), stage("sent"), stage("filled"), shown)
+
+
+def profit_row(arbitrages: Iterable[Arbitrage], currency: str) -> dict[str, str]:
+    """The sum of each part over all arbitrages that have a profit."""
+    profits = [arbitrage.profit for arbitrage in arbitrages if arbitrage.profit is not None]
+    return {"currency": currency} | {part: text_of(_sum(profits, part)) for part in PROFIT_PARTS}
+
+
+def fill_row(fill: Fill) -> dict[str, str | int]:
+    return {
+        "fill_id": fill.fill_id,
+        "exchange": fill.exchange,
+        "symbol": fill.symbol,
+        "side": fill.side,
+        "price": text_of(fill.price),
+        "amount": text_of(fill.amount),
+        "cost": text_of(fill.cost),
+        "fee": text_of(fill.fee),
+        "fee_currency": fill.fee_currency,
+        "filled_at": fill.filled_at,
+    }
+
+
+def _sum(profits: Iterable[ProfitAndLoss], part: str) -> Decimal:
+    return total(getattr(profit, part) for profit in profits)
+
+
+def _rank(share: int, count: int) -> int:
+    return max(0, -(-share * count // 100) - 1)
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _balance_rows(balances: Balances) -> dict[str, dict[str, str]]:
+    return {
+        exchange: {currency: text_of(amount) for currency, amount in row.items()} for exchange, row in balances.items()
+    }

@@ -1,0 +1,82 @@
+"""The summary of a session as lines for people: the same words and digits as the pages have. Pure."""
+
+from collections.abc import Callable, Mapping
+
+from market.trade.arbitrages import PROFIT_PARTS as PARTS
+from session.labels import PROFIT_PARTS, exchange_name, reason_name, state_name
+from session.number_format import TENTH, money, number, worth
+
+TITLE_WIDTH = 27
+
+
+def summary_lines(summary: Mapping[str, object]) -> list[str]:
+    """`summary`: the document of `--json`, which keeps every digit."""
+    profit = _texts(summary["pnl"])
+    currency = profit.get("currency", "")
+    lines = [
+        _line("quotes since all was ready", _counts(summary["quotes"], exchange_name)),
+        _line("opportunities", f"{_whole(summary['opportunities']):,}"),
+        _line("arbitrages by how they end", _counts(summary["arbitrages"], state_name)),
+        *_reasons(summary["refusals"], _texts(summary["refused_profit"]), currency),
+        _line("profit and loss", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
+    ]
+    latencies = summary["latency_ms"]
+    if isinstance(latencies, Mapping):
+        lines += [_line(f"ms from tick to {stage}", _latencies(row)) for stage, row in latencies.items()]
+    return [*lines, _verdict(summary)]
+
+
+def _verdict(summary: Mapping[str, object]) -> str:
+    if summary["balanced"]:
+        return "the books balance"
+    if summary["balance_differences"]:
+        return f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}"
+    before, after = (_names(summary[when]) for when in ("balances_before", "balances_after"))
+    unknown = ", ".join(sorted(exchange_name(name) for name in before ^ after)) or "all exchanges"
+    return f"THE BOOKS WERE NOT COMPARED: the balances of {unknown} are unknown"
+
+
+def _names(rows: object) -> set[str]:
+    return {str(name) for name in rows} if isinstance(rows, Mapping) else set()
+
+
+def _line(title: str, words: str) -> str:
+    return f"{title:<{TITLE_WIDTH}} {words}"
+
+
+def _counts(counts: object, name: Callable[[str], str]) -> str:
+    found = counts.items() if isinstance(counts, Mapping) else ()
+    return _listed({name(str(key)): f"{_whole(count):,}" for key, count in found})
+
+
+def _reasons(refusals: object, missed: Mapping[str, str], currency: str) -> list[str]:
+    """A line each, the most frequent first. A gap is rejected at every sighting and missed once."""
+    counts = {str(reason): _whole(count) for reason, count in refusals.items()} if isinstance(refusals, Mapping) else {}
+    reasons = sorted(counts.keys() | missed.keys(), key=lambda reason: (-counts.get(reason, 0), reason))
+    if not reasons:
+        return [_line("rejections by reason", "none")]
+    width = max(len(reason_name(reason)) for reason in reasons)
+    digits = max(len(f"{count:,}") for count in counts.values()) if counts else 1
+    return ["rejections by reason"] + [
+        f"  {reason_name(reason):<{width}}  {counts.get(reason, 0):>{digits},}"
+        f"  missed {worth(missed.get(reason, '0'), currency)}"
+        for reason in reasons
+    ]
+
+
+def _latencies(row: object) -> str:
+    if not isinstance(row, Mapping):
+        return "not measured"
+    return _listed({str(share): number(float(value), TENTH) for share, value in row.items()})
+
+
+def _listed(rows: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in rows.items()) or "none"
+
+
+def _texts(rows: object) -> dict[str, str]:
+    return {str(name): str(value) for name, value in rows.items()} if isinstance(rows, Mapping) else {}
+
+
+def _whole(count: object) -> int:
+    return count if isinstance(count, int) else 0

@@ -1,0 +1,88 @@
+"""Which recorded ticks a name on the command line means, and which there are in the data folder."""
+
+from pathlib import Path
+
+from backtest.profile_sets import set_of_files, set_of_recording
+from backtest.result.quote_spacing import is_of_bars
+from backtest.verify.recorded_session import TICK_SET
+from datasets.errors import ImportRefusedError
+from datasets.ticksets.manifest import MANIFEST, read_manifest
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+from launch.errors import CannotStartError
+from launch.sessions.recorded_sessions import LOG_TICKS, recorded_logs, recorded_session
+from launch.setup.data_dir import locked_part
+from session.backtest_requests import TickSetSummary
+
+SETS = "ticks"
+
+
+def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
+    """A tick set by name or folder, a recorded session by its id or folder, or files of one replay profile.
+
+    Of a session its own log where it has one, else its raw feeds. Raises ImportRefusedError, CannotStartError.
+    """
+    if len(names) == 1:
+        session = recorded_session(home, names[0])
+        for folder in _folders(home, names[0], session):
+            if (folder / MANIFEST).is_file():
+                return open_tick_set(folder)
+        for recorded in (Path(names[0]), session):
+            if recorded is not None and recorded.is_dir():
+                with locked_part(home, "backtest-import"):
+                    return set_of_recording(home, recorded)
+    missing = [name for name in names if not Path(name).is_file()]
+    if missing:
+        raise CannotStartError(f"{missing[0]} is no tick set, no folder and no file; {_known(home)}")
+    with locked_part(home, "backtest-import"):
+        return set_of_files(home, tuple(map(Path, names)))
+
+
+def manifests(home: Path) -> tuple[tuple[str, int], ...]:
+    """Name of each set that there is, and when its manifest was written."""
+    found = ((name, folder / MANIFEST) for name, folder in _by_name(home).items())
+    return tuple((name, path.stat().st_mtime_ns) for name, path in found if path.exists())
+
+
+def known_sets(home: Path) -> list[TickSetSummary]:
+    """Those of the data folder by name, recorded sessions by id; one that cannot be read, or is not whole, is none."""
+    found = []
+    for name, folder in _by_name(home).items():
+        if name.startswith("."):
+            continue
+        try:
+            manifest = read_manifest(folder)
+        except ImportRefusedError:
+            continue
+        if not manifest.partitions:
+            continue
+        found.append(
+            TickSetSummary(
+                name=name,
+                title=manifest.title,
+                exchanges=tuple(dict.fromkeys(one.exchange for one in manifest.markets if not one.is_fx)),
+                bases=manifest.bases,
+                quotes=manifest.quotes,
+                start_time=manifest.start_time,
+                end_time=manifest.end_time,
+                is_of_bars=is_of_bars(manifest),
+            )
+        )
+    return found
+
+
+def _by_name(home: Path) -> dict[str, Path]:
+    """The folder that `named_set` opens for each name."""
+    imported = {path.parent.name: path.parent for path in (home / SETS).glob(f"*/{MANIFEST}")}
+    return dict(sorted((dict(recorded_logs(home)) | imported).items()))
+
+
+def _folders(home: Path, name: str, session: Path | None) -> tuple[Path, ...]:
+    """Where a tick set of that name may lie; a session's own log goes before its raw feeds."""
+    path = Path(name)
+    found = home / SETS / name, path, path / LOG_TICKS, path / TICK_SET
+    return found if session is None else (*found, session / LOG_TICKS)
+
+
+def _known(home: Path) -> str:
+    names = [one.name for one in known_sets(home)]
+    return f"the data folder has {', '.join(names)}." if names else "the data folder has none; see `arbitrage import`."

@@ -1,0 +1,1 @@
+"""What must be there first: environment, jars, data folder, logins."""

@@ -1,0 +1,208 @@
+"""Logins to Kafka and MongoDB: made at the first start for services of our own, taken from the environment for others.
+
+Each part reads a file of its own, so that one which is taken over, or mistaken, writes no more than it should. All of
+them run as one user of the system: against each other files protect nothing, against everybody else they do.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import unquote
+
+from launch.config.configuration import Configuration
+from launch.errors import CannotStartError
+from launch.setup.data_dir import home_folder, read_session, write_atomically
+from launch.setup.login_rights import ROLES, SUPERVISOR, Rights
+from session.logins import Address, Login, Mechanism, Protocol
+from session.session import Session
+from store.server.database_users import DatabaseUser
+from store.server.embedded_mongod import new_key
+from streams.broker.topic_access import TopicUser
+
+FOLDER = "logins"
+OWN = "own.json"
+TRADES_FOR_REAL = ("sandbox", "live")
+EVERYTHING = Rights()
+BY_CERTIFICATE = "authMechanism="
+"""In an address that says by itself how it logs in."""
+LOGIN_VARIABLES = (
+    "ARBITRAGE_KAFKA_USER",
+    "ARBITRAGE_KAFKA_PASSWORD",
+    "ARBITRAGE_KAFKA_MECHANISM",
+    "ARBITRAGE_KAFKA_PROTOCOL",
+    "ARBITRAGE_KAFKA_CA",
+    "ARBITRAGE_MONGODB_USER",
+    "ARBITRAGE_MONGODB_PASSWORD",
+)
+"""For services that are configured; read by the command that starts a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLogins:
+    """Of the services that we start ourselves."""
+
+    mongodb_key: str = field(repr=False)
+    controller: str = field(repr=False)
+    """Password with which Kafka's broker goes to its controller."""
+    passwords: Mapping[str, str] = field(repr=False)
+    """Role → its password, the same for both services."""
+
+    def login(self, role: str) -> Login:
+        return Login(role, self.passwords[role])
+
+    def topic_users(self) -> tuple[TopicUser, ...]:
+        return tuple(
+            TopicUser(self.login(role), rights.topics_read or (), rights.topics)
+            for role, rights in ROLES.items()
+            if rights.topics_read is not None
+        )
+
+    def database_users(self, database: str) -> tuple[DatabaseUser, ...]:
+        parts = [
+            DatabaseUser(self.login(role), database, rights.collections)
+            for role, rights in ROLES.items()
+            if rights.collections is not None
+        ]
+        return (DatabaseUser(self.login(SUPERVISOR), database, None), *parts)
+
+
+def own_logins(home: Path) -> OwnLogins:
+    """Those of this data folder; made where they are missing. Raises CannotStartError where they cannot be kept."""
+    path = home / FOLDER / OWN
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        made = {role: secrets.token_urlsafe(32) for role in (SUPERVISOR, *ROLES)}
+        logins = OwnLogins(
+            kept.get("mongodb_key") or new_key(),
+            kept.get("controller") or secrets.token_urlsafe(32),
+            made | kept.get("passwords", {}),
+        )
+        _write(path, asdict(logins))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise CannotStartError(f"{path}: cannot be used ({error}); remove it, and others are made.") from error
+    return logins
+
+
+def supervisors_session(session: Session, told: Configuration, environment: Mapping[str, str]) -> Session:
+    """With the supervisor's own logins; what each part needs is put into a file for it, which its process reads.
+
+    Raises CannotStartError where a login to a configured service is named by half, or real trading has none for it.
+    """
+    own = own_logins(session.home)
+    mongodb, in_address = without_login(session.mongodb)
+    named = {
+        "kafka": named_kafka_login(environment) if told.kafka else None,
+        "mongodb": named_login("MONGODB", environment) or in_address if told.mongodb else None,
+    }
+    if session.mode in TRADES_FOR_REAL and told.mongodb and named["mongodb"] is None and BY_CERTIFICATE not in mongodb:
+        raise CannotStartError(
+            "mongodb: real trading takes no MongoDB that asks nobody for a name; set ARBITRAGE_MONGODB_USER and "
+            "ARBITRAGE_MONGODB_PASSWORD, or leave `mongodb` out and it brings its own."
+        )
+    for role in (SUPERVISOR, *ROLES):
+        rights = ROLES.get(role, EVERYTHING)
+        kafka = named["kafka"] if told.kafka else own.login(role)
+        mongodb_login = named["mongodb"] if told.mongodb else own.login(role)
+        keep_logins(
+            session.home,
+            role,
+            None if rights.topics_read is None else kafka,
+            None if rights.collections is None else mongodb_login,
+        )
+    return with_logins(replace(session, mongodb=mongodb), SUPERVISOR)
+
+
+@contextmanager
+def session_logins(session: Session, told: Configuration, environment: Mapping[str, str]) -> Iterator[Session]:
+    """As `supervisors_session`; whatever ends the session, the files of its parts go."""
+    try:
+        yield supervisors_session(session, told, environment)
+    finally:
+        forget_logins(session.home)
+
+
+def keep_logins(home: Path, role: str, kafka: Login | None, mongodb: Login | None) -> None:
+    """For a process of that role, readable by this user alone."""
+    kept = {"kafka": kafka and asdict(kafka), "mongodb": mongodb and asdict(mongodb)}
+    _write(home / FOLDER / f"{role}.json", kept)
+
+
+def forget_logins(home: Path) -> None:
+    """At a session's end; those to services of our own stay in the one file of them all."""
+    for path in (home / FOLDER).glob("*.json"):
+        if path.name != OWN:
+            path.unlink(missing_ok=True)
+
+
+def with_logins(session: Session, role: str) -> Session:
+    """As a process of that role uses it; services without a login where none was kept for it.
+
+    Raises CannotStartError where the file is damaged.
+    """
+    path = session.home / FOLDER / f"{role}.json"
+    try:
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        kafka, mongodb = (Login(**kept[name]) if kept.get(name) else None for name in ("kafka", "mongodb"))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise CannotStartError(f"{path}: cannot be used ({error}); start the session anew.") from error
+    return replace(session, kafka=Address(session.kafka, kafka), mongodb=Address(session.mongodb, mongodb))
+
+
+def running_session(role: str) -> Session:
+    """As a process of that role uses it. Raises CannotStartError where no session runs."""
+    return with_logins(read_session(home_folder()), role)
+
+
+def named_login(service: str, environment: Mapping[str, str]) -> Login | None:
+    """The environment's. Raises CannotStartError where it names a user without a password or the reverse."""
+    names = [f"ARBITRAGE_{service}_{part}" for part in ("USER", "PASSWORD")]
+    user, password = (environment.get(name, "") for name in names)
+    if bool(user) != bool(password):
+        missing, there = names if not user else reversed(names)
+        raise CannotStartError(f"{missing} is missing beside {there}; set both, or neither.")
+    return Login(user, password) if user else None
+
+
+def named_kafka_login(environment: Mapping[str, str]) -> Login | None:
+    """With the mechanism and the protocol named there; over TLS where none is. Raises CannotStartError."""
+    login = named_login("KAFKA", environment)
+    if login is None:
+        return None
+    chosen: dict[str, Any] = {
+        "mechanism": environment.get("ARBITRAGE_KAFKA_MECHANISM") or "SCRAM-SHA-512",
+        "protocol": environment.get("ARBITRAGE_KAFKA_PROTOCOL") or "SASL_SSL",
+    }
+    for name, known in (("mechanism", get_args(Mechanism)), ("protocol", get_args(Protocol))):
+        if chosen[name] not in known:
+            raise CannotStartError(f"ARBITRAGE_KAFKA_{name.upper()} is {chosen[name]!r}; known are {', '.join(known)}.")
+    return replace(login, **chosen, ca=_named_certificates(environment))
+
+
+def _named_certificates(environment: Mapping[str, str]) -> str:
+    """The whole path, since parts may work in other folders. Raises CannotStartError where it is no file to read."""
+    told = environment.get("ARBITRAGE_KAFKA_CA", "")
+    path = Path(told).resolve()
+    if told and not (path.is_file() and os.access(path, os.R_OK)):
+        raise CannotStartError(f"ARBITRAGE_KAFKA_CA is {told!r}, which is no file that can be read; name one in PEM.")
+    return str(path) if told else ""
+
+
+def without_login(uri: str) -> tuple[str, Login | None]:
+    """An address of MongoDB, and the name and password that stood in it."""
+    scheme, mark, rest = uri.partition("://")
+    place, slash, path = rest.partition("/")
+    named, at, hosts = place.rpartition("@")
+    user, colon, password = named.partition(":")
+    if not at or not colon:
+        return uri, None
+    return f"{scheme}{mark}{hosts}{slash}{path}", Login(unquote(user), unquote(password))
+
+
+def _write(path: Path, document: object) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(document, indent=1).encode())

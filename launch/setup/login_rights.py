@@ -1,0 +1,61 @@
+"""Who may write what: the one table of the roles that log in to Kafka and MongoDB; docs/security.md shows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from store.server import documents as stored
+from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS
+
+SUPERVISOR = "supervisor"
+"""Whoever started the session: owns the database and the log, and makes the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """`collections` and `topics` are written; all of the session's database is read by whoever has a login to it."""
+
+    collections: tuple[str, ...] | None = ()
+    """None: no login to MongoDB."""
+    topics: tuple[str, ...] = ()
+    topics_read: tuple[str, ...] | None = ()
+    """None: no login to Kafka."""
+
+
+ROLES: Mapping[str, Rights] = {
+    "feed": Rights((stored.FEEDS,), (TICKS, REJECTS)),
+    "bridge": Rights((), (TICKS,)),
+    "cep": Rights(None, (TICKS, OPPORTUNITIES, SPREADS, HEALTH)),
+    "bot": Rights(
+        (
+            stored.OPPORTUNITIES,
+            stored.ARBITRAGES,
+            stored.REFUSALS,
+            stored.FILLS,
+            stored.HEALTH,
+            stored.BALANCES,
+            stored.CLAIMS,
+            stored.SESSION_BALANCES,
+            stored.LEASES,
+            stored.AVERAGES,
+            stored.AVERAGE_TRADES,
+            stored.DIFFERENCES,
+            stored.COMPARISONS,
+            stored.REACH,
+        ),
+        topics_read=(TICKS, OPPORTUNITIES, SPREADS),
+    ),
+    "ui": Rights(
+        (
+            stored.SETTINGS,
+            stored.SETTINGS_VERSIONS,
+            stored.AUDIT,
+            stored.PROCESSES,
+            stored.BACKTESTS,
+            stored.BACKTEST_REPORTS,
+        ),
+        topics_read=ALL_TOPICS,
+    ),
+    "notifier": Rights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
+    "logrecorder": Rights(None, topics_read=(TICKS, OPPORTUNITIES)),
+}
+"""Beside the supervisor, who may do everything in the session's database and log."""

@@ -1,0 +1,53 @@
+"""Why a part is not ready, as far as it can be told from outside: the end of its log, and how busy the machine is."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+from market.time_units import MICROSECONDS
+
+BUSY_LOAD = 1.5
+"""Processes that want to run, for each core: from here on waiting for one's turn explains a slow start."""
+READ_BYTES = 8_192
+MOST_CHARACTERS = 200
+
+
+def last_words(logs: Path, names: Iterable[str], since: int) -> str:
+    """One clause for each part, and one for the machine where it is busy. `since`, microseconds: older words of a log
+    are of another session."""
+    clauses = [_said(logs / f"{name}.log", name, since) for name in names]
+    return "; ".join([*clauses, *busy_machine(os.getloadavg()[0], psutil.cpu_count() or 1)])
+
+
+def busy_machine(load: float, cores: int) -> tuple[str, ...]:
+    """That it is, with figures; empty where it is not. `load`: the mean of the last minute."""
+    if load <= BUSY_LOAD * cores:
+        return ()
+    return (f"the machine is busy (load {load:.0f} on {cores} cores)",)
+
+
+def _said(log: Path, name: str, since: int) -> str:
+    try:
+        if log.stat().st_mtime * MICROSECONDS < since:
+            return f"{name} has logged nothing yet"
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - READ_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return f"{name} has logged nothing yet"
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"{name} last said: {_event_of(line)[:MOST_CHARACTERS]}" if line else f"{name} has logged nothing yet"
+
+
+def _event_of(line: str) -> str:
+    """Our own lines are JSON; those of a JVM are not."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(event, dict) or "event" not in event:
+        return line
+    return f"{event['event']} ({event['error']})" if "error" in event else str(event["event"])

@@ -1,0 +1,99 @@
+"""Operating-system processes of the supervisor: each in its own group, none of which outlives it."""
+
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from exchanges.exchange_credentials import ARM_VARIABLE, every_key_variable, key_variables
+from launch.config.configuration import ENVIRONMENT
+from launch.setup.login_files import LOGIN_VARIABLES
+from notices.channels.channel_secrets import PREFIX as NOTICES_PREFIX
+
+STOP_SECONDS = 5.0
+NOTIFIER = "notifier"
+"""The one part that gets the secrets of the destinations of notices."""
+LOG_BYTES = 10 * 1024**2
+"""A longer log is put aside at the next start, in place of the one before."""
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One process of the whole: how it is started and which parts must be ready before it."""
+
+    name: str
+    command: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    niceness: int = 0
+    exchange: str | None = None
+    """Whose keys it gets; no other part gets any."""
+    stop_seconds: float | None = STOP_SECONDS
+    """What it gets to end where a user stops it, before it is killed. None: as long as it takes, since it has things in
+    flight that nobody else would watch; the end of the session waits for nobody."""
+    probe: Callable[[], Awaitable[None]] | None = None
+    """Returns once the part really works, where the part cannot say so itself by its ready file. It is asked again
+    after an error that passes, for as long as the part does something."""
+
+
+def spawn(part: Part, log_path: Path) -> subprocess.Popen[bytes]:
+    """Start a part in a process group of its own; it dies with us, even after kill -9 of us."""
+    log_path.parent.mkdir(parents=True, exist_ok=True)
+    if log_path.exists() and log_path.stat().st_size > LOG_BYTES:
+        log_path.replace(log_path.with_suffix(".log.1"))
+    with log_path.open("ab") as log:
+        return subprocess.Popen(
+            part.command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=child_environment(part.exchange, is_notifier=part.name == NOTIFIER) | part.environment,
+            start_new_session=True,
+            preexec_fn=lambda: _before_exec(part.niceness),  # noqa: PLW1509 - one thread: no lock can be held
+        )
+
+
+def child_environment(exchange: str | None = None, *, is_notifier: bool = False) -> dict[str, str]:
+    """Ours, less the keys of other exchanges' accounts and of destinations of notices (a JVM shows its environment to
+    whoever asks), and less what would keep Python from caching its byte code (importing ccxt costs 10 s without)."""
+    # addresses, which may hold a password, and logins reach each part by files
+    withheld = {"PYTHONDONTWRITEBYTECODE", *every_key_variable(), *ENVIRONMENT, *LOGIN_VARIABLES}
+    if not is_notifier:
+        withheld |= {name for name in os.environ if name.startswith(NOTICES_PREFIX)}
+    if exchange is None:
+        withheld.add(ARM_VARIABLE)
+    else:
+        withheld -= {*key_variables(exchange, False).values(), *key_variables(exchange, True).values()}
+    return {name: value for name, value in os.environ.items() if name not in withheld}
+
+
+def group_members(group: int) -> list[psutil.Process]:
+    """Living processes of a group; zombies write to nothing any more and do not count."""
+    members = []
+    for process in psutil.process_iter(["pid", "status"]):
+        try:
+            if os.getpgid(process.pid) == group and process.info["status"] != psutil.STATUS_ZOMBIE:
+                members.append(process)
+        except ProcessLookupError:
+            continue
+    return members
+
+
+def signal_group(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return
+
+
+def _before_exec(niceness: int) -> None:
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if niceness:
+        os.nice(niceness)

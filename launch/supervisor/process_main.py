@@ -1,0 +1,107 @@
+"""One supervised process: logging, signals, readiness and the outermost loop around a room's entry."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import FrameType
+
+from launch.errors import LaunchError
+from launch.setup.data_dir import locked_part, ready_file, write_atomically
+
+Ready = Callable[[], None]
+Entry = Callable[[Ready], Coroutine[object, object, None]]
+
+log = logging.getLogger("launch")
+
+STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class EventFormatter(logging.Formatter):
+    """One JSON object a line: time, level, room, event and its ids."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        event: dict[str, object] = {
+            "time": self.formatTime(record),
+            "level": record.levelname,
+            "room": record.name,
+            "event": record.getMessage(),
+        }
+        event.update((key, value) for key, value in vars(record).items() if key not in STANDARD_FIELDS)
+        if record.exc_info:
+            event["trace"] = self.formatException(record.exc_info)
+        return json.dumps(event, default=str)
+
+
+def log_events() -> None:
+    """Send our log, as events, to standard error, where the supervisor keeps it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(EventFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+def run_process(home: Path, name: str, entry: Entry, leave: Callable[[], None] | None = None) -> int:
+    """Run a room's entry until it ends or SIGTERM cancels it; the exit code.
+
+    With `leave` the first SIGTERM only asks it to end, and the second cancels it.
+    """
+    log_events()
+    try:
+        with locked_part(home, name):
+            return asyncio.run(_until_cancelled(entry(_ready(home, name)), leave))
+    except LaunchError:
+        raise
+    except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
+        log.exception("process failed", extra={"part": name, "error": str(error)})
+        return 1
+
+
+def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) -> int:
+    """The same for an entry that blocks (Spark); SIGTERM raises SystemExit in it."""
+    log_events()
+    signal.signal(signal.SIGTERM, _exit)
+    try:
+        with locked_part(home, name):
+            entry(_ready(home, name))
+    except LaunchError:
+        raise
+    except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
+        log.exception("process failed", extra={"part": name, "error": str(error)})
+        return 1
+    return 0
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+def _ready(home: Path, name: str) -> Ready:
+    def ready() -> None:
+        write_atomically(ready_file(home, name), str(os.getpid()).encode())
+        log.info("ready", extra={"part": name})
+
+    return ready
+
+
+async def _until_cancelled(work: Coroutine[object, object, None], leave: Callable[[], None] | None) -> int:
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    gentle = [] if leave is None else [leave]
+
+    def stop() -> None:
+        if gentle:
+            gentle.pop()()
+        else:
+            task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        log.info("stopped")
+    return 0

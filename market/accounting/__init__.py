@@ -1,0 +1,1 @@
+"""What trades come to: profit, equity, inventory, missed profit, and our books against an exchange. Pure."""

@@ -1,0 +1,217 @@
+"""Episodes of opportunities, and the profit that each of them missed: once per episode, within the limits. Pure.
+
+One gap between two markets is seen at row after row for as long as it lasts. An episode is such an uninterrupted run of
+one ordered pair of markets; whoever sums its sightings counts the same money hundreds of times, and sums more than any
+limit allows to be traded.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from market.money import ZERO, decimal_of
+from market.prices.opportunities import Opportunity, OpportunityLeg
+
+DIGITS = Decimal("0.00000001")
+
+MarketPair = tuple[str, str, str, str, str]
+"""Base, exchange and symbol where it is bought, exchange and symbol where it is sold."""
+
+
+@dataclass(frozen=True, slots=True)
+class TradeBounds:
+    """What one trade may use at most; None: not bounded, or not known."""
+
+    notional: Decimal | None = None
+    """Settlement currency: the least of `max_notional` and whatever else limits a single trade."""
+    quote: Decimal | None = None
+    """Free quote currency on the exchange where it is bought."""
+    base: Decimal | None = None
+    """Free base on the exchange where it is sold."""
+    least: Decimal = ZERO
+    """The smallest order, in base, that both exchanges take: less than that cannot be traded at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One opportunity and what became of it. `profit`: `tradable_profit` of it. Times in microseconds."""
+
+    pair: MarketPair
+    at: int
+    """Event time."""
+    expires_at: int
+    net_bps: float
+    profit: Decimal
+    reason: str | None
+    """Why it was not traded; None: an arbitrage was begun on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """From the first to the last sighting of one run; money in the settlement currency.
+
+    `refused` is the most that one trade on any one of its refused sightings would have brought, at least 0, and
+    `reason` why that one was refused (of equal ones the first); None where none was refused.
+    """
+
+    pair: MarketPair
+    start: int
+    end: int
+    sightings: int
+    best_net_bps: float
+    is_taken: bool
+    refused: Decimal
+    reason: str | None
+
+    @property
+    def missed(self) -> Decimal:
+        """0 where any sighting of it was traded: the same gap cannot be had twice."""
+        return ZERO if self.is_taken else self.refused
+
+
+@dataclass(frozen=True, slots=True)
+class MissedProfit:
+    """Episodes that were not traded, and what one trade on each would have brought at most."""
+
+    episodes: int
+    profit: Decimal
+
+
+def pair_of(opportunity: Opportunity) -> MarketPair:
+    buy, sell = opportunity.buy, opportunity.sell
+    return opportunity.base, buy.exchange, buy.symbol, sell.exchange, sell.symbol
+
+
+def tradable_profit(opportunity: Opportunity, bounds: TradeBounds) -> Decimal:
+    """Of what the best levels promise (`expected_profit`) the share that one trade within `bounds` could have had.
+
+    Notional counts for the dearer of both legs at the best prices, as in sizing. Exact where no bound cuts the amount;
+    else rounded to 8 digits. Fees, lots and slippage could cut it a little further: an upper bound.
+    """
+    shown = min(opportunity.buy.amount, opportunity.sell.amount)
+    most = min((shown, *_most_base(opportunity, bounds)))
+    if shown <= 0 or most <= 0 or most < bounds.least:
+        return ZERO
+    profit = decimal_of(opportunity.expected_profit)
+    return profit if most == shown else (profit * most / shown).quantize(DIGITS)
+
+
+def sighting_of(opportunity: Opportunity, bounds: TradeBounds, reason: str | None) -> Sighting:
+    """`reason` None: an arbitrage was begun on it."""
+    return Sighting(
+        pair_of(opportunity),
+        opportunity.event_time,
+        opportunity.expires_at,
+        opportunity.net_bps,
+        tradable_profit(opportunity, bounds),
+        reason,
+    )
+
+
+class Episodes:
+    """Gathers sightings, each once, those of a pair in the order of their times. Memory grows with the episodes."""
+
+    def __init__(self) -> None:
+        self._ended: list[_Run] = []
+        self._newest: dict[MarketPair, _Run] = {}
+
+    def add(self, sighting: Sighting) -> None:
+        """It belongs to the newest run of its pair where that had not expired before it: a row at which a pair does not
+        pay makes no opportunity, so that a break shows only by none coming for as long as the last one lived."""
+        run = self._newest.get(sighting.pair)
+        if run is None or sighting.at > run.until:
+            if run is not None:
+                self._ended.append(run)
+            run = self._newest[sighting.pair] = _Run.of(sighting)
+        run.add(sighting)
+
+    def could_miss_more(self, pair: MarketPair, at: int, expected_profit: float) -> bool:
+        """Whether a sighting that promises so much could change what its episode missed: where it could not, what it
+        would have brought within the limits need not be worked out."""
+        run = self._newest.get(pair)
+        if run is None or at > run.until:
+            return expected_profit > 0
+        return not run.is_taken and expected_profit > run.refused
+
+    def all(self) -> tuple[Episode, ...]:
+        """By their beginnings, then by pair; those that may still go on included."""
+        runs = sorted((*self._ended, *self._newest.values()), key=lambda run: (run.start, run.pair))
+        return tuple(run.episode() for run in runs)
+
+
+@dataclass(slots=True)
+class _Run:
+    """An episode that may still go on."""
+
+    pair: MarketPair
+    start: int
+    end: int
+    until: int
+    """The next sighting up to then still belongs to it."""
+    best_net_bps: float
+    sightings: int = 0
+    is_taken: bool = False
+    refused: Decimal = ZERO
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, first: Sighting) -> "_Run":
+        return cls(first.pair, first.at, first.at, first.expires_at, first.net_bps)
+
+    def add(self, sighting: Sighting) -> None:
+        self.end = max(self.end, sighting.at)
+        self.until = max(self.until, sighting.expires_at)
+        self.best_net_bps = max(self.best_net_bps, sighting.net_bps)
+        self.sightings += 1
+        if sighting.reason is None:
+            self.is_taken = True
+        elif self.reason is None or sighting.profit > self.refused:
+            self.refused, self.reason = max(sighting.profit, ZERO), sighting.reason
+
+    def episode(self) -> Episode:
+        return Episode(
+            pair=self.pair,
+            start=self.start,
+            end=self.end,
+            sightings=self.sightings,
+            best_net_bps=self.best_net_bps,
+            is_taken=self.is_taken,
+            refused=self.refused,
+            reason=self.reason,
+        )
+
+
+def episodes_of(sightings: Iterable[Sighting]) -> tuple[Episode, ...]:
+    """Of sightings in the order of their times."""
+    found = Episodes()
+    for sighting in sightings:
+        found.add(sighting)
+    return found.all()
+
+
+def missed_by_reason(episodes: Iterable[Episode]) -> dict[str, MissedProfit]:
+    """Each episode that was not traded once, under the reason of its best sighting: the sums add up to the whole."""
+    missed: dict[str, MissedProfit] = {}
+    for episode in episodes:
+        if not episode.is_taken and episode.reason is not None:
+            known = missed.get(episode.reason, MissedProfit(0, ZERO))
+            missed[episode.reason] = MissedProfit(known.episodes + 1, known.profit + episode.missed)
+    return missed
+
+
+def _most_base(opportunity: Opportunity, bounds: TradeBounds) -> Iterable[Decimal]:
+    """How much base each bound allows."""
+    if bounds.notional is not None:
+        yield bounds.notional / max(_settled(opportunity, opportunity.buy), _settled(opportunity, opportunity.sell))
+    if bounds.quote is not None:
+        yield bounds.quote / opportunity.buy.price
+    if bounds.base is not None:
+        yield bounds.base
+
+
+def _settled(opportunity: Opportunity, leg: OpportunityLeg) -> Decimal:
+    """Its best price in the settlement currency, at the FX side that a trade would pay."""
+    rate = opportunity.rate(leg.quote_currency)
+    if rate is None:
+        return leg.price
+    return rate.paid(leg.price) if leg is opportunity.buy else rate.received(leg.price)

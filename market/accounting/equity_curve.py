@@ -1,0 +1,210 @@
+"""The equity of a session: net profits summed in the order in which arbitrages ended; exact, few points to draw."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Self
+
+from market.money import ZERO, BoundedDecimal
+from market.trade.arbitrages import ArbitrageState
+
+MOST_SPANS = 400
+POINTS_A_SPAN = 3
+MOST_POINTS = MOST_SPANS * POINTS_A_SPAN
+MOST_MARKS = 200
+
+TRADED_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "held")
+"""Ended with anything bought or sold: what wins and losses are counted of."""
+MARKED_STATES: tuple[ArbitrageState, ...] = ("unwound", "held")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One arbitrage that ended `at` (microseconds UTC) with `net`."""
+
+    at: int
+    arbitrage_id: str
+    state: ArbitrageState
+    net: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class EquityPoint:
+    """The sum after the `number`th ending."""
+
+    at: int
+    number: int
+    net: BoundedDecimal
+
+
+@dataclass(frozen=True, slots=True)
+class EquityMark:
+    """An ending that was not as meant, and the sum with it."""
+
+    ending: Ending
+    net: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """Of the sum below its highest value before; `start` None where that was the opening."""
+
+    depth: Decimal = ZERO
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Equity:
+    """All but `points` and `marks` is exact, however many endings there were.
+
+    `points`: at most MOST_POINTS; of each of at most MOST_SPANS equal spans of time the lowest, the highest and the
+    last, so that no peak and no fall is lost. `marks`: the newest MOST_MARKS unwound and held ones.
+    """
+
+    points: tuple[EquityPoint, ...] = ()
+    marks: tuple[EquityMark, ...] = ()
+    endings: int = 0
+    net: Decimal = ZERO
+    wins: int = 0
+    losses: int = 0
+    even: int = 0
+    largest_win: Decimal = ZERO
+    largest_loss: Decimal = ZERO
+    """At most 0."""
+    deepest: Fall = Fall()
+    current: Fall = Fall()
+    """Below the highest value so far, by now."""
+
+    @property
+    def win_share(self) -> float | None:
+        """Of all that traded; None before the first."""
+        traded = self.wins + self.losses + self.even
+        return self.wins / traded if traded else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    lowest: EquityPoint
+    highest: EquityPoint
+    last: EquityPoint
+
+    def with_next(self, other: "_Span") -> "_Span":
+        return _Span(
+            lowest=other.lowest if other.lowest.net < self.lowest.net else self.lowest,
+            highest=other.highest if other.highest.net > self.highest.net else self.highest,
+            last=other.last,
+        )
+
+
+class ThinnedLine:
+    """Any number of points in, at most `POINTS_A_SPAN` of each of at most `most_spans` equal spans of time out."""
+
+    def __init__(self, most_spans: int = MOST_SPANS) -> None:
+        self._most = most_spans
+        self._width = 1
+        self._spans: dict[int, _Span] = {}
+        self._number = 0
+
+    def add(self, at: int, net: Decimal) -> None:
+        """`at` never before the one of the call before."""
+        self._number += 1
+        point = EquityPoint(at, self._number, net)
+        self._put(at // self._width, _Span(point, point, point))
+        while len(self._spans) > self._most:
+            self._widen()
+
+    def points(self) -> tuple[EquityPoint, ...]:
+        """In the order in which they came."""
+        kept = {
+            point.number: point for span in self._spans.values() for point in (span.lowest, span.highest, span.last)
+        }
+        return tuple(kept[number] for number in sorted(kept))
+
+    def copy(self) -> Self:
+        other = type(self)(self._most)
+        other._width, other._spans, other._number = self._width, dict(self._spans), self._number
+        return other
+
+    def _put(self, place: int, span: _Span) -> None:
+        known = self._spans.get(place)
+        self._spans[place] = span if known is None else known.with_next(span)
+
+    def _widen(self) -> None:
+        spans, self._spans, self._width = self._spans, {}, self._width * 2
+        for place, span in spans.items():
+            self._put(place // 2, span)
+
+
+class EquityCurve:
+    """Follows the endings in their order, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._line = ThinnedLine()
+        self._marks: deque[EquityMark] = deque(maxlen=MOST_MARKS)
+        self._endings = 0
+        self._net = ZERO
+        self._results = (0, 0, 0)
+        self._largest = (ZERO, ZERO)
+        self._highest: tuple[Decimal, int | None] = (ZERO, None)
+        self._deepest = Fall()
+        self._last_at: int | None = None
+
+    def add(self, ending: Ending) -> None:
+        """`ending.at` never before the one of the call before."""
+        self._endings += 1
+        self._net += ending.net
+        self._last_at = ending.at
+        self._line.add(ending.at, self._net)
+        if ending.state in MARKED_STATES:
+            self._marks.append(EquityMark(ending, self._net))
+        if ending.state in TRADED_STATES:
+            self._count(ending.net)
+        highest, since = self._highest
+        if self._net >= highest:
+            self._highest = (self._net, ending.at)
+        elif highest - self._net > self._deepest.depth:
+            self._deepest = Fall(highest - self._net, since, ending.at)
+
+    def equity(self) -> Equity:
+        wins, losses, even = self._results
+        return Equity(
+            points=self._line.points(),
+            marks=tuple(self._marks),
+            endings=self._endings,
+            net=self._net,
+            wins=wins,
+            losses=losses,
+            even=even,
+            largest_win=self._largest[0],
+            largest_loss=self._largest[1],
+            deepest=self._deepest,
+            current=self._current(),
+        )
+
+    def copy(self) -> Self:
+        other = type(self)()
+        other._line, other._marks = self._line.copy(), self._marks.copy()
+        other._endings, other._net, other._results = self._endings, self._net, self._results
+        other._largest, other._highest, other._deepest = self._largest, self._highest, self._deepest
+        other._last_at = self._last_at
+        return other
+
+    def _count(self, net: Decimal) -> None:
+        wins, losses, even = self._results
+        self._results = (wins + (net > 0), losses + (net < 0), even + (net == 0))
+        win, loss = self._largest
+        self._largest = (max(win, net), min(loss, net))
+
+    def _current(self) -> Fall:
+        highest, since = self._highest
+        return Fall() if self._net >= highest else Fall(highest - self._net, since, self._last_at)
+
+
+def thinned(points: Iterable[tuple[int, Decimal]], most_spans: int = MOST_SPANS) -> tuple[EquityPoint, ...]:
+    """`points` as (microseconds, sum so far), in order."""
+    line = ThinnedLine(most_spans)
+    for at, net in points:
+        line.add(at, net)
+    return line.points()

@@ -1,0 +1,71 @@
+"""What counts as tradable, and how what was kept of opportunities becomes sightings of episodes. Pure.
+
+The definition of an episode and of its missed profit is `market.accounting.episodes`.
+"""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from market.accounting.episodes import Sighting, TradeBounds, episodes_of, missed_by_reason
+from market.decide.settings import Settings
+from market.money import ZERO
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage, ArbitrageState, Refusal
+
+TAKEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled")
+"""Of arbitrages of which both legs were reserved."""
+
+
+def settings_bounds(settings: Settings | None) -> TradeBounds:
+    """What one trade may use where nothing else is open: no limit lets one alone go further. None: not known yet."""
+    if settings is None:
+        return TradeBounds()
+    limits = (settings.max_exchange_notional, settings.max_asset_notional, settings.max_total_notional)
+    return TradeBounds(notional=min(settings.max_notional, *limits))
+
+
+def bounds_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple[str, str], Decimal]) -> TradeBounds:
+    """The same, and what lies free on both exchanges: (exchange, currency) → how much, as far as it is known."""
+    return TradeBounds(
+        notional=settings_bounds(settings).notional,
+        quote=free.get((opportunity.buy.exchange, opportunity.buy.quote_currency)),
+        base=free.get((opportunity.sell.exchange, opportunity.base)),
+    )
+
+
+def refused_sighting(refusal: Refusal) -> Sighting:
+    """All that were counted with it in its second."""
+    return Sighting(
+        pair=(refusal.base, refusal.buy_exchange, "", refusal.sell_exchange, ""),
+        at=refusal.refused_at,
+        expires_at=max(refusal.until, refusal.refused_at),
+        net_bps=refusal.net_bps,
+        profit=max(refusal.tradable, ZERO),
+        reason=refusal.reason,
+    )
+
+
+def taken_sighting(arbitrage: Arbitrage) -> Sighting:
+    """From when its first leg was reserved."""
+    opportunity = arbitrage.opportunity
+    at = min(leg.times["reserved"] for leg in arbitrage.legs if "reserved" in leg.times)
+    return Sighting(
+        pair=(arbitrage.base, opportunity.buy.exchange, "", opportunity.sell.exchange, ""),
+        at=at,
+        expires_at=at + opportunity.expires_at - opportunity.event_time,
+        net_bps=opportunity.net_bps,
+        profit=ZERO,
+        reason=None,
+    )
+
+
+def missed_profit(sightings: Iterable[Sighting]) -> dict[str, Decimal]:
+    """Reason → missed profit of the episodes whose best sighting it refused, in any order of `sightings`."""
+    ordered = sorted(sightings, key=lambda one: one.at)
+    return {reason: missed.profit for reason, missed in missed_by_reason(episodes_of(ordered)).items()}
+
+
+def missed_of(refusals: Iterable[Refusal], arbitrages: Iterable[Arbitrage]) -> dict[str, Decimal]:
+    """The same of all that a session refused and began."""
+    taken = (one for one in arbitrages if one.state in TAKEN_STATES and one.strategy != "ma")
+    return missed_profit((*map(refused_sighting, refusals), *map(taken_sighting, taken)))

@@ -1,0 +1,159 @@
+"""What to send where so that each exchange has its share again, for no more than was earned. Nobody sends it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from market.accounting.inventory import Holding, Values
+from market.accounting.transfer_terms import TransferTerms
+from market.money import ZERO, floor_to_step, total
+
+NotSent = Literal["terms_unknown", "not_free", "below_minimum", "fee_eats_it", "no_price", "costs_more_than_earned"]
+
+TOLERANCE = Decimal("0.1")
+"""Nothing moves between two exchanges that both drifted no further than this fraction of their targets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """`amount` leaves `source`; `amount` − `fee` arrives. `cost` is the fee in the settlement currency."""
+
+    currency: str
+    source: str
+    destination: str
+    amount: Decimal
+    fee: Decimal
+    cost: Decimal
+    seconds: int
+
+    @property
+    def arrives(self) -> Decimal:
+        return self.amount - self.fee
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A transfer that would help and is not in the plan; `wanted` is what the source has too much."""
+
+    currency: str
+    source: str
+    destination: str
+    wanted: Decimal
+    reason: NotSent
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`cost` never exceeds `earned`, the realised net so far, nor anything where that is a loss."""
+
+    transfers: tuple[Transfer, ...]
+    left_out: tuple[LeftOut, ...]
+    earned: Decimal
+
+    @property
+    def cost(self) -> Decimal:
+        return total(transfer.cost for transfer in self.transfers)
+
+
+def rebalancing_plan(
+    holdings: Sequence[Holding],
+    terms: Mapping[tuple[str, str], TransferTerms],
+    values: Values,
+    earned: Decimal,
+    tolerance: Decimal = TOLERANCE,
+) -> Plan:
+    """The most worth moved per cost first. Every transfer keeps to its exchange's minimum and to what is free there."""
+    proposed: list[tuple[Decimal, Transfer]] = []
+    left_out: list[LeftOut] = []
+    for currency in dict.fromkeys(holding.currency for holding in holdings):
+        for wish in _wishes([one for one in holdings if one.currency == currency], tolerance):
+            answer = _transfer(wish, terms.get((wish.source.exchange, currency)), values.get(currency))
+            if isinstance(answer, Transfer):
+                proposed.append((answer.arrives * values.get(currency, ZERO), answer))
+            else:
+                left_out.append(wish.left_out(answer))
+    proposed.sort(key=lambda one: (-_worth_per_cost(*one), one[1].currency, one[1].source, one[1].destination))
+    return _within(earned, [transfer for _, transfer in proposed], left_out)
+
+
+def totals_after(holdings: Iterable[Holding], plan: Plan) -> dict[tuple[str, str], Decimal]:
+    """(exchange, currency) → total, once every transfer has arrived."""
+    totals = {(one.exchange, one.currency): one.total for one in holdings}
+    for transfer in plan.transfers:
+        totals[transfer.source, transfer.currency] -= transfer.amount
+        totals[transfer.destination, transfer.currency] += transfer.arrives
+    return totals
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """Move up to `amount`, of which `free` could be sent."""
+
+    source: Holding
+    destination: Holding
+    amount: Decimal
+    free: Decimal
+
+    def left_out(self, reason: NotSent) -> LeftOut:
+        return LeftOut(self.source.currency, self.source.exchange, self.destination.exchange, self.amount, reason)
+
+
+def _wishes(holdings: Iterable[Holding], tolerance: Decimal) -> list[_Wish]:
+    """The largest surplus to the largest lack, and so on: at most one transfer fewer than there are exchanges."""
+    by_exchange = {one.exchange: one for one in holdings}
+    surplus = {name: one.drift for name, one in by_exchange.items() if one.drift > 0}
+    lack = {name: -one.drift for name, one in by_exchange.items() if one.drift < 0}
+    free = {name: max(ZERO, one.free) for name, one in by_exchange.items()}
+    wishes: list[_Wish] = []
+    while surplus and lack:
+        source, destination = max(surplus, key=surplus.__getitem__), max(lack, key=lack.__getitem__)
+        amount = min(surplus[source], lack[destination])
+        if any(abs(by_exchange[name].drift) > tolerance * by_exchange[name].target for name in (source, destination)):
+            wishes.append(_Wish(by_exchange[source], by_exchange[destination], amount, free[source]))
+            free[source] = max(ZERO, free[source] - amount)
+        for amounts, exchange in ((surplus, source), (lack, destination)):
+            amounts[exchange] -= amount
+            if amounts[exchange] <= 0:
+                del amounts[exchange]
+    return wishes
+
+
+def _transfer(wish: _Wish, terms: TransferTerms | None, price: Decimal | None) -> Transfer | NotSent:
+    if terms is None:
+        return "terms_unknown"
+    amount = floor_to_step(min(wish.amount, wish.free), terms.step)
+    if amount < terms.minimum:
+        return "not_free" if wish.free < wish.amount else "below_minimum"
+    if amount <= terms.fee:
+        return "fee_eats_it"
+    if price is None and terms.fee > 0:
+        return "no_price"
+    cost = terms.fee * (price or ZERO)
+    source, destination = wish.source.exchange, wish.destination.exchange
+    return Transfer(wish.source.currency, source, destination, amount, terms.fee, cost, terms.seconds)
+
+
+def _worth_per_cost(worth: Decimal, transfer: Transfer) -> Decimal:
+    return worth / transfer.cost if transfer.cost > 0 else Decimal("Infinity")
+
+
+def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[LeftOut]) -> Plan:
+    taken: list[Transfer] = []
+    left_out = list(given_up)
+    spent = ZERO
+    for transfer in proposed:
+        if transfer.cost > 0 and spent + transfer.cost > earned:
+            left_out.append(
+                LeftOut(
+                    transfer.currency,
+                    transfer.source,
+                    transfer.destination,
+                    transfer.amount,
+                    "costs_more_than_earned",
+                )
+            )
+        else:
+            spent += transfer.cost
+            taken.append(transfer)
+    return Plan(tuple(taken), tuple(left_out), earned)

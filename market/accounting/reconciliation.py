@@ -1,0 +1,283 @@
+"""Our books against an exchange's own word: every difference, and nothing that may be an order in flight. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from market.accounting.differences import HANDLING, Booking, Difference, Resumption, RowCorrection
+from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
+from market.money import ZERO, Amount, text_of, total
+from market.trade.arbitrages import Leg
+from market.trade.confirmation import currencies_moved
+from market.trade.reservation_state import BalanceRow, fill_key
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLeg:
+    """A leg on the exchange that is compared."""
+
+    arbitrage_id: str
+    leg: Leg
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What the exchange answered when it was asked again for an order that it had denied."""
+
+    arbitrage_id: str
+    leg: Leg
+    report: OrderReport | None
+    is_ambiguous: bool = False
+    is_unanswered: bool = False
+
+    @property
+    def may_move_money(self) -> bool:
+        """Whether the order may have moved balances that the books do not know of yet."""
+        return self.report is not None or self.is_ambiguous or self.is_unanswered
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """What the store says of one exchange, read after the exchange was: whatever stood there then, we know by now."""
+
+    exchange: str
+    legs: tuple[OwnLeg, ...]
+    """All that may have been sent in the time that `Theirs.fills` cover, and some time before."""
+    rows: tuple[BalanceRow, ...] | None = None
+    """None where anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
+    outlived: tuple[str, ...] = ()
+    """Arbitrages that a halt left, while trading goes on."""
+    unconfirmed: tuple[OwnLeg, ...] = ()
+    """Legs of arbitrages that are held since the exchange denies their orders and its balances say otherwise."""
+    foreign: frozenset[str] = frozenset()
+    """Currencies in which the exchange was found to have more than our orders made of them."""
+    has_client_ids: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Theirs:
+    """What the exchange says."""
+
+    orders: tuple[OpenOrder, ...]
+    fills: tuple[AccountFill, ...]
+    fills_since: int
+    """The store's time: fills of legs sent from then on are all among `fills`."""
+    asked_at: int
+    """The store's time, before anything was asked: what was booked by then should be listed."""
+    balances: Mapping[str, Decimal] | None = None
+    searches: tuple[Search, ...] = ()
+
+
+def differences(ours: Ours, theirs: Theirs) -> list[Difference]:
+    """Everything that does not agree, in the order of `HANDLING`; nothing that may be an order in flight."""
+    found = _searched(ours, theirs)
+    late = _late_fills(ours, theirs)
+    compared = [
+        *found,
+        *_unconfirmed(ours),
+        *_resting(ours, theirs),
+        *late,
+        *_foreign_fills(ours, theirs),
+        *_unlisted_fills(ours, theirs),
+        *_changed_fills(ours, theirs),
+        *_outlived(ours),
+    ]
+    if not late and not any(search.may_move_money for search in theirs.searches):
+        # else what is, or will be, booked explains the balances
+        foreign = ours.foreign.union(*(one.currencies for one in compared))
+        compared += _balances(ours, theirs, foreign)
+    order = list(HANDLING)
+    return sorted(compared, key=lambda one: order.index(one.kind))
+
+
+def _searched(ours: Ours, theirs: Theirs) -> list[Difference]:
+    found = []
+    for search in theirs.searches:
+        leg, report = search.leg, search.report
+        subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent, since the exchange did not know it"
+        if search.is_ambiguous:
+            there = "more than one order may be it"
+            moved = (leg.base, leg.quote_currency)
+            found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there, currencies=moved))
+        elif report is not None and report.is_final and not _is_anothers(report.exchange_order_id, leg, ours):
+            there = f"order {report.exchange_order_id}, filled {text_of(report.filled)}"
+            booking = Booking(search.arbitrage_id, leg.role, report)
+            found.append(Difference("order_found", ours.exchange, subject, denied, there, booking))
+    return found
+
+
+def _unconfirmed(ours: Ours) -> list[Difference]:
+    return [
+        Difference(
+            "order_unconfirmed",
+            ours.exchange,
+            f"{own.arbitrage_id}:{own.leg.role}",
+            "held, since it may have been sent",
+            "does not find it, and its balances do not bear that out",
+            currencies=(own.leg.base, own.leg.quote_currency),
+        )
+        for own in ours.unconfirmed
+    ]
+
+
+def _is_anothers(exchange_order_id: str, leg: Leg, ours: Ours) -> bool:
+    """Whether an order that was found for `leg` is, or may be, another leg's, where no client id tells."""
+    if ours.has_client_ids:
+        return False
+    others = [one.leg for one in ours.legs if one.leg.client_order_id != leg.client_order_id]
+    is_known = any(one.exchange_order_id == exchange_order_id for one in others)
+    return is_known or _may_be_in_flight(others, leg.symbol, leg.side)
+
+
+def _resting(ours: Ours, theirs: Theirs) -> list[Difference]:
+    owners, found = _Owners(ours), []
+    for order in theirs.orders:
+        owner = owners.of(order.exchange_order_id, order.client_order_id)
+        there = f"{order.side} {text_of(order.amount)} {order.symbol} rests"
+        if owner is None and not _may_be_in_flight(_legs(ours), order.symbol, order.side):
+            found.append(Difference("order_foreign", ours.exchange, order.exchange_order_id, "unknown", there))
+        elif owner is not None and owner.leg.is_final:
+            here = f"{owner.arbitrage_id}:{owner.leg.role} is {owner.leg.state}"
+            found.append(Difference("order_still_open", ours.exchange, order.exchange_order_id, here, there))
+    return found
+
+
+def _late_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+    """One for each order whose leg has ended without some of its fills; those of an open leg are on their way."""
+    owners, booked, sought = _Owners(ours), _booked(ours), _sought(theirs)
+    missing: dict[str, list[AccountFill]] = {}
+    for one in theirs.fills:
+        owner = owners.of(one.exchange_order_id, one.client_order_id)
+        is_new = fill_key(one.fill) not in booked and one.exchange_order_id not in sought
+        if owner is not None and owner.leg.is_final and is_new:
+            missing.setdefault(one.exchange_order_id, []).append(one)
+    found = []
+    for order_id, late in missing.items():
+        owner = owners.of(order_id, late[0].client_order_id)
+        if owner is not None:
+            found.append(_late(ours.exchange, order_id, owner, [one.fill for one in late]))
+    return found
+
+
+def _late(exchange: str, order_id: str, owner: OwnLeg, missing: list[Fill]) -> Difference:
+    leg = owner.leg
+    # with those that are booked: of them nothing is booked again
+    fills = (*leg.fills, *missing)
+    report = OrderReport(order_id, True, Amount(total(fill.amount for fill in fills)), fills)
+    here = f"{owner.arbitrage_id}:{leg.role} is {leg.state} with {text_of(leg.filled)} filled"
+    there = "; ".join(_said(fill) for fill in missing)
+    return Difference("fill_late", exchange, order_id, here, there, Booking(owner.arbitrage_id, leg.role, report))
+
+
+def _foreign_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+    owners, booked, legs, sought = _Owners(ours), _booked(ours), _legs(ours), _sought(theirs)
+    return [
+        Difference(
+            "fill_foreign",
+            ours.exchange,
+            one.fill.fill_id,
+            "unknown",
+            f"{_said(one.fill)} of {one.exchange_order_id}",
+            currencies=tuple(sorted(currencies_moved([one]))),
+        )
+        for one in theirs.fills
+        if fill_key(one.fill) not in booked
+        and one.exchange_order_id not in sought
+        and owners.of(one.exchange_order_id, one.client_order_id) is None
+        and not _may_be_in_flight(legs, one.fill.symbol, one.fill.side)
+    ]
+
+
+def _unlisted_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+    listed = {fill_key(one.fill) for one in theirs.fills}
+    return [
+        Difference(
+            "fill_not_listed", ours.exchange, fill.fill_id, f"{_said(fill)} of {own.arbitrage_id}", "does not list it"
+        )
+        for own in ours.legs
+        if own.leg.is_final
+        and own.leg.times.get("sending", 0) >= theirs.fills_since
+        and own.leg.times.get("done", theirs.asked_at) < theirs.asked_at
+        for fill in own.leg.fills
+        if fill_key(fill) not in listed
+    ]
+
+
+def _changed_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+    booked, found = _booked(ours), []
+    for one in theirs.fills:
+        fill = booked.get(fill_key(one.fill))
+        if fill is not None and _flows(fill) != _flows(one.fill):
+            found.append(Difference("fill_differs", ours.exchange, fill.fill_id, _said(fill), _said(one.fill)))
+    return found
+
+
+def _balances(ours: Ours, theirs: Theirs, foreign: frozenset[str]) -> list[Difference]:
+    """Where nothing is open: totals must be equal and nothing be held. What an order that no leg has may have moved is
+    reported and left as it is."""
+    if ours.rows is None or theirs.balances is None:
+        return []
+    rows = {row.currency: row for row in ours.rows}
+    found = []
+    for currency in sorted(rows.keys() | theirs.balances.keys()):
+        row = rows.get(currency) or BalanceRow(ours.exchange, currency, ZERO, ZERO)
+        there = theirs.balances.get(currency, ZERO)
+        remedy = RowCorrection(row, BalanceRow(ours.exchange, currency, there, ZERO))
+        here = text_of(row.free + row.held)
+        if row.free + row.held != there and currency in foreign:
+            found.append(Difference("balance_unexplained", ours.exchange, currency, here, text_of(there)))
+        elif row.free + row.held != there:
+            found.append(Difference("balance_differs", ours.exchange, currency, here, text_of(there), remedy))
+        elif row.held:
+            here = f"{text_of(row.held)} held"
+            found.append(Difference("hold_left", ours.exchange, currency, here, "nothing is open", remedy))
+    return found
+
+
+def _outlived(ours: Ours) -> list[Difference]:
+    return [
+        Difference("halt_outlived", ours.exchange, identity, "held: halted", "trading goes on", Resumption(identity))
+        for identity in ours.outlived
+    ]
+
+
+def _legs(ours: Ours) -> list[Leg]:
+    return [own.leg for own in ours.legs]
+
+
+def _sought(theirs: Theirs) -> set[str]:
+    """Orders just found for a leg: what they filled is about to be booked."""
+    return {search.report.exchange_order_id for search in theirs.searches if search.report is not None}
+
+
+def _booked(ours: Ours) -> dict[str, Fill]:
+    return {fill_key(fill): fill for leg in _legs(ours) for fill in leg.fills}
+
+
+class _Owners:
+    """Whose an order is, by either of its ids."""
+
+    def __init__(self, ours: Ours) -> None:
+        self._by_client_id = {own.leg.client_order_id: own for own in ours.legs}
+        self._by_id = {own.leg.exchange_order_id: own for own in ours.legs if own.leg.exchange_order_id is not None}
+
+    def of(self, exchange_order_id: str, client_order_id: str | None) -> OwnLeg | None:
+        return self._by_id.get(exchange_order_id) or self._by_client_id.get(client_order_id or "")
+
+
+def _may_be_in_flight(legs: list[Leg], symbol: str, side: Side) -> bool:
+    """Whether an order of nobody's may be that of a leg whose acknowledgement is not noted yet."""
+    return any(
+        leg.state == "sending" and leg.exchange_order_id is None and (leg.symbol, leg.side) == (symbol, side)
+        for leg in legs
+    )
+
+
+def _flows(fill: Fill) -> tuple[object, ...]:
+    return fill.symbol, fill.side, fill.price, fill.amount, fill.cost, fill.fee, fill.fee_currency
+
+
+def _said(fill: Fill) -> str:
+    amount, price = text_of(fill.amount), text_of(fill.price)
+    fee = f"fee {text_of(fill.fee)} {fill.fee_currency}"
+    return f"{fill.side} {amount} {fill.symbol} at {price} for {text_of(fill.cost)}, {fee}"

@@ -1,0 +1,1 @@
+"""Whether and how much to trade: settings, risk checks, quarantine, the walk along both books, sizing. Pure."""

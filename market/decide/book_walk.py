@@ -1,0 +1,220 @@
+"""Two books walked together while each further unit still pays: how much, and what that costs and brings. Exact.
+
+No float, and nothing is rounded: sums and products are decimals of as many digits as it takes, quotients are fractions.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from market.instruments.orders import Side
+from market.money import BPS, EXACT, ZERO, decimal_of_whole
+from market.prices.opportunities import FxRate
+from market.prices.quotes import Level
+
+ONE = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What trading at two prices means in the settlement currency, and what a unit must bring.
+
+    Fees are fractions of the notional, taken in quote currency; a fee taken in base is in `factor`, which says how much
+    is sold per unit bought. A rate of None: the quote currency is the settlement currency. A unit pays where it brings
+    at least `least_bps` of what was paid for it before fees; None: where it brings anything at all.
+    """
+
+    buy_fee: Decimal = ZERO
+    sell_fee: Decimal = ZERO
+    buy_rate: FxRate | None = None
+    sell_rate: FxRate | None = None
+    factor: Decimal = ONE
+    least_bps: Decimal | None = None
+
+    def net_bps(self, ask: Decimal, bid: Decimal) -> Fraction:
+        """What one unit bought at `ask` and sold at `bid` brings after fees and FX, in bps of what is paid for it."""
+        received, paid = self._sides
+        spent = EXACT.multiply(ask, paid)
+        gained = EXACT.subtract(EXACT.multiply(bid, received), EXACT.multiply(spent, EXACT.add(ONE, self.buy_fee)))
+        return Fraction(EXACT.multiply(gained, BPS)) / Fraction(spent)
+
+    def paying(self) -> Callable[[Decimal, Decimal], bool]:
+        """Whether a unit bought at `ask` and sold at `bid` pays."""
+        received, paid = self._sides
+        least = ZERO if self.least_bps is None else self.least_bps
+        owed = EXACT.add(EXACT.add(ONE, self.buy_fee), EXACT.divide(least, BPS))
+        required = EXACT.multiply(paid, owed)
+        multiply = EXACT.multiply
+        if self.least_bps is None:
+            return lambda ask, bid: multiply(bid, received) > multiply(ask, required)
+        return lambda ask, bid: multiply(bid, received) >= multiply(ask, required)
+
+    @property
+    def _sides(self) -> tuple[Decimal, Decimal]:
+        """What one of a bid's currency, per unit bought and after its fee, and one of an ask's are worth, in a measure
+        common to both."""
+        buy_times, buy_over = settling(self.buy_rate, "buy")
+        sell_times, sell_over = settling(self.sell_rate, "sell")
+        kept = EXACT.multiply(self.factor, EXACT.subtract(ONE, self.sell_fee))
+        received = EXACT.multiply(EXACT.multiply(kept, sell_times), buy_over)
+        return received, EXACT.multiply(buy_times, sell_over)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What forbids to go on although it pays. All is in base bought, or in the quote currency that buys it."""
+
+    most: Fraction | None = None
+    """Base bought at most, whatever the price."""
+    budget: Fraction | None = None
+    """Quote currency that may be spent, every unit at what `limit` makes of the worst ask reached."""
+    limit: Callable[[Decimal], Decimal] | None = None
+    """The price that an order reaching this ask may have to pay; None: the ask itself."""
+
+    def at(self, ask: Decimal) -> Fraction | None:
+        """Base bought at most by a walk that reaches `ask`; None: without limit."""
+        if self.budget is None:
+            return self.most
+        affordable = self.budget / Fraction(ask if self.limit is None else self.limit(ask))
+        return affordable if self.most is None else min(affordable, self.most)
+
+
+NO_LIMITS = Limits()
+
+
+class Step(NamedTuple):
+    """A stretch of the walk at one ask and one bid, counted in base *sold*: there both books are finite decimals."""
+
+    ask: Level
+    bid: Level
+    start: Decimal
+    end: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How far it goes. `amount` is base bought, `factor` of which is sold; money is in the settlement currency.
+
+    The last of `steps` is the one that `amount` ends in, maybe before its end; there is none where nothing pays.
+    """
+
+    terms: Terms
+    steps: tuple[Step, ...]
+    amount: Fraction
+
+    @property
+    def worst_ask(self) -> Level | None:
+        return self.steps[-1].ask if self.steps else None
+
+    @property
+    def worst_bid(self) -> Level | None:
+        return self.steps[-1].bid if self.steps else None
+
+    @property
+    def cost(self) -> Fraction:
+        """Paid for all of it, fee included."""
+        times, over = settling(self.terms.buy_rate, "buy")
+        paid = sum((Fraction(step.ask.price) * sold for step, sold in self._sold()), Fraction(0))
+        return (
+            paid / Fraction(self.terms.factor) * (1 + Fraction(self.terms.buy_fee)) * Fraction(times) / Fraction(over)
+        )
+
+    @property
+    def proceeds(self) -> Fraction:
+        """Received for what was sold of it, less the fee."""
+        times, over = settling(self.terms.sell_rate, "sell")
+        received = sum((Fraction(step.bid.price) * sold for step, sold in self._sold()), Fraction(0))
+        return received * (1 - Fraction(self.terms.sell_fee)) * Fraction(times) / Fraction(over)
+
+    @property
+    def profit(self) -> Fraction:
+        return self.proceeds - self.cost
+
+    def floored(self, step: Decimal) -> Decimal:
+        """The largest whole number of `step` that is not more than `amount`."""
+        return EXACT.multiply(decimal_of_whole(self.amount // Fraction(step)), step)
+
+    def cut(self, amount: Decimal) -> "Walk":
+        """The same walk, ended at `amount`, where that is before its end."""
+        if amount >= self.amount:
+            return self
+        sold = EXACT.multiply(amount, self.terms.factor)
+        return replace(self, steps=tuple(step for step in self.steps if step.start < sold), amount=Fraction(amount))
+
+    def bid_reached(self, sold: Decimal) -> Level:
+        """The worst bid that an order of `sold` reaches, where the walk goes so far. Raises LookupError otherwise."""
+        for step in self.steps:
+            if step.end >= sold:
+                return step.bid
+        raise LookupError(f"the walk ends before {sold} are sold")
+
+    def _sold(self) -> Iterator[tuple[Step, Fraction]]:
+        """Each step, and how much is sold in it."""
+        reach = self.amount * Fraction(self.terms.factor)
+        for step in self.steps:
+            yield step, min(Fraction(step.end), reach) - Fraction(step.start)
+
+
+def walked(asks: Sequence[Level], bids: Sequence[Level], terms: Terms, limits: Limits = NO_LIMITS) -> Walk:
+    """As far as each unit pays and `limits` allow; both lists best first.
+
+    Prices only get worse on the way, so every unit before the end pays and none behind it does: without limits and
+    with `least_bps` None (or 0) no other amount brings more, and no smaller one as much (or: none greater as much).
+    Any other `least_bps` ends where the next unit would bring less than that. Limits end it where the first of them is
+    reached: the more the walk has to pay, the less they allow.
+    """
+    pays = terms.paying()
+    steps: list[Step] = []
+    at: Level | None = None
+    most: Fraction | None = None
+    for step in _steps(asks, bids, terms.factor):
+        if not pays(step.ask.price, step.bid.price):
+            break
+        if step.ask is not at:
+            at, most = step.ask, limits.at(step.ask.price)
+        if most is not None and step.end > most * Fraction(terms.factor):
+            return _ended(terms, steps, step, most)
+        steps.append(step)
+    return Walk(terms, tuple(steps), Fraction(steps[-1].end) / Fraction(terms.factor) if steps else Fraction(0))
+
+
+def _ended(terms: Terms, steps: list[Step], last: Step, most: Fraction) -> Walk:
+    """A walk that a limit ends in its `last` step, or before it: reaching its ask may forbid what went before."""
+    start = Fraction(last.start) / Fraction(terms.factor)
+    return Walk(terms, (*steps, last), most) if most > start else Walk(terms, tuple(steps), start)
+
+
+def settling(rate: FxRate | None, side: Side) -> tuple[Decimal, Decimal]:
+    """What an amount of quote currency is multiplied with and divided by to be settlement currency.
+
+    At the side of the FX quote that is paid to buy, or got by selling.
+    """
+    if rate is None:
+        return ONE, ONE
+    price = rate.ask if (side == "buy") != rate.inverted else rate.bid
+    return (ONE, price) if rate.inverted else (price, ONE)
+
+
+def _steps(asks: Sequence[Level], bids: Sequence[Level], factor: Decimal) -> Iterator[Step]:
+    """Every stretch at which neither level changes, for as long as both books last."""
+    asks_ahead = (level for level in asks if level.amount > 0)
+    bids_ahead = (level for level in bids if level.amount > 0)
+    ask: Level | None = None
+    bid: Level | None = None
+    at = ask_end = bid_end = ZERO
+    while True:
+        if ask is None or ask_end == at:
+            ask = next(asks_ahead, None)
+            if ask is None:
+                return
+            ask_end = EXACT.fma(ask.amount, factor, at)
+        if bid is None or bid_end == at:
+            bid = next(bids_ahead, None)
+            if bid is None:
+                return
+            bid_end = EXACT.add(at, bid.amount)
+        end = min(ask_end, bid_end)
+        yield Step(ask, bid, at, end)
+        at = end

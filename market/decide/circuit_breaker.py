@@ -1,0 +1,74 @@
+"""The circuit breaker: how many failures of one exchange, how close together, pause it, and for how long. Pure."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from market.decide.settings import Settings
+
+FailureKind = Literal["order_refused", "outcome_unknown", "look_up_unanswered", "account_refused"]
+
+MOST_FAILURES = 1_000
+"""Kept per exchange; no setting asks for more."""
+REFUSED_PAUSE_MS = 15_000
+"""How long a refused account pauses its exchange. Its bot asks again more often than that while it is refused, so that
+the pause lasts as long as the refusal, and little longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Once per `failure_id`, however often it is told; `at` by the store's clock, microseconds."""
+
+    failure_id: str
+    kind: FailureKind
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What one exchange failed at lately. Times by the store's clock, microseconds."""
+
+    exchange: str
+    failures: tuple[Failure, ...] = ()
+    """Those of the last window, oldest first."""
+    paused_until: int = 0
+    """No new arbitrage with a leg there before it; it ends by itself. 0: never was."""
+    pauses: int = 0
+    """How often it was paused, a pause that was prolonged counted once."""
+
+    def is_paused(self, now: int) -> bool:
+        return now < self.paused_until
+
+
+def failed(health: Health, failure: Failure, settings: Settings, now: int) -> Health:
+    """After one more failure at `now`; the same where it is known.
+
+    Failures outlive the pause that they brought until their window is over: an exchange that comes back ill is paused
+    again by its first failure, not by as many as before. One during a pause prolongs it. A refused account pauses at
+    once, and counts once for as long as it stays refused.
+    """
+    if any(known.failure_id == failure.failure_id for known in health.failures):
+        return health
+    if failure.kind == "account_refused":
+        if health.is_paused(now):
+            return _paused(health, REFUSED_PAUSE_MS, now)
+        health = _paused(health, REFUSED_PAUSE_MS if settings.breaker_failures else 0, now)
+    recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MOST_FAILURES:]
+    counted = replace(health, failures=recent)
+    if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:
+        return counted
+    return _paused(counted, settings.breaker_pause_ms, now)
+
+
+def _paused(health: Health, milliseconds: int, now: int) -> Health:
+    """Until then, or longer where it is paused for longer already."""
+    return replace(
+        health,
+        paused_until=max(health.paused_until, now + milliseconds * 1_000),
+        pauses=health.pauses + (0 if health.is_paused(now) or not milliseconds else 1),
+    )
+
+
+def recent_failures(health: Health, settings: Settings, now: int) -> tuple[Failure, ...]:
+    """Those that still count at `now`."""
+    since = now - settings.breaker_window_ms * 1_000
+    return tuple(failure for failure in health.failures if failure.at > since)

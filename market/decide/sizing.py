@@ -1,0 +1,195 @@
+"""How much of an opportunity to trade: the walk along both books, cut to what both exchanges take as an order. Exact.
+
+All amounts are *matched* amounts, base bought; the sell side orders `factor` of them (see `market.instruments.fees`).
+"""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, lcm
+from typing import Literal
+
+from market.decide.book_walk import Limits, Terms, Walk, settling, walked
+from market.decide.settings import Settings
+from market.instruments.fees import hold_of, quote_rate, sell_factor
+from market.instruments.markets import Market
+from market.instruments.order_rules import least_order, limit_price
+from market.instruments.orders import Side
+from market.money import (
+    EXACT,
+    ZERO,
+    Amount,
+    Price,
+    decimal_of_double,
+    decimal_of_whole,
+    floor_to_step,
+    steps_to_reach,
+    total,
+)
+from market.prices.opportunities import FxRate
+from market.prices.quotes import Level
+
+SizingRefusal = Literal["too_small", "limit_reached", "insufficient_balance"]
+"""`limit_reached`: `most_notional` leaves too little; `insufficient_balance`: all else would do."""
+
+NOTIONAL_DIGITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class BookSide:
+    """One side of the trade. `free` is what may still be spent: quote currency to buy, base to sell; None: unknown."""
+
+    side: Side
+    market: Market
+    levels: tuple[Level, ...]
+    fee_rate: Decimal
+    rate: FxRate | None
+    free: Decimal | None = None
+
+    def limit(self, price: Decimal, slack_bps: float) -> Price:
+        return limit_price(self.market, self.side, price, slack_bps)
+
+
+@dataclass(frozen=True, slots=True)
+class SizedLeg:
+    """One leg's order and what it needs. `displayed`: base shown by the quote at the limit price or better."""
+
+    amount: Amount
+    worst_price: Price
+    limit_price: Price
+    hold_currency: str
+    hold_per_unit: Decimal
+    displayed: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """The matched amount, the grid that both exchanges' lots fit on, both legs, and the walk that ends there.
+
+    `walk.profit` is what the amount brings at the levels shown, base that no lot takes counted as sold with the rest.
+    """
+
+    amount: Amount
+    amount_step: Decimal
+    minimum_amount: Decimal
+    factor: Decimal
+    unit_notional: Decimal
+    """What one unit counts where notional is limited, in settlement currency: the dearer leg, rounded up."""
+    buy: SizedLeg
+    sell: SizedLeg
+    walk: Walk
+
+
+def net_bps(buy: BookSide, sell: BookSide, buy_price: Decimal, sell_price: Decimal) -> Fraction:
+    """What one unit bought and sold at these prices brings after both fees and FX, in bps of the buy side. Exact."""
+    return _terms(buy, sell, None).net_bps(buy_price, sell_price)
+
+
+def common_step(one: Decimal, other: Decimal) -> Decimal:
+    """The least step that is a whole number of both."""
+    (first, first_parts), (second, second_parts) = one.as_integer_ratio(), other.as_integer_ratio()
+    parts = lcm(first_parts, second_parts)
+    whole = lcm(first * (parts // first_parts), second * (parts // second_parts))
+    return EXACT.divide(decimal_of_whole(whole), decimal_of_whole(parts))
+
+
+def size(
+    buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None = None
+) -> Sizing | SizingRefusal:
+    """The largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels shown,
+    within depth, free balances, `max_notional` and `most_notional` (both in settlement currency).
+
+    No amount that these rules allow brings more, as long as `min_net_bps` is not negative, since each unit adds to it.
+    At 0 it is the greatest profit of all lots but for one case: where the units that pay end inside a lot, that whole
+    lot may still gain, and is left, since a leg's limit price must not reach into a loss.
+    """
+    terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
+    step = common_step(buy.market.lot_step, sell.market.lot_step)
+    minimum = _minimum(buy, sell, settings, terms.factor, step)
+    walk = walked(buy.levels, sell.levels, terms, _limits(buy, sell, settings, most_notional))
+    amount = walk.floored(step)
+    if amount < minimum:
+        return _shortage(buy, sell, settings, most_notional, minimum)
+    sell_amount = floor_to_step(amount * terms.factor, sell.market.lot_step)
+    walk = walk.cut(amount)
+    legs = (
+        _sized(buy, amount, walk.steps[-1].ask.price, settings),
+        _sized(sell, sell_amount, walk.bid_reached(sell_amount).price, settings),
+    )
+    unit = _unit_notional(buy, sell, legs[0].limit_price)
+    return Sizing(Amount(amount), step, minimum, terms.factor, unit, *legs, walk)
+
+
+def _shortage(
+    buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None, minimum: Decimal
+) -> SizingRefusal:
+    """What it is that leaves less than the minimum: depth and settings first, balances last."""
+    terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
+    rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
+    bounds: dict[SizingRefusal, Decimal | None] = {"too_small": None, "limit_reached": most_notional}
+    for reason, bound in bounds.items():
+        if walked(buy.levels, sell.levels, terms, _limits(rich_buy, rich_sell, settings, bound)).amount < minimum:
+            return reason
+    return "insufficient_balance"
+
+
+def _terms(buy: BookSide, sell: BookSide, least_bps: Decimal | None) -> Terms:
+    return Terms(
+        buy_fee=quote_rate(buy.market, "buy", buy.fee_rate),
+        sell_fee=quote_rate(sell.market, "sell", sell.fee_rate),
+        buy_rate=buy.rate,
+        sell_rate=sell.rate,
+        factor=sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate),
+        least_bps=least_bps,
+    )
+
+
+def _limits(buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None) -> Limits:
+    """Notional counts for the dearer of both legs: the buy at its limit price, the sell at the best bid."""
+    notional = settings.max_notional if most_notional is None else min(settings.max_notional, most_notional)
+    times, over = settling(buy.rate, "buy")
+    budget = _ratio(EXACT.multiply(notional, over), times)
+    if buy.free is not None:
+        _, per_paid = hold_of(buy.market, "buy", buy.fee_rate, Decimal(1))
+        budget = min(budget, _ratio(buy.free, per_paid))
+    times, over = settling(sell.rate, "sell")
+    most = _ratio(EXACT.multiply(notional, over), EXACT.multiply(sell.levels[0].price, times))
+    if sell.free is not None:
+        _, per_sold = hold_of(sell.market, "sell", sell.fee_rate, sell.levels[0].price)
+        factor = sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate)
+        most = min(most, _ratio(sell.free, EXACT.multiply(per_sold, factor)))
+    return Limits(most, budget, lambda ask: buy.limit(ask, settings.max_slippage_bps))
+
+
+def _ratio(number: Decimal, over: Decimal) -> Fraction:
+    """0 where `number` is negative."""
+    return Fraction(max(number, ZERO)) / Fraction(over)
+
+
+def _unit_notional(buy: BookSide, sell: BookSide, buy_limit: Decimal) -> Decimal:
+    """As `_limits` counts it."""
+    values = []
+    for book, price in ((buy, buy_limit), (sell, sell.levels[0].price)):
+        times, over = settling(book.rate, book.side)
+        values.append(Fraction(EXACT.multiply(price, times)) / Fraction(over))
+    return decimal_of_whole(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
+
+
+def _minimum(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
+    """The same for every amount of this opportunity: notionals count at the lowest price that an order may carry."""
+    slack = settings.max_slippage_bps
+    buy_least = least_order(buy.market, buy.limit(buy.levels[0].price, slack))
+    sell_least = least_order(sell.market, sell.limit(sell.levels[-1].price, slack))
+    lots = steps_to_reach(buy_least, step), steps_to_reach(sell_least, EXACT.multiply(factor, step))
+    return max(*lots, 1) * step
+
+
+def _sized(side: BookSide, amount: Decimal, worst: Price, settings: Settings) -> SizedLeg:
+    limit = side.limit(worst, settings.max_slippage_bps)
+    currency, per_unit = hold_of(side.market, side.side, side.fee_rate, limit)
+    return SizedLeg(Amount(amount), worst, limit, currency, per_unit, displayed_amount(side.side, side.levels, limit))
+
+
+def displayed_amount(side: Side, levels: tuple[Level, ...], limit: Decimal) -> Decimal:
+    """Base shown at `limit` or better."""
+    return total(level.amount for level in levels if (level.price <= limit if side == "buy" else level.price >= limit))

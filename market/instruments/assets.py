@@ -1,0 +1,138 @@
+"""What may be compared with what: an asset is known by the exchange and its own code, never by a ticker alone.
+
+What is not listed here is not known, and not traded. Pure.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from market.instruments.markets import Market
+
+Kind = Literal["coin", "fiat", "stable coin", "wrapped coin", "contract"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """`asset_id` is ours and unlike any other; `network` where another asset of the same name lives elsewhere."""
+
+    asset_id: str
+    kind: Kind
+    network: str | None = None
+    follows: str | None = None
+    """The asset whose price it means to have; it is another one all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A replay's decision to count one asset as another; `said` stands in its report."""
+
+    asset_id: str
+    counts_as: str
+    said: str
+
+
+_ASSETS = {
+    asset.asset_id: asset
+    for asset in (
+        Asset("BTC", "coin", "bitcoin"),
+        Asset("ETH", "coin", "ethereum"),
+        Asset("LTC", "coin", "litecoin"),
+        Asset("DOGE", "coin", "dogecoin"),
+        Asset("USD", "fiat"),
+        Asset("EUR", "fiat"),
+        Asset("GBP", "fiat"),
+        Asset("JPY", "fiat"),
+        Asset("USDT", "stable coin", follows="USD"),
+        Asset("USDC", "stable coin", follows="USD"),
+        Asset("USTC", "stable coin", "terra classic", follows="USD"),
+        Asset("WBTC", "wrapped coin", "ethereum", follows="BTC"),
+        Asset("BTCB", "wrapped coin", "bnb chain", follows="BTC"),
+        Asset("BTC.e", "wrapped coin", "avalanche", follows="BTC"),
+        Asset("LUNA", "coin", "terra 2"),
+        Asset("LUNC", "coin", "terra classic"),
+        Asset("NEIROCTO", "coin", "ethereum"),
+        Asset("NEIROETH", "coin", "ethereum"),
+        Asset("EPIK (Solana)", "coin", "solana"),
+        Asset("EPIK (Ethereum)", "coin", "ethereum"),
+    )
+}
+
+_OWN_CODES: dict[str, dict[str, str]] = {
+    "coinbaseexchange": {code: code for code in ("BTC", "ETH", "LTC", "DOGE", "USD", "EUR", "GBP", "USDT", "USDC")},
+    "bitstamp": {code: code for code in ("BTC", "ETH", "LTC", "DOGE", "USD", "EUR", "GBP", "USDT", "USDC", "WBTC")}
+    | {"UST": "USTC"},
+    "bitflyer": {code: code for code in ("BTC", "ETH", "JPY", "USD", "EUR")},
+    # Its codes begin with X or Z where they are old, and its LUNA is the old coin.
+    "kraken": {"XXBT": "BTC", "XBT": "BTC", "XETH": "ETH", "XLTC": "LTC", "XXDG": "DOGE", "XDG": "DOGE"}
+    | {"ZUSD": "USD", "ZEUR": "EUR", "ZGBP": "GBP", "ZJPY": "JPY"}
+    | {code: code for code in ("ETH", "LTC", "USD", "EUR", "GBP", "JPY", "USDT", "USDC", "WBTC")}
+    | {"LUNA": "LUNC", "LUNA2": "LUNA", "UST": "USTC"},
+    "binance": {code: code for code in ("BTC", "ETH", "LTC", "DOGE", "EUR", "JPY", "USDT", "USDC", "WBTC")}
+    | {"BTCB": "BTCB", "LUNA": "LUNA", "LUNC": "LUNC", "USTC": "USTC", "NEIRO": "NEIROCTO"},
+    "binanceusdm": {"BTC": "BTC", "USDT": "USDT", "USDC": "USDC"},
+    "binancecoinm": {"BTC": "BTC", "USD": "USD"},
+    # Recordings of one exchange's order books and of a broker's rates.
+    "coinbase": {"BTC": "BTC", "USD": "USD"},
+    "coinbase-eur": {"BTC": "BTC", "EUR": "EUR"},
+    "fxcm": {"EUR": "EUR", "USD": "USD"},
+    # Tickers that made users see 11,021 % and more (ccxt 25500, 23965, 13582); not traded here.
+    "bybit": {"NEIRO": "NEIROETH", "NEIROCTO": "NEIROCTO"},
+    "bitget": {"EPIK": "EPIK (Solana)"},
+    "kucoin": {"EPIK": "EPIK (Ethereum)"},
+    "bitfinex": {"UST": "USDT", "LUNA": "LUNC", "LUNA2": "LUNA"},
+}
+
+_SYMBOL_CODES = {
+    "kraken": {"BTC": "XXBT", "DOGE": "XXDG", "LUNA": "LUNA2", "LUNC": "LUNA", "USTC": "UST"},
+    "bitstamp": {"USTC": "UST"},
+    "bitfinex": {"USDT": "UST", "LUNA": "LUNA2", "LUNC": "LUNA"},
+}
+"""What the codes of our symbols, which are ccxt's, are called by the exchange itself where that differs."""
+
+
+def asset_of(exchange: str, code: str) -> Asset | None:
+    """By the exchange's own code, letter by letter; None where nobody has looked what it is."""
+    asset_id = _OWN_CODES.get(exchange, {}).get(code)
+    return None if asset_id is None else _ASSETS[asset_id]
+
+
+def meanings(code: str) -> frozenset[str]:
+    """Ids of all assets that exchanges are known to call by this code."""
+    return frozenset(codes[code] for codes in _OWN_CODES.values() if code in codes)
+
+
+def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
+    """Base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
+    pair, _, settled_in = market.symbol.partition(":")
+    base, _, quote = pair.partition("/")
+    codes = _SYMBOL_CODES.get(market.exchange, {})
+    base_asset, quote_asset = (asset_of(market.exchange, codes.get(code, code)) for code in (base, quote))
+    if base_asset is not None and settled_in:
+        base_asset = Asset(f"{base_asset.asset_id} contract", "contract", follows=base_asset.asset_id)
+    return base_asset, quote_asset
+
+
+def identity_fault(markets: Iterable[Market], assumptions: Iterable[Assumption] = ()) -> str | None:
+    """The first market that is not what it would be compared as, in one sentence; None where all are."""
+    assumed = {one.asset_id: one.counts_as for one in assumptions}
+    for market in markets:
+        names = market.symbol.partition(":")[0].split("/")
+        for name, asset, compared_as in zip(
+            names, assets_of(market), (market.base, market.quote_currency), strict=False
+        ):
+            place = f"{market.exchange} {market.symbol}"
+            if asset is None:
+                return f"{place} is not traded: nobody has said yet what {name} is on {market.exchange}"
+            if assumed.get(asset.asset_id, asset.asset_id) != compared_as:
+                return (
+                    f"{place} is not traded: it would be compared as {compared_as}, but it is "
+                    f"{_described(asset)}, another asset"
+                )
+    return None
+
+
+def _described(asset: Asset) -> str:
+    follows = f" that follows {asset.follows}" if asset.follows else ""
+    network = f" on {asset.network}" if asset.network else ""
+    return f"{asset.asset_id}, a {asset.kind}{network}{follows}"

@@ -1,0 +1,43 @@
+"""Taker fees: which currency an exchange takes them in, and what follows for the amounts of an order."""
+
+from decimal import ROUND_DOWN, Decimal
+
+from market.instruments.markets import Market
+from market.instruments.orders import Side
+from market.money import ZERO
+
+_FACTOR_DIGITS = Decimal("1E-12")
+
+
+def fee_currency(market: Market, side: Side) -> str:
+    """Which of its two currencies the market takes the fee of such an order in."""
+    is_base = market.fee_side == "base" or (market.fee_side == "received" and side == "buy")
+    return market.base if is_base else market.quote_currency
+
+
+def base_rate(market: Market, side: Side, fee_rate: Decimal) -> Decimal:
+    """The fee as a fraction of the amount, 0 where it is taken in quote currency."""
+    return fee_rate if fee_currency(market, side) == market.base else ZERO
+
+
+def quote_rate(market: Market, side: Side, fee_rate: Decimal) -> Decimal:
+    """The fee as a fraction of the notional, 0 where it is taken in base."""
+    return fee_rate - base_rate(market, side, fee_rate)
+
+
+def charged(market: Market, side: Side, cost: Decimal, amount: Decimal) -> Decimal:
+    """What the fee is a fraction of, in `fee_currency`."""
+    return amount if fee_currency(market, side) == market.base else cost
+
+
+def sell_factor(buy_market: Market, buy_fee: Decimal, sell_market: Market, sell_fee: Decimal) -> Decimal:
+    """How much to sell per unit bought, so that no base is left over: at most 1, cut after 12 digits."""
+    factor = (1 - base_rate(buy_market, "buy", buy_fee)) / (1 + base_rate(sell_market, "sell", sell_fee))
+    return factor if factor == 1 else factor.quantize(_FACTOR_DIGITS, rounding=ROUND_DOWN)
+
+
+def hold_of(market: Market, side: Side, fee_rate: Decimal, limit_price: Decimal) -> tuple[str, Decimal]:
+    """The currency that an order needs, and how much of it per unit of its amount at worst."""
+    if side == "buy":
+        return market.quote_currency, limit_price * (1 + quote_rate(market, side, fee_rate))
+    return market.base, 1 + base_rate(market, side, fee_rate)

@@ -1,0 +1,1 @@
+"""What is shown: quotes, order books, cross spreads, opportunities."""

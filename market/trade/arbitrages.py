@@ -1,0 +1,195 @@
+"""One opportunity being traded: its two legs, whatever unwinds them, and how it ended."""
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Literal
+
+from market.instruments.orders import Fill, Side
+from market.money import Amount, BoundedDecimal, Price, total
+from market.prices.opportunities import Opportunity
+
+ArbitrageState = Literal["half_reserved", "reserved", "single_leg", "closed", "unwound", "held", "expired", "unfilled"]
+LegState = Literal["reserved", "sending", "done", "not_sent"]
+LegRole = Literal["buy", "sell", "complete", "reverse", "flatten"]
+"""`complete` and `reverse` unwind a single leg; `flatten` what a fill left that came after the end."""
+Strategy = Literal["arbitrage", "ma"]
+
+OPEN_STATES: tuple[ArbitrageState, ...] = ("half_reserved", "reserved", "single_leg")
+FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "held", "expired", "unfilled")
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One order of an arbitrage; posted at most once by anybody. Amounts in base, limit in quote currency.
+
+    `times` are the server's, microseconds: reserved, sending, sent, done.
+    """
+
+    role: LegRole
+    exchange: str
+    symbol: str
+    base: str
+    quote_currency: str
+    side: Side
+    amount: Amount
+    limit_price: Price
+    client_order_id: str
+    state: LegState = "reserved"
+    exchange_order_id: str | None = None
+    fills: tuple[Fill, ...] = ()
+    held: BoundedDecimal = Decimal(0)
+    """Still held on the exchange's balance row: quote currency where it buys, base where it sells."""
+    times: dict[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    """Why its order never left, where it was stopped at the last moment."""
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in ("done", "not_sent")
+
+    @property
+    def is_unposted(self) -> bool:
+        """It ended without a byte of it having left this machine, for certain."""
+        return self.state == "not_sent" and self.exchange_order_id is None and "unconfirmed" not in self.times
+
+    @property
+    def filled(self) -> Decimal:
+        return total(fill.amount for fill in self.fills)
+
+    @property
+    def base_fee(self) -> Decimal:
+        return total(fill.fee for fill in self.fills if fill.fee_currency == self.base)
+
+    @property
+    def cost(self) -> Decimal:
+        return total(fill.cost for fill in self.fills)
+
+
+def held_currency(leg: Leg) -> str:
+    """What a leg holds on its exchange's balance row."""
+    return leg.quote_currency if leg.side == "buy" else leg.base
+
+
+@dataclass(frozen=True, slots=True)
+class ProfitShare:
+    """What one exchange had in an arbitrage's profit; over its exchanges each part sums to the whole's, exactly."""
+
+    exchange: str
+    gross: BoundedDecimal
+    latency_decay: BoundedDecimal
+    slippage: BoundedDecimal
+    fees: BoundedDecimal
+    fx: BoundedDecimal
+    unwinding: BoundedDecimal
+    net: BoundedDecimal
+
+
+@dataclass(frozen=True, slots=True)
+class ProfitAndLoss:
+    """Signed parts in the settlement currency; they sum to `net` to the last digit.
+
+    `gross` at the best prices seen and FX mid; `latency_decay` from there to each leg's best fill; `slippage`, the
+    depth walked, from the best fill to all of them; `fx` from FX mid to the side paid; `unwinding` what completing,
+    reversing or flattening a single leg cost or brought.
+    """
+
+    currency: str
+    gross: BoundedDecimal
+    slippage: BoundedDecimal
+    fees: BoundedDecimal
+    fx: BoundedDecimal
+    unwinding: BoundedDecimal
+    net: BoundedDecimal
+    latency_decay: BoundedDecimal = Decimal(0)
+    """0 in what earlier versions stored, whose slippage holds both."""
+    shares: tuple[ProfitShare, ...] = ()
+    """By exchange; none in sums over arbitrages and in what earlier versions stored."""
+
+
+PROFIT_PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net")
+"""Fields of ProfitAndLoss and ProfitShare, in the order in which they are reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One step of an arbitrage or of one of its legs (`what`: `reserved`, `buy sending`), and who took it.
+
+    `at` is the server's time, microseconds; `token` the fencing token of the actor's lease, 0 where it had none.
+    """
+
+    what: str
+    at: int
+    actor: str
+    token: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arbitrage:
+    """Both legs, then any that complete or reverse a single one. Its id is the opportunity's.
+
+    A moving average trade is one with a single leg, of an opportunity with one exchange on both sides.
+
+    `times`: event (the later quote's arrival), detected, reserved, sent, filled, ended; wall clock, microseconds.
+    """
+
+    arbitrage_id: str
+    base: str
+    state: ArbitrageState
+    opportunity: Opportunity
+    legs: tuple[Leg, ...]
+    amount: Amount
+    """Base amount matched between both legs; each leg's own amount follows from it and its fee side."""
+    reserve_by: int
+    """Server time, microseconds: a half reservation past it may be expired by anybody."""
+    send_by: int
+    """Server time, microseconds: a reserved leg not sent by then is marked `not_sent`."""
+    times: dict[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    """Why it ended where it did not close."""
+    profit: ProfitAndLoss | None = None
+    strategy: Strategy = "arbitrage"
+    notional: BoundedDecimal = Decimal(0)
+    """In the settlement currency; counted against the limits while it is open."""
+    history: tuple[Transition, ...] = ()
+    """Every step, oldest first."""
+
+    def leg(self, role: LegRole) -> Leg | None:
+        return next((leg for leg in self.legs if leg.role == role), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
+
+    Reasons, in the order in which they are looked for (docs/risk.md): halted, reducing, exchange_disabled,
+    below_threshold, stale, crossed, quarantined, not_persistent, stopping, daily_loss, exchange_paused, too_many_open,
+    pair_busy, cooling_down, total_limit, asset_limit, exchange_limit, exposure, currency_drift, rate_budget,
+    recheck_failed, leg_in_flight, too_small, insufficient_balance, liquidity_used.
+    """
+
+    refusal_id: str
+    opportunity_id: str
+    base: str
+    buy_exchange: str
+    sell_exchange: str
+    exchange: str
+    """Whose bot refused."""
+    reason: str
+    net_bps: float
+    expected_profit: BoundedDecimal
+    """Of this opportunity, in the settlement currency."""
+    refused_at: int
+    count: int = 1
+    tradable: BoundedDecimal = Decimal(0)
+    """The most that one of all `count` would have brought within what one trade may use (`episodes`); 0 in what
+    earlier versions stored."""
+    grounds: str | None = None
+    """What this one was decided on (`market.trade.decisions`); None in what earlier versions stored."""
+    until: int = 0
+    """When the last of all `count` expired, by the same clock as `refused_at`."""
+
+    def with_more(self, later: "Refusal") -> "Refusal":
+        """`later`, of the same pair, reason and second, counted on this one."""
+        most, until = max(self.tradable, later.tradable), max(self.until, later.until)
+        return replace(self, count=self.count + later.count, tradable=most, until=until)

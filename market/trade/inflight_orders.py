@@ -1,0 +1,57 @@
+"""One order at a time, where an exchange knows no client ids: two like orders in flight could not be told apart."""
+
+from collections.abc import Iterable
+
+from market.instruments.orders import Side
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, Leg
+
+WITHOUT_CLIENT_IDS = frozenset({"bitflyer"})
+"""Exchanges that find an order only by what it says and when it was sent."""
+
+LOOKS_BACK = 1_800 * MICROSECONDS
+"""Orders of legs that ended so long before a leg's intent, or later, must not be taken for its own: three times as long
+as any search for an order looks back."""
+
+_SIDES: tuple[Side, ...] = ("buy", "sell")
+
+
+def flies_alone(leg: Leg) -> bool:
+    """Whether at most one leg of its symbol and side may be in flight."""
+    return leg.exchange in WITHOUT_CLIENT_IDS
+
+
+def flight_key(leg: Leg) -> str:
+    return _key(leg.exchange, leg.symbol, leg.side)
+
+
+def flight_keys(opportunity: Opportunity) -> tuple[str, ...]:
+    """Of all legs that it may come to have, unwinding ones included."""
+    return tuple(
+        _key(one.exchange, one.symbol, side)
+        for one in (opportunity.buy, opportunity.sell)
+        if one.exchange in WITHOUT_CLIENT_IDS
+        for side in _SIDES
+    )
+
+
+def flight_of(arbitrage_id: str, leg: Leg) -> str:
+    """Who has the claim."""
+    return f"{arbitrage_id}:{leg.role}"
+
+
+def orders_of_others(leg: Leg, arbitrages: Iterable[Arbitrage]) -> frozenset[str]:
+    """The exchange's ids of the orders that legs other than `leg` have there, ended ones too."""
+    return frozenset(
+        one.exchange_order_id
+        for arbitrage in arbitrages
+        for one in arbitrage.legs
+        if one.exchange == leg.exchange
+        and one.client_order_id != leg.client_order_id
+        and one.exchange_order_id is not None
+    )
+
+
+def _key(exchange: str, symbol: str, side: Side) -> str:
+    return f"{exchange}|{symbol}|{side}"

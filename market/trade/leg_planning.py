@@ -1,0 +1,225 @@
+"""What follows once nothing more can fill: an arbitrage closes, or one more leg completes or reverses what is left."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from uuid import UUID, uuid5
+
+from market.decide.settings import Settings
+from market.instruments.fees import base_rate, hold_of
+from market.instruments.markets import Market
+from market.instruments.order_rules import limit_price
+from market.instruments.orders import Side
+from market.money import ZERO, Amount, ceil_to_step, floor_to_step, total
+from market.prices.opportunities import OpportunityLeg
+from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole
+from market.trade.fast_replace import replace
+from market.trade.profit import profit_of
+
+# Fixed for ever: a restarted bot must find its orders by the ids its predecessor gave them.
+_NAMESPACE = UUID("6f2d0f0e-6e1c-5b0a-9a53-2a7a3c1d9b41")
+
+Markets = Mapping[tuple[str, str], Market]
+"""(exchange, symbol) → market."""
+
+_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("complete", "reverse"), "reverse": ("reverse",), "hold": ()}
+_LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "reverse": ("flatten",), "hold": ()}
+"""For what turns up once an arbitrage had ended: the opportunity is long gone."""
+
+
+HALTED = "halted"
+"""Why a single leg was left as it is while nothing may be sent."""
+NOT_POSTED = "not_posted"
+"""Why an arbitrage is held: the order that was to unwind it never left, for certain. It is resumed once one can."""
+MOST_TRIES = 20
+"""Of an order that never leaves; then somebody must look at it."""
+UNCONFIRMED = "unconfirmed_order"
+"""Why an arbitrage is held: an exchange without client ids denies its order, and its balances do not bear that out."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAs:
+    """In place of `advance` for an order that may have filled, nobody knows: nothing more is traded."""
+
+    reason: str
+
+    def __call__(self, arbitrage: Arbitrage, _settings: Settings, now: int) -> Arbitrage:
+        times = arbitrage.times | {"ended": now}
+        return replace(arbitrage, state="held", reason=self.reason, times=times, profit=profit_of(arbitrage))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Base left over by all fills so far: positive was bought too much, negative sold too much."""
+
+    left: Decimal
+    bought: Decimal
+    sold: Decimal
+
+
+def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
+    """The same for whoever computes it; another one where a leg of that role was allowed to be posted before."""
+    again = f":{sent_before}" if sent_before else ""
+    return str(uuid5(_NAMESPACE, f"{arbitrage_id}:{role}{again}"))
+
+
+def markets_by_symbol(markets: tuple[Market, ...]) -> dict[tuple[str, str], Market]:
+    return {(market.exchange, market.symbol): market for market in markets}
+
+
+def advancing(markets: tuple[Market, ...]) -> Callable[[Arbitrage, Settings, int], Arbitrage]:
+    """`advance` for these markets, as the store calls it."""
+    return partial(advance, markets=markets_by_symbol(markets))
+
+
+def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets) -> Arbitrage:
+    """What follows. Unchanged while a leg is open or where it has ended; held where a market is not among `markets`:
+    an earlier session had it, this one can do nothing there.
+
+    An added leg is `reserved`, its `held` the balance that it needs. `now` is the server's, microseconds.
+    """
+    if arbitrage.state not in ("reserved", "single_leg") or not all(leg.is_final for leg in arbitrage.legs):
+        return arbitrage
+    outcome = outcome_of(arbitrage)
+    if arbitrage.strategy == "ma":
+        return _position_taken(arbitrage, outcome, now)
+    if not _has_markets(arbitrage, markets):
+        times = arbitrage.times | {"ended": now}
+        return replace(arbitrage, state="held", reason="market_missing", times=times, profit=profit_of(arbitrage))
+    if abs(outcome.left) > lot_tolerance(arbitrage, markets) and settings.trading_state != "halted":
+        added = _next_leg(arbitrage, outcome.left, settings, now, markets)
+        if added is not None:
+            return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, added))
+    state, reason = _end_of(arbitrage, outcome, settings, markets)
+    times = arbitrage.times | {"ended": now}
+    return replace(arbitrage, state=state, reason=reason, times=times, profit=profit_of(arbitrage))
+
+
+def _position_taken(arbitrage: Arbitrage, outcome: Outcome, now: int) -> Arbitrage:
+    """A moving average trade ends with its one leg; what it bought is meant to stay."""
+    is_filled = outcome.bought != 0 or outcome.sold != 0
+    times = arbitrage.times | {"ended": now}
+    if is_filled:
+        return replace(arbitrage, state="closed", reason=None, times=times)
+    return replace(arbitrage, state="unfilled", reason="nothing_filled", times=times)
+
+
+def _end_of(
+    arbitrage: Arbitrage, outcome: Outcome, settings: Settings, markets: Markets
+) -> tuple[ArbitrageState, str | None]:
+    """The final state and why, once no further leg helps."""
+    if outcome.bought == 0 and outcome.sold == 0:
+        return "unfilled", "nothing_filled"
+    if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
+        arbitrage, outcome.left, settings, markets
+    ):
+        return "held", _why_left(arbitrage, settings)
+    if outcome.bought == 0 or outcome.sold == 0:
+        return "held", "below_minimum"
+    if any(leg.role in ("reverse", "flatten") and leg.filled > 0 for leg in arbitrage.legs):
+        return "unwound", "reversed"
+    return "closed", None
+
+
+def _why_left(arbitrage: Arbitrage, settings: Settings) -> str:
+    """What is to be traded away and is not."""
+    if settings.trading_state == "halted":
+        return HALTED
+    last = arbitrage.legs[-1]
+    is_untried = last.role in _steps_of(arbitrage, settings) and last.is_unposted
+    return NOT_POSTED if is_untried and _times(arbitrage, f"{last.role} reserved") < MOST_TRIES else "single_leg_left"
+
+
+def _steps_of(arbitrage: Arbitrage, settings: Settings) -> tuple[LegRole, ...]:
+    return (_LATE_STEPS if "reopened" in arbitrage.times else _STEPS)[settings.single_leg_policy]
+
+
+def _times(arbitrage: Arbitrage, what: str) -> int:
+    """How often that step was taken."""
+    return sum(step.what == what for step in arbitrage.history)
+
+
+def outcome_of(arbitrage: Arbitrage) -> Outcome:
+    bought = total(leg.filled for leg in arbitrage.legs if leg.side == "buy")
+    sold = total(leg.filled for leg in arbitrage.legs if leg.side == "sell")
+    fees = total(leg.base_fee for leg in arbitrage.legs)
+    return Outcome(bought - sold - fees, bought, sold)
+
+
+def lot_tolerance(arbitrage: Arbitrage, markets: Markets) -> Decimal:
+    """One lot of the coarser exchange."""
+    return max(market.lot_step for market in _both(arbitrage, markets))
+
+
+def _next_leg(arbitrage: Arbitrage, left: Decimal, settings: Settings, now: int, markets: Markets) -> Leg | None:
+    """The first step of the policy that was not tried yet and that its exchange would take."""
+    for role in _steps_of(arbitrage, settings):
+        if arbitrage.leg(role) is None:
+            leg = _unwinding_leg(arbitrage, role, left, settings, now, markets)
+            if leg is not None:
+                return leg
+    return None
+
+
+def _unwinding_leg(
+    arbitrage: Arbitrage, role: LegRole, left: Decimal, settings: Settings, now: int, markets: Markets
+) -> Leg | None:
+    """Too much bought is sold (to complete: where selling was meant; to reverse: where it was bought), and so on."""
+    opportunity = arbitrage.opportunity
+    side: Side = "sell" if left > 0 else "buy"
+    seen = opportunity.sell if (side == "sell") == (role == "complete") else opportunity.buy
+    market = markets[seen.exchange, seen.symbol]
+    fee_rate = settings.taker_fees.get(seen.exchange, ZERO)
+    amount = _order_amount(market, side, abs(left), fee_rate)
+    if not _is_tradable(market, seen, amount):
+        return None
+    slack = settings.flatten_limit_bps if role == "flatten" else settings.single_leg_limit_bps
+    limit = limit_price(market, side, seen.price, slack)
+    _, per_unit = hold_of(market, side, fee_rate, limit)
+    return Leg(
+        role=role,
+        exchange=seen.exchange,
+        symbol=seen.symbol,
+        base=market.base,
+        quote_currency=market.quote_currency,
+        side=side,
+        amount=Amount(amount),
+        limit_price=limit,
+        client_order_id=client_order_id(arbitrage.arbitrage_id, role, _times(arbitrage, f"{role} sending")),
+        held=amount * per_unit,
+        times={"reserved": now},
+    )
+
+
+def _order_amount(market: Market, side: Side, left: Decimal, fee_rate: Decimal) -> Decimal:
+    """What to order so that, its fee in base included, at most `left` moves."""
+    in_base = base_rate(market, side, fee_rate)
+    return floor_to_step(left / (1 - in_base if side == "buy" else 1 + in_base), market.lot_step)
+
+
+def _is_tradable(market: Market, seen: OpportunityLeg, amount: Decimal) -> bool:
+    least = max(market.minimum_amount, ceil_to_step(market.minimum_notional / seen.price, market.lot_step))
+    return amount > 0 and amount >= least
+
+
+def _is_dust(arbitrage: Arbitrage, left: Decimal, settings: Settings, markets: Markets) -> bool:
+    """Less than either exchange takes in one order: it stays in the ledger, nothing can be done about it."""
+    side: Side = "sell" if left > 0 else "buy"
+    for seen in (arbitrage.opportunity.buy, arbitrage.opportunity.sell):
+        market = markets[seen.exchange, seen.symbol]
+        amount = _order_amount(market, side, abs(left), settings.taker_fees.get(seen.exchange, ZERO))
+        if _is_tradable(market, seen, amount):
+            return False
+    return True
+
+
+def _has_markets(arbitrage: Arbitrage, markets: Markets) -> bool:
+    return all(
+        (seen.exchange, seen.symbol) in markets for seen in (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
+    )
+
+
+def _both(arbitrage: Arbitrage, markets: Markets) -> tuple[Market, Market]:
+    buy, sell = arbitrage.opportunity.buy, arbitrage.opportunity.sell
+    return markets[buy.exchange, buy.symbol], markets[sell.exchange, sell.symbol]

@@ -1,0 +1,134 @@
+"""The state machine of one arbitrage: its stages, what may follow what, and how a step is noted. Pure.
+
+The drawing is docs/state-machine.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, LegState, Transition
+from market.trade.fast_replace import replace
+from market.trade.leases import UNFENCED, Actor
+
+Stage = Literal[
+    "half_reserved",
+    "reserved",
+    "sent",
+    "partly_filled",
+    "filled",
+    "completing",
+    "reversing",
+    "flattening",
+    "closed",
+    "unwound",
+    "held",
+    "expired",
+    "unfilled",
+]
+
+NEXT_STATES: Mapping[ArbitrageState | None, frozenset[ArbitrageState]] = {
+    None: frozenset({"half_reserved", "reserved"}),
+    "half_reserved": frozenset({"reserved", "expired"}),
+    "reserved": frozenset({"single_leg", "closed", "unwound", "held", "unfilled"}),
+    "single_leg": frozenset({"closed", "unwound", "held", "unfilled"}),
+    # an end is final unless a fill shows up after it, or trading goes on after a halt
+    "closed": frozenset({"single_leg", "held", "unwound"}),
+    "unwound": frozenset({"single_leg", "held", "closed"}),
+    "held": frozenset({"single_leg", "closed", "unwound"}),
+    "unfilled": frozenset({"single_leg", "held", "closed", "unwound"}),
+    "expired": frozenset(),
+}
+"""State → those that may follow it; None is the opportunity, not yet reserved by anybody."""
+
+NEXT_LEG_STATES: Mapping[LegState | None, frozenset[LegState]] = {
+    # one that no balance bears is given up in the step that would have added it
+    None: frozenset({"reserved", "not_sent"}),
+    "reserved": frozenset({"sending", "not_sent"}),
+    "sending": frozenset({"done", "not_sent"}),
+    # the order that nobody knew of turned up after all; or one that never left this machine is wanted again
+    "not_sent": frozenset({"done", "reserved"}),
+    "done": frozenset(),
+}
+
+_UNWINDING: Mapping[str, Stage] = {"complete": "completing", "reverse": "reversing", "flatten": "flattening"}
+
+
+class IllegalStepError(Exception):
+    """A step that the state machine does not have: a fault of this program, and nothing is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Who takes a step, and when by the server's clock, microseconds."""
+
+    now: int
+    by: Actor = UNFENCED
+
+
+def stage_of(arbitrage: Arbitrage) -> Stage:
+    """Where it stands, finer than its state: how far the legs of an open one have come."""
+    if arbitrage.state == "half_reserved" or arbitrage.state in FINAL_STATES:
+        return _STAGES[arbitrage.state]
+    if arbitrage.state == "single_leg":
+        return next((_UNWINDING[leg.role] for leg in reversed(arbitrage.legs) if leg.role in _UNWINDING), "filled")
+    if any(leg.fills for leg in arbitrage.legs):
+        return "filled" if all(leg.is_final for leg in arbitrage.legs) else "partly_filled"
+    return "sent" if any("sending" in leg.times for leg in arbitrage.legs) else "reserved"
+
+
+def noted(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> Arbitrage:
+    """`after` with what changed since `before` in its history. Raises IllegalStepError where that may not follow."""
+    steps = [*_leg_steps(before, after, moment), *_state_steps(before, after, moment)]
+    return replace(after, history=(*after.history, *steps)) if steps else after
+
+
+def _state_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> list[Transition]:
+    state = None if before is None else before.state
+    is_same = before is not None and before.state == after.state and before.reason == after.reason
+    if is_same:
+        return []
+    if state != after.state and after.state not in NEXT_STATES[state]:
+        raise IllegalStepError(f"arbitrage {after.arbitrage_id}: {state} → {after.state}")
+    return [_transition(after.state, moment, after.reason)]
+
+
+def _leg_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> list[Transition]:
+    steps = []
+    for leg in after.legs:
+        known = None if before is None else before.leg(leg.role)
+        state = None if known is None else known.state
+        if state != leg.state:
+            if _is_again(known, leg) or leg.state not in NEXT_LEG_STATES[state]:
+                raise IllegalStepError(f"arbitrage {after.arbitrage_id}, {leg.role} leg: {state} → {leg.state}")
+            steps.append(_transition(f"{leg.role} {leg.state}", moment, leg.reason))
+        if _is_acknowledged(leg) and (known is None or not _is_acknowledged(known)):
+            steps.append(_transition(f"{leg.role} acknowledged", moment))
+        if known is not None and len(leg.fills) > len(known.fills):
+            steps.append(_transition(f"{leg.role} filled", moment))
+    return steps
+
+
+def _is_again(known: Leg | None, leg: Leg) -> bool:
+    """Whether an order would be sent once more: what never left for certain may be, under another id."""
+    if known is None or leg.state != "reserved" or "sending" not in known.times:
+        return False
+    return not known.is_unposted or leg.client_order_id == known.client_order_id
+
+
+def _is_acknowledged(leg: Leg) -> bool:
+    return leg.exchange_order_id is not None
+
+
+def _transition(what: str, moment: Moment, reason: str | None = None) -> Transition:
+    return Transition(what, moment.now, moment.by.name, moment.by.token, reason)
+
+
+_STAGES: Mapping[str, Stage] = {
+    "half_reserved": "half_reserved",
+    "closed": "closed",
+    "unwound": "unwound",
+    "held": "held",
+    "expired": "expired",
+    "unfilled": "unfilled",
+}

@@ -1,0 +1,240 @@
+"""Whether a leg may be reserved, and what that changes: pure decisions over the rows that one transaction read.
+
+Both adapters of the store read `Rows`, decide here, and write what became of them.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from market.decide.risk_checks import Standing, forbidden, hard_limit, notional_left
+from market.decide.settings import Settings
+from market.money import ZERO, Amount, BoundedDecimal, floor_to_step
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, Leg, Strategy, held_currency
+from market.trade.decision_context import RowsRead, Sight
+from market.trade.fast_replace import replace
+from market.trade.reservation_state import PairRow, Rows, Terms, half_key, liquidity_key
+
+RESERVE_WITHIN = 1 * MICROSECONDS
+"""How long a half reservation waits for the other bot."""
+SEND_WITHIN = 2 * MICROSECONDS
+"""How long after it was reserved a leg may still be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """One bot's wish to reserve its own leg of an opportunity.
+
+    `leg.amount` is this bot's maximum. The matched amount of the arbitrage is the smaller of both wishes, floored to
+    `amount_step` (coarse enough for both exchanges); a leg then orders floor(matched × `leg_factor`, `leg_step`).
+    """
+
+    opportunity: Opportunity
+    leg: Leg
+    hold_currency: str
+    hold_per_unit: BoundedDecimal
+    """Of `hold_currency` per unit of the leg's amount: limit price and fee to buy, 1 (and any base fee) to sell."""
+    amount_step: BoundedDecimal
+    leg_factor: BoundedDecimal
+    """1, or less where a fee taken in base would otherwise leave the two legs unequal."""
+    leg_step: BoundedDecimal
+    minimum_amount: BoundedDecimal
+    """Least matched amount that both exchanges take."""
+    displayed_amount: BoundedDecimal
+    """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
+    settings: Settings
+    """As the bot knew them; those of `Rows`, in force by then, decide where there are any."""
+    valid_until: int | None = None
+    """The store's time, microseconds, when the opportunity is over: an outage may outlast it."""
+    unit_notional: BoundedDecimal = ZERO
+    """Settlement currency per unit of the matched amount, at most: what the limits on notional count."""
+    strategy: Strategy = "arbitrage"
+    """`ma`: this leg alone is the whole trade."""
+    sight: Sight | None = None
+    """What it follows from, kept with the decision; None where it is kept itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationResult:
+    """The arbitrage as it stands, or why not (a `Refusal` reason, or `expired`: it has ended without this leg)."""
+
+    arbitrage: Arbitrage | None
+    refusal: str | None = None
+    read: RowsRead | None = field(default=None, compare=False)
+    """What a refusal was decided on."""
+
+
+def reserved(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
+    """The rows after `wish`, and what its bot is told; the same rows where nothing changes.
+
+    The first bot's leg waits as `half_reserved` with its maximum, the second's fixes the amount for both. Raises
+    ValueError where `hold_currency` is not what such a leg holds.
+    """
+    if wish.hold_currency != held_currency(wish.leg):
+        raise ValueError(f"a {wish.leg.side} leg of {wish.leg.symbol} cannot hold {wish.hold_currency}")
+    arbitrage = rows.arbitrage
+    if arbitrage is not None and arbitrage.leg(wish.leg.role) is not None:
+        return rows, ReservationResult(arbitrage)
+    if wish.valid_until is not None and rows.now >= wish.valid_until:
+        return rows, ReservationResult(None, "expired")
+    if reason := forbidden(wish.opportunity, rows.settings or wish.settings):
+        return rows, ReservationResult(None, reason)
+    if arbitrage is None:
+        return _noted(_first(rows, wish), None)
+    if arbitrage.state != "half_reserved" or rows.now > arbitrage.reserve_by:
+        return rows, ReservationResult(None, "expired")
+    return _noted(_second(rows, wish, arbitrage), arbitrage)
+
+
+def _noted(outcome: tuple[Rows, ReservationResult], before: Arbitrage | None) -> tuple[Rows, ReservationResult]:
+    rows, result = outcome
+    if result.arbitrage is None:
+        return outcome
+    after = rows.noted(before)
+    return after, ReservationResult(after.arbitrage)
+
+
+def expired(rows: Rows) -> Rows:
+    """The rows after ending a half reservation past its time; the same rows where there is none."""
+    arbitrage = rows.arbitrage
+    if arbitrage is None or arbitrage.state != "half_reserved" or rows.now <= arbitrage.reserve_by:
+        return rows
+    (leg,) = arbitrage.legs
+    ended = replace(
+        arbitrage,
+        state="expired",
+        reason="no_counterpart",
+        legs=(replace(leg, state="not_sent", held=ZERO, times=leg.times | {"done": rows.now}),),
+        times=arbitrage.times | {"ended": rows.now},
+    )
+    given_back = rows.with_hold(leg, -leg.held).with_liquidity(leg, -leg.amount).with_half(leg, None)
+    given_back = given_back.landed(arbitrage.arbitrage_id, leg)
+    return replace(given_back.ended(), arbitrage=ended, terms=None).noted(arbitrage)
+
+
+def _first(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
+    reason = _limit_reached(rows, wish) or _flight_reason(rows, wish)
+    matched, shortage = _affordable(rows, wish)
+    if reason is None and (matched <= 0 or matched < wish.minimum_amount):
+        reason = shortage
+    leg = _sized(wish.leg, matched, wish.leg_factor, wish.leg_step, wish.hold_per_unit, rows.now)
+    if reason is None and leg.amount <= 0:
+        reason = "too_small"
+    if reason is not None:
+        return rows, ReservationResult(None, reason)
+    arbitrage = _begun(wish, leg, matched, rows.now)
+    taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_flight(arbitrage.arbitrage_id, leg)
+    if arbitrage.state == "half_reserved":
+        terms = Terms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount)
+        taken = replace(taken.with_half(leg, arbitrage.arbitrage_id), terms=terms)
+    after = replace(
+        taken,
+        arbitrage=arbitrage,
+        pair=PairRow(arbitrage.arbitrage_id, rows.now),
+        open_arbitrages=rows.open_arbitrages + 1,
+    )
+    return after.with_notional(1), ReservationResult(arbitrage)
+
+
+def _begun(wish: Reservation, leg: Leg, matched: Decimal, now: int) -> Arbitrage:
+    """Waiting for the other leg, where there is one."""
+    opportunity = wish.opportunity
+    is_half = wish.strategy == "arbitrage"
+    times = {"event": opportunity.event_time, "detected": opportunity.detected_time}
+    return Arbitrage(
+        arbitrage_id=opportunity.opportunity_id,
+        base=opportunity.base,
+        state="half_reserved" if is_half else "reserved",
+        opportunity=opportunity,
+        legs=(leg,),
+        amount=Amount(matched),
+        reserve_by=now + RESERVE_WITHIN,
+        send_by=now + (RESERVE_WITHIN if is_half else 0) + SEND_WITHIN,
+        times=times if is_half else times | {"reserved": now},
+        strategy=wish.strategy,
+        notional=matched * wish.unit_notional,
+    )
+
+
+def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, ReservationResult]:
+    (other,) = arbitrage.legs
+    terms = rows.terms
+    if terms is None:
+        raise ValueError(f"arbitrage {arbitrage.arbitrage_id} lost the terms of its first leg")
+    if reason := _flight_reason(rows, wish):
+        return rows, ReservationResult(None, reason)
+    affordable, shortage = _affordable(rows, wish)
+    matched = floor_to_step(min(arbitrage.amount, affordable), wish.amount_step)
+    if matched <= 0 or matched < max(wish.minimum_amount, terms.minimum_amount):
+        return rows, ReservationResult(None, shortage if affordable < arbitrage.amount else "too_small")
+    leg = _sized(wish.leg, matched, wish.leg_factor, wish.leg_step, wish.hold_per_unit, rows.now)
+    trimmed = _sized(other, matched, terms.leg_factor, terms.leg_step, terms.hold_per_unit, other.times["reserved"])
+    if leg.amount <= 0 or trimmed.amount <= 0:
+        return rows, ReservationResult(None, "too_small")
+    matching = replace(
+        arbitrage,
+        state="reserved",
+        legs=(trimmed, leg),
+        amount=Amount(matched),
+        send_by=rows.now + SEND_WITHIN,
+        times=arbitrage.times | {"reserved": rows.now},
+        notional=matched * wish.unit_notional,
+    )
+    taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_half(other, None)
+    taken = taken.with_hold(other, trimmed.held - other.held).with_liquidity(other, trimmed.amount - other.amount)
+    taken = replace(taken.with_notional(-1), arbitrage=matching, terms=None)
+    taken = taken.with_flight(matching.arbitrage_id, leg)
+    return taken.with_notional(1), ReservationResult(matching)
+
+
+def _limit_reached(rows: Rows, wish: Reservation) -> str | None:
+    """Why no new arbitrage may begin, whatever its size."""
+    return hard_limit(wish.opportunity, _standing(rows, wish))
+
+
+def _flight_reason(rows: Rows, wish: Reservation) -> str | None:
+    """Another leg of its symbol and side is reserved or in flight, and the exchange could not tell the two apart."""
+    return None if rows.has_flight(wish.opportunity.opportunity_id, wish.leg) else "leg_in_flight"
+
+
+def _standing(rows: Rows, wish: Reservation) -> Standing:
+    is_waiting = rows.half_reserved.get(half_key(wish.opportunity, wish.leg.side)) is not None
+    return Standing(
+        now=rows.now,
+        settings=rows.settings or wish.settings,
+        reservations_open=rows.reservations_open,
+        open_arbitrages=rows.open_arbitrages,
+        notional=rows.notional,
+        day_net=rows.day_net,
+        paused_until=rows.paused_until,
+        pair_busy=rows.pair.arbitrage_id is not None or is_waiting,
+        pair_reserved_at=rows.pair.reserved_at,
+    )
+
+
+def _affordable(rows: Rows, wish: Reservation) -> tuple[Decimal, str]:
+    """The matched amount that this leg can bear, and the reason to give where that is too little."""
+    leg = wish.leg
+    used = rows.liquidity.get(liquidity_key(wish.opportunity, leg.side), ZERO)
+    free = rows.balance(leg.exchange, wish.hold_currency).free
+    caps = [
+        (leg.amount, "too_small"),
+        (wish.displayed_amount - used, "liquidity_used"),
+        (free / wish.hold_per_unit, "insufficient_balance"),
+    ]
+    if wish.unit_notional > 0 and rows.arbitrage is None:
+        left, limit = notional_left(wish.opportunity, _standing(rows, wish))
+        caps.append((left / wish.unit_notional, limit))
+    amount, reason = min(caps, key=lambda cap: cap[0])
+    matched = floor_to_step(max(amount, ZERO), wish.amount_step)
+    if matched * wish.hold_per_unit > free and matched > 0:
+        # the quotient was rounded up in its last digit
+        matched -= wish.amount_step
+    return matched, reason
+
+
+def _sized(leg: Leg, matched: Decimal, factor: Decimal, step: Decimal, hold_per_unit: Decimal, reserved_at: int) -> Leg:
+    amount = floor_to_step(matched * factor, step)
+    times = leg.times | {"reserved": reserved_at}
+    return replace(leg, state="reserved", amount=Amount(amount), held=amount * hold_per_unit, times=times)

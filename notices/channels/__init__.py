@@ -1,0 +1,1 @@
+"""Where notices go: webhooks and Telegram."""

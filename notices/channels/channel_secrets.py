@@ -1,0 +1,161 @@
+"""Addresses, tokens and keys of destinations: from the environment or a file of the owner's. Never shown anywhere."""
+
+import logging
+import os
+import stat
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from notices.errors import MisconfiguredError
+from session.notices import Destination
+
+PREFIX = "ARBITRAGE_NOTICES_"
+"""Of every variable that may hold a secret of a destination."""
+PROJECT = Path(__file__).resolve().parents[2]
+_HIDDEN = "***"
+_NEEDED = {"webhook": ("url",), "telegram": ("token", "chat")}
+_POSSIBLE = {"webhook": ("url", "signing_key"), "telegram": ("token", "chat")}
+LEAST_KEY = 16
+"""Characters of a signing key; shorter ones are guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSecrets:
+    """Many webhooks' addresses hold a token, so the whole address is one."""
+
+    url: str = field(repr=False)
+    signing_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramSecrets:
+    """The bot's token and the chat it writes to."""
+
+    token: str = field(repr=False)
+    chat: str = field(repr=False)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (self.token, self.chat)
+
+    def hidden_in(self, text: str) -> str:
+        """`text` without them."""
+        return _without(text, self.all)
+
+
+Secrets = WebhookSecrets | TelegramSecrets
+
+
+class HiddenInLogs(logging.Filter):
+    """Takes secrets out of what a library logs."""
+
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        super().__init__()
+        self._secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = _without(record.getMessage(), self._secrets), None
+        return True
+
+
+def checked_secrets(destinations: Sequence[Destination], environment: Mapping[str, str]) -> dict[str, Secrets]:
+    """By the destination's name. Raises MisconfiguredError for the first that lacks something."""
+    return {destination.name: secrets_of(destination, environment) for destination in destinations}
+
+
+def secrets_of(destination: Destination, environment: Mapping[str, str]) -> Secrets:
+    """From the file that the configuration names, or else the environment.
+
+    Raises MisconfiguredError in one sentence that names the place and no value.
+    """
+    found = _from_file(destination) if destination.secrets_file is not None else _from(destination, environment)
+    missing = [name for name in _NEEDED[destination.kind] if not found.get(name)]
+    if missing:
+        raise MisconfiguredError(f"{_who(destination)} needs {_places(destination, missing)}")
+    if destination.kind == "telegram":
+        check_address(destination.telegram_url, f"{_who(destination)}: telegram_url")
+        if ":" not in found["token"]:
+            raise MisconfiguredError(f"{_who(destination)}: its token is none that @BotFather gives out (NUMBER:TEXT)")
+        return TelegramSecrets(found["token"], found["chat"])
+    check_address(found["url"], f"{_who(destination)}: its url")
+    key = found.get("signing_key") or None
+    if key is not None and len(key) < LEAST_KEY:
+        raise MisconfiguredError(f"{_who(destination)}: its signing_key is shorter than {LEAST_KEY} characters")
+    return WebhookSecrets(found["url"], key)
+
+
+def variable(destination: str, secret: str) -> str:
+    """The environment variable that holds it."""
+    return f"{PREFIX}{destination.upper().replace('-', '_')}_{secret.upper()}"
+
+
+def check_address(url: str, place: str) -> None:
+    """Raises MisconfiguredError for what is no address, and for plain http beyond this machine."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise MisconfiguredError(f"{place} is no address") from None
+    if parts.scheme not in ("http", "https") or not host or port == 0 or any(sign.isspace() for sign in url):
+        raise MisconfiguredError(f"{place} is no address that begins with https://")
+    if parts.username is not None or parts.password is not None:
+        raise MisconfiguredError(f"{place} must hold no name or password before its host")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise MisconfiguredError(f"{place} must begin with https://: it leaves this machine")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _from(destination: Destination, environment: Mapping[str, str]) -> dict[str, str]:
+    names = _POSSIBLE[destination.kind]
+    return {name: environment.get(variable(destination.name, name), "").strip() for name in names}
+
+
+def _from_file(destination: Destination) -> dict[str, str]:
+    path = (destination.secrets_file or Path()).expanduser()
+    place = f"{_who(destination)}: {path}"
+    try:
+        resolved = path.resolve(strict=True)
+        mode, owner = resolved.stat().st_mode, resolved.stat().st_uid
+        if resolved.is_relative_to(PROJECT):
+            raise MisconfiguredError(f"{place} lies within the project; keep secrets outside of it")
+        if mode & (stat.S_IRWXG | stat.S_IRWXO) or owner != os.getuid():
+            raise MisconfiguredError(f"{place} must be yours alone: chmod 600 {path}")
+        values = tomllib.loads(resolved.read_text())
+    except OSError as error:
+        raise MisconfiguredError(f"{place} cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        # what the parser says may quote the secret
+        raise MisconfiguredError(f"{place} is not valid TOML") from None
+    strange = sorted(set(values) - set(_POSSIBLE[destination.kind]))
+    if strange:
+        raise MisconfiguredError(f"{place}: {strange[0]} is none of {', '.join(_POSSIBLE[destination.kind])}")
+    if any(not isinstance(value, str | int) for value in values.values()):
+        raise MisconfiguredError(f"{place}: every value must be a text")
+    return {name: str(value).strip() for name, value in values.items()}
+
+
+def _who(destination: Destination) -> str:
+    return f"notices destination {destination.name!r}"
+
+
+def _places(destination: Destination, names: list[str]) -> str:
+    if destination.secrets_file is not None:
+        return f"{' and '.join(names)} in {destination.secrets_file}"
+    variables = " and ".join(variable(destination.name, name) for name in names)
+    return f"{variables} in the environment, or a secrets_file"
+
+
+def _without(text: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, _HIDDEN)
+    return text

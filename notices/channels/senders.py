@@ -1,0 +1,30 @@
+"""Which sender belongs to which destination."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from notices.channels.channel_secrets import Secrets, TelegramSecrets
+from notices.channels.sender_port import Sender
+from notices.channels.telegram_bot import TelegramSender
+from notices.channels.webhook import WebhookSender
+from session.notices import Destination
+
+
+@asynccontextmanager
+async def opened_senders(
+    destinations: Sequence[Destination], secrets: Mapping[str, Secrets]
+) -> AsyncIterator[dict[str, Sender]]:
+    """By the destination's name; nothing is sent before the first message. Closed at the end."""
+    async with AsyncExitStack() as stack:
+        senders = {}
+        for destination in destinations:
+            senders[destination.name] = sender = sender_of(destination, secrets[destination.name])
+            stack.push_async_callback(sender.close)
+        yield senders
+
+
+def sender_of(destination: Destination, secrets: Secrets) -> Sender:
+    """Within an event loop."""
+    if isinstance(secrets, TelegramSecrets):
+        return TelegramSender(destination.telegram_url.rstrip("/"), secrets)
+    return WebhookSender(secrets)

@@ -1,0 +1,91 @@
+"""A destination that takes JSON by POST, signed where it has a key."""
+
+import hashlib
+import hmac
+from datetime import UTC, datetime
+
+import aiohttp
+import orjson
+
+from market.time_units import MICROSECONDS
+from notices.channels.channel_secrets import WebhookSecrets
+from notices.channels.http_errors import check_answer, seconds_to_wait
+from notices.channels.sender_port import ANSWER_SECONDS
+from notices.errors import DestinationRefusedError, DestinationUnavailableError
+from notices.notice_messages import Message
+from session.clock import wall_now
+from session.notices import Notice
+
+FORM = 1
+"""Of the JSON; a later one would break who reads this."""
+ID_HEADER = "X-Notice-Id"
+TIME_HEADER = "X-Notice-Timestamp"
+SIGNATURE_HEADER = "X-Notice-Signature"
+
+
+class WebhookSender:
+    """`Sender` to one address, with connections of its own. It follows no redirection and reads no answer's body."""
+
+    def __init__(self, secrets: WebhookSecrets, answer_seconds: float = ANSWER_SECONDS) -> None:
+        self._secrets = secrets
+        self._seconds = answer_seconds
+        self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=answer_seconds))
+
+    async def send(self, message: Message) -> None:
+        body = orjson.dumps(message_document(message))
+        try:
+            async with self._http.post(
+                self._secrets.url, data=body, headers=self._headers(message, body), allow_redirects=False
+            ) as answer:
+                status, asked = answer.status, seconds_to_wait(answer.headers.get("Retry-After"))
+        except TimeoutError:
+            raise DestinationUnavailableError(f"no answer within {self._seconds:g} s") from None
+        except aiohttp.ClientConnectorCertificateError:
+            raise DestinationUnavailableError("its certificate is not to be trusted") from None
+        except aiohttp.ClientConnectorError:
+            raise DestinationUnavailableError("it cannot be connected to") from None
+        except (aiohttp.ClientError, OSError) as error:
+            # the text of the error may hold the address, and that a key
+            raise DestinationUnavailableError(f"the connection broke ({type(error).__name__})") from None
+        except ValueError:
+            raise DestinationRefusedError("its address cannot be used") from None
+        check_answer(status, asked)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    def _headers(self, message: Message, body: bytes) -> dict[str, str]:
+        now = str(wall_now() // MICROSECONDS)
+        headers = {"Content-Type": "application/json", ID_HEADER: message.message_id, TIME_HEADER: now}
+        if self._secrets.signing_key is not None:
+            headers[SIGNATURE_HEADER] = signature(self._secrets.signing_key, now, body)
+        return headers
+
+
+def signature(key: str, timestamp: str, body: bytes) -> str:
+    """`sha256=` and the HMAC of `timestamp.body` in hex; the timestamp, seconds, keeps old messages from being sent
+    again by who listened."""
+    return f"sha256={hmac.new(key.encode(), timestamp.encode() + b'.' + body, hashlib.sha256).hexdigest()}"
+
+
+def message_document(message: Message) -> dict[str, object]:
+    """What is posted. `text` alone is what Slack and Mattermost show of it."""
+    return {
+        "form": FORM,
+        "id": message.message_id,
+        "mode": message.badge,
+        "text": message.text,
+        "notices": [_notice_document(notice) for notice in message.notices],
+    }
+
+
+def _notice_document(notice: Notice) -> dict[str, object]:
+    return {
+        "id": notice.notice_id,
+        "kind": notice.kind,
+        "event": notice.event,
+        "at": notice.at,
+        "time": datetime.fromtimestamp(notice.at / MICROSECONDS, UTC).isoformat(timespec="milliseconds"),
+        "line": notice.line,
+        "facts": dict(notice.facts),
+    }

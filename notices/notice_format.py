@@ -1,0 +1,75 @@
+"""How money, times and names stand in a line that people read. Programs get exact facts."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from market.money import text_of
+from market.time_units import MICROSECONDS
+from session.number_format import MINUS, TENTH, money_step, number, rounded, signed
+from session.session import Mode
+
+NAMES = {
+    "binance": "Binance",
+    "bitflyer": "bitFlyer",
+    "bitstamp": "Bitstamp",
+    "coinbaseexchange": "Coinbase",
+    "kraken": "Kraken",
+}
+_BADGES: dict[Mode, str] = {
+    "paper": "PAPER",
+    "public": "PAPER",
+    "replay": "REPLAY",
+    "sandbox": "SANDBOX",
+    "live": "LIVE",
+}
+
+
+def badge(mode: Mode) -> str:
+    """What stands in front of every message."""
+    return _BADGES[mode]
+
+
+def exchange_name(exchange: str) -> str:
+    return NAMES.get(exchange, exchange)
+
+
+def named(exchanges: Iterable[str]) -> str:
+    return " → ".join(exchange_name(exchange) for exchange in exchanges)
+
+
+def signed_money(amount: Decimal, currency: str) -> str:
+    """`+3.21 USD`, with the sign always; below a cent with two digits that say something."""
+    if amount == 0:
+        return f"0.00 {currency}"
+    step = money_step(currency)
+    if rounded(amount, step) == 0:
+        step = Decimal(1).scaleb(amount.adjusted() - 1)
+    return f"{_plain_minus(signed(amount, step))} {currency}"
+
+
+def signed_bps(bps: Decimal) -> str:
+    return f"{_plain_minus(number(bps, TENTH))} bps"
+
+
+def _plain_minus(figure: str) -> str:
+    """Where these go not everything shows another."""
+    return figure.replace(MINUS, "-")
+
+
+def exact(amount: Decimal) -> str:
+    return text_of(amount)
+
+
+def clock_time(microseconds: int) -> str:
+    """`14:03:05 UTC`."""
+    return datetime.fromtimestamp(microseconds // MICROSECONDS, UTC).strftime("%H:%M:%S UTC")
+
+
+def date_and_time(microseconds: int) -> str:
+    return datetime.fromtimestamp(microseconds // MICROSECONDS, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def plural(count: int, singular: str, plural: str | None = None) -> str:
+    """`1 trade`, `12 trades`."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

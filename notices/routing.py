@@ -1,0 +1,32 @@
+"""Which notices a destination wants. Pure."""
+
+from market.money import decimal_of
+from session.notices import Destination, Notice
+
+
+def is_wanted(notice: Notice, destination: Destination, since: int) -> bool:
+    """`since`, microseconds: what happened before the destination was configured is not told."""
+    if notice.kind == "notifier":
+        return True
+    if notice.at < since or notice.kind not in destination.events:
+        return False
+    if notice.kind not in ("trades", "single_legs"):
+        return True
+    if not _is_of(notice, destination):
+        return False
+    return notice.kind == "single_legs" or _is_large_enough(notice, destination)
+
+
+def _is_of(notice: Notice, destination: Destination) -> bool:
+    if destination.assets and notice.facts["base"] not in destination.assets:
+        return False
+    exchanges = {notice.facts["buy_exchange"], notice.facts["sell_exchange"]}
+    return not destination.pairs or any(set(pair.split("/")) == exchanges for pair in destination.pairs)
+
+
+def _is_large_enough(notice: Notice, destination: Destination) -> bool:
+    """A trade without a profit (moving average) has no size to leave it out by."""
+    if "net" not in notice.facts:
+        return True
+    net = decimal_of(notice.facts["net"])
+    return net >= destination.least_profit if net >= 0 else -net >= destination.least_loss

@@ -1,0 +1,1 @@
+"""The feeder: connections, time-outs, checks by REST, rows out."""

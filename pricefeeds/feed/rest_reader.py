@@ -1,0 +1,95 @@
+"""Questions to one exchange's public REST, within a time-out and the exchange's patience."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import aiohttp
+
+from pricefeeds.errors import RestFailedError
+from session.clock import Clock, SystemClock
+
+MAX_BODY_BYTES = 16 << 20
+TOO_MANY = (418, 429)
+REST_SECONDS = 10.0
+LONGEST_REST_SECONDS = 120.0
+"""How long nothing is asked after the exchange said "too many", where it does not say itself; and at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestAnswer:
+    """A body, and when the question was sent and the answer received, in microseconds UTC."""
+
+    body: bytes
+    sent: int
+    received: int
+
+
+class RestReader:
+    """Every failure is a RestFailedError; after a "too many" nothing is asked until the exchange's time is up.
+
+    The questions of all symbols go through one reader, which sends them at least `pace` seconds apart.
+    """
+
+    def __init__(
+        self, session: aiohttp.ClientSession, address: str, clock: Clock, seconds: float, pace: float = 0.0
+    ) -> None:
+        self._session = session
+        self._address = address
+        self._clock = clock
+        self._seconds = seconds
+        self._pace = pace
+        self._next_at = 0.0
+        self._rests_until = 0.0
+
+    async def get(self, path: str) -> RestAnswer:
+        await self._wait_for_turn()
+        if _now() < self._rests_until:
+            raise RestFailedError(f"{self._address} asked for a pause")
+        sent = self._clock.now()
+        try:
+            async with asyncio.timeout(self._seconds), self._session.get(self._address + path) as response:
+                body = await self._body(response, path)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise RestFailedError(f"{self._address}{path} did not answer: {error!r}") from error
+        return RestAnswer(body, sent, self._clock.now())
+
+    async def _wait_for_turn(self) -> None:
+        """Raises RestFailedError where so many wait already that the answer would come too late to be of use."""
+        now = _now()
+        turn = max(now, self._next_at)
+        if turn - now > max(self._seconds, self._pace):
+            raise RestFailedError(f"{self._address} is asked too many questions at once")
+        self._next_at = turn + self._pace
+        if turn > now:
+            await SystemClock().sleep(turn - now)
+
+    async def _body(self, response: aiohttp.ClientResponse, path: str) -> bytes:
+        if response.status in TOO_MANY:
+            self._rests_until = _now() + _seconds_asked(response.headers.get("Retry-After", ""))
+        if response.status != 200:
+            raise RestFailedError(f"{self._address}{path} answered {response.status}")
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                raise RestFailedError(f"{self._address}{path} answered more than {MAX_BODY_BYTES} bytes")
+        return bytes(body)
+
+
+@asynccontextmanager
+async def rest_reader(address: str, clock: Clock, seconds: float, pace: float = 0.0) -> AsyncIterator[RestReader]:
+    """Questions below `address`, each answered within `seconds` and sent `pace` seconds after the one before;
+    connections are kept and closed with the block."""
+    async with aiohttp.ClientSession() as session:
+        yield RestReader(session, address, clock, seconds, pace)
+
+
+def _seconds_asked(text: str) -> float:
+    return min(float(text), LONGEST_REST_SECONDS) if text.isascii() and text.isdigit() else REST_SECONDS
+
+
+def _now() -> float:
+    """Seconds that no setting of a clock moves."""
+    return asyncio.get_running_loop().time()

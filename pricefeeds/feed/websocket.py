@@ -1,0 +1,78 @@
+"""One WebSocket connection to an exchange: frames come, texts go, pings are answered in time or it is dropped."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Literal
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
+
+from exchanges.log_redaction import discreet_logger
+from pricefeeds.errors import FeedDroppedError, FeedStaleError
+
+OPEN_SECONDS = 5.0
+CLOSE_SECONDS = 0.5
+MAX_FRAME_BYTES = 8 << 20
+"""Coinbase's first message holds a whole book of several MB."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Connection:
+    """Every failure is a FeedDroppedError."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """Messages as they came, not yet decoded; ends by raising."""
+        try:
+            while True:
+                yield await self._socket.recv(decode=False)
+        except (WebSocketException, OSError) as error:
+            raise FeedDroppedError(f"the stream ended: {error}") from error
+
+    async def send(self, text: str) -> None:
+        try:
+            await self._socket.send(text)
+        except (WebSocketException, OSError) as error:
+            raise FeedDroppedError(f"the stream took no message: {error}") from error
+
+    async def ping(self, seconds: float) -> None:
+        """Returns with the pong. Raises FeedStaleError where none comes in time."""
+        try:
+            pong = asyncio.ensure_future(await self._socket.ping())
+            # unlike a time-out, `wait` sees a pong that came while this process itself stood still
+            done, _ = await asyncio.wait({pong}, timeout=seconds)
+            if not done:
+                raise FeedStaleError(f"no pong within {seconds:g} s")
+            await pong
+        except (WebSocketException, OSError) as error:
+            raise FeedDroppedError(f"the stream ended: {error}") from error
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Connection]:
+    """Raises FeedDroppedError where no connection comes about. Closed within a second, whatever the exchange does."""
+    # A proxy cannot reach this machine's own ports; the address itself says which those are.
+    proxy: Literal[True] | None = None if urlsplit(url).hostname in LOOPBACK else True
+    try:
+        # No compression: it costs a tenth of a core and saves little. No keepalive: ours knows the feed's own limit.
+        socket = await connect(
+            url,
+            compression=None,
+            max_size=MAX_FRAME_BYTES,
+            ping_interval=None,
+            open_timeout=OPEN_SECONDS,
+            close_timeout=CLOSE_SECONDS,
+            proxy=proxy,
+            # a signed subscription has the key in it
+            logger=discreet_logger("pricefeeds.frames"),
+        )
+    except (WebSocketException, OSError, TimeoutError) as error:
+        raise FeedDroppedError(f"cannot connect to {url}: {error}") from error
+    try:
+        yield Connection(socket)
+    finally:
+        await socket.close()

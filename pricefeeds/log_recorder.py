@@ -1,0 +1,171 @@
+"""Records the log itself and what CEP made of it, so that a session can be derived again from its folder alone."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Protocol
+
+from datasets.ticksets.log_parts import LogParts
+from market.time_units import MICROSECONDS
+from pricefeeds.feed.startup_retry import answered
+from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
+from session.clock import wall_now
+from session.session import Session
+from streams.last_sequences import newest_settings_rows
+from streams.message_format import WireError, row_of
+from streams.records import Record
+from streams.topic_reader import TopicReader
+from streams.topics import OPPORTUNITIES, TICKS
+
+PATIENCE_SECONDS = 1.0
+FLUSH_SECONDS = 10.0
+"""A kill costs nothing but time: what was not written is read again."""
+MOST_ROWS, MOST_BYTES = 20_000, 16 * MEGABYTE
+"""In memory, of both topics together."""
+MARGIN = 300 * MICROSECONDS
+"""How much earlier than its own start, and the age of the oldest quote that counts, reading begins: CEP may have begun
+so much before this process."""
+AGE_UNKNOWN = 2_000_000
+BEGUN, ENDED, STOPPED = "begun.json", "ended.json", "stopped.json"
+
+log = logging.getLogger("pricefeeds")
+
+
+def log_folder(home: Path, session_id: str) -> Path:
+    """Where a session's log is kept, beside what its feeds heard."""
+    return recordings_folder(home) / session_id / "log"
+
+
+async def run_log_recorder(session: Session, ready: Callable[[], None]) -> None:
+    """Record until cancelled; once the session's `end` markers have come out of CEP, nothing more.
+
+    Raises StreamError where Kafka is away: the process ends with it and is started again. A full disk, or the limit on
+    all recordings, ends the recording with one logged sentence.
+    """
+    parts = LogParts(log_folder(session.home, session.session_id) / "raw")
+    recorder = LogRecorder(session, parts)
+    since = await recorder.begin()
+    if not recorder.is_over:
+        reader = TopicReader(session.kafka, (TICKS, OPPORTUNITIES), since, PATIENCE_SECONDS)
+        await answered(reader.open)
+        try:
+            ready()
+            await recorder.follow(reader)
+        finally:
+            await reader.close()
+    else:
+        ready()
+    # ending by itself would look like a crash
+    await asyncio.Event().wait()
+
+
+class Batches(Protocol):
+    """`streams.topic_reader.TopicReader`, as it is used here."""
+
+    def batches(self) -> AsyncIterator[list[Record]]: ...
+
+
+class LogRecorder:
+    """Keeps rows in memory until they make a file."""
+
+    def __init__(self, session: Session, parts: LogParts) -> None:
+        self._session = session
+        self._parts = parts
+        self._pending: dict[str, list[Record]] = {TICKS: [], OPPORTUNITIES: []}
+        self._size = 0
+        self._reached: dict[tuple[str, int], int] = {}
+        self._ends: dict[str, dict[str, int]] = {TICKS: {}, OPPORTUNITIES: {}}
+        """Topic → base → offset of its `end` marker."""
+        self._due = 0
+        limit = session.recordings_mb
+        self._most_bytes = None if limit is None else limit * MEGABYTE
+
+    @property
+    def is_over(self) -> bool:
+        return any((self._parts.folder / name).exists() for name in (ENDED, STOPPED))
+
+    async def begin(self) -> int:
+        """Go on where a predecessor was killed; from when on to read, microseconds."""
+        since = await self._begun()
+        last = self._parts.reached(TICKS) | self._parts.reached(OPPORTUNITIES)
+        self._reached = {position: offset for position, (offset, _) in last.items()}
+        for topic in self._ends:
+            for _, offset, _, value in self._parts.rows(topic):
+                self._see(topic, offset, value)
+        is_known = len(last) == 2 * self._session.partitions
+        return min(time for _, time in last.values()) if is_known else since
+
+    async def follow(self, reader: Batches) -> None:
+        """Until the session's end, or the recording's."""
+        self._due = wall_now() + int(FLUSH_SECONDS * MICROSECONDS)
+        batches = reader.batches()
+        while not self.is_over:
+            for record in await anext(batches):
+                self._take(record)
+            if self._has_ended() or self._is_due():
+                await self._flush()
+            if self._has_ended() and not self.is_over:
+                self._note(ENDED, {topic: dict(sorted(ends.items())) for topic, ends in self._ends.items()})
+
+    async def _begun(self) -> int:
+        """What the first process of the session decided."""
+        path = self._parts.folder / BEGUN
+        if path.exists():
+            return int(json.loads(path.read_text())["since"])
+        rows = await answered(lambda: newest_settings_rows(self._session.kafka))
+        ages = [int(row_of(record.value)["max_quote_age"]) for record in rows]
+        since = wall_now() - max(ages, default=AGE_UNKNOWN) - MARGIN
+        self._note(BEGUN, {"since": since})
+        return since
+
+    def _take(self, record: Record) -> None:
+        if record.offset <= self._reached.get(record.position, -1):
+            return
+        self._reached[record.position] = record.offset
+        self._pending[record.topic].append(record)
+        self._size += len(record.value)
+        self._see(record.topic, record.offset, record.value)
+
+    def _see(self, topic: str, offset: int, value: bytes) -> None:
+        if b'"end"' not in value or self._session.session_id.encode() not in value:
+            return
+        try:
+            row = row_of(value)
+        except WireError:
+            return
+        if row.get("kind") == "end" and row.get("marker_id") == self._session.session_id:
+            self._ends[topic].setdefault(str(row["base"]), offset)
+
+    def _has_ended(self) -> bool:
+        return all(ends.keys() >= set(self._session.bases) for ends in self._ends.values())
+
+    def _is_due(self) -> bool:
+        rows = sum(map(len, self._pending.values()))
+        return rows >= MOST_ROWS or self._size >= MOST_BYTES or wall_now() >= self._due
+
+    async def _flush(self) -> None:
+        self._due = wall_now() + int(FLUSH_SECONDS * MICROSECONDS)
+        try:
+            for topic, rows in self._pending.items():
+                if rows:
+                    await asyncio.to_thread(self._parts.write, topic, rows)
+                    self._pending[topic] = []
+        except OSError as error:
+            self._stop(f"writing failed ({error})")
+            return
+        self._size = 0
+        used = recorded_bytes(recordings_folder(self._session.home))
+        if self._most_bytes is not None and used >= self._most_bytes and not self._has_ended():
+            self._stop(f"all recordings together reached recordings_mb = {self._session.recordings_mb}")
+
+    def _stop(self, reason: str) -> None:
+        log.error("recording of the log stopped", extra={"folder": str(self._parts.folder), "reason": reason})
+        self._note(STOPPED, {"reason": reason})
+
+    def _note(self, name: str, document: dict[str, object]) -> None:
+        self._parts.folder.mkdir(parents=True, exist_ok=True)
+        scratch = self._parts.folder / f"{name}.new"
+        scratch.write_text(json.dumps(document))
+        scratch.replace(self._parts.folder / name)

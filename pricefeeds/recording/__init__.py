@@ -1,0 +1,1 @@
+"""What feeds heard and wrote, kept in files beside them."""

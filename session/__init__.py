@@ -1,0 +1,1 @@
+"""What every process of a session shares: its description, the clock, roles, processes, words for people."""

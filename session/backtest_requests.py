@@ -1,0 +1,128 @@
+"""A backtest that somebody asked for, as it waits, runs and ends; and the recorded ticks that there are to choose."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from market.accounting.equity_curve import EquityPoint
+from market.money import BoundedDecimal
+
+BacktestState = Literal["queued", "running", "done", "failed", "cancelled"]
+
+ENDED_STATES: tuple[BacktestState, ...] = ("done", "failed", "cancelled")
+MOST_ATTEMPTS = 2
+"""A job whose process vanished runs once more; one that takes its process down with it must not do so for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestRequest:
+    """What is to be run. None: as the tick set's own settings have it."""
+
+    tick_set: str
+    settings: dict[str, str] = field(default_factory=dict)
+    """Name of a setting → its value, as text."""
+    fee_bps: BoundedDecimal | None = None
+    """Taker fee a side, on every exchange."""
+    latency_ms: float | None = None
+    """On every exchange."""
+    seed: int = 1
+    cores: int = 1
+    fee_tiers: dict[str, str] = field(default_factory=dict)
+    """Exchange → its fees by volume as `volume:bps,volume:bps`, in place of its taker fee."""
+    failed_percent: float = 0.0
+    """Of orders that exchanges refuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestFigures:
+    """What is compared from one backtest to the next; money in `currency`."""
+
+    quotes: int
+    opportunities: int
+    trades: int
+    refusals: int
+    net: BoundedDecimal
+    fees: BoundedDecimal
+    drawdown: BoundedDecimal
+    """The deepest fall of the equity from its highest point before, at least 0."""
+    currency: str
+    is_balanced: bool
+    equity: tuple[EquityPoint, ...] = ()
+    """Net profit over the time of the ticks, thinned; none in what earlier versions kept, and in lists."""
+    is_of_bars: bool = False
+    """Anything traded is known by bars alone: what looks like a fill is a bar's last price."""
+    missed: BoundedDecimal | None = None
+    """Profit missed, once per episode; this and what follows are None in what earlier versions kept."""
+    capital: BoundedDecimal | None = None
+    """The opening balances at the opening marks."""
+    return_on_capital: BoundedDecimal | None = None
+    """Net over capital, a fraction."""
+    drawdown_share: BoundedDecimal | None = None
+    """Of the capital and the net profit at the highest point, a fraction."""
+    turnover: BoundedDecimal | None = None
+    marked_gain: BoundedDecimal | None = None
+    """What is held at the end less what was held at the opening, both at the closing marks."""
+    sharpe: float | None = None
+    """Annualised, as `ratios` says; None with too few samples."""
+    sortino: float | None = None
+    ratios: str = ""
+    """What Sharpe and Sortino are made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestTrade:
+    """One arbitrage of which anything was filled; money in the settlement currency, times in microseconds UTC."""
+
+    number: int
+    """From 1, in the order in which they began."""
+    event_time: int
+    base: str
+    bought_on: str
+    """Exchange and symbol."""
+    sold_on: str
+    amount: BoundedDecimal
+    net_bps: float
+    """As it was seen."""
+    state: str
+    reason: str | None
+    net: BoundedDecimal | None
+    ended_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestJob:
+    """Times are the server's, microseconds."""
+
+    job_id: str
+    request: BacktestRequest
+    who: str
+    asked_at: int
+    state: BacktestState = "queued"
+    stage: str = ""
+    """What it is doing just now."""
+    share: float = 0.0
+    """Of that stage, 0 to 1."""
+    attempts: int = 0
+    runner: str | None = None
+    """Who runs it; the others leave it alone while `beat_at` is new."""
+    beat_at: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    is_cancel_asked: bool = False
+    reason: str | None = None
+    """Why it did not come to its end."""
+    figures: BacktestFigures | None = None
+    has_report: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TickSetSummary:
+    """One set of recorded ticks that can be named in a request; times in microseconds UTC."""
+
+    name: str
+    title: str
+    exchanges: tuple[str, ...]
+    bases: tuple[str, ...]
+    quotes: int
+    start_time: int
+    end_time: int
+    is_of_bars: bool = False

@@ -1,0 +1,102 @@
+"""The frozen description of one run, written by the supervisor and read by every process of it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from market.accounting.transfer_terms import KNOWN_TERMS, TransferTerms
+from market.instruments.markets import Market
+from market.money import BoundedDecimal
+from session.clock import Clock, ReplayClock, SystemClock
+from session.notices import Destination
+from session.roles import AccessTerms
+
+Mode = Literal["paper", "public", "replay", "sandbox", "live"]
+"""On simulated exchanges; on local accounts, at the public prices of real exchanges or at recorded ones; on real
+exchanges with play money, or with money."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayTime:
+    """Recording start and wall start in microseconds, and how many times faster than recorded."""
+
+    recording_start: int
+    wall_start: int
+    speed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Addresses, markets and time of one run. Holds no secret: keys lie in files named here."""
+
+    session_id: str
+    mode: Mode
+    home: Path
+    kafka: str
+    mongodb: str
+    database: str
+    markets: tuple[Market, ...]
+    settlement_currency: str
+    partitions: int = 1
+    exchanges_url: str | None = None
+    """Root of the simulated exchanges; None where there are none."""
+    rate_limits: bool = True
+    """Whether the simulated exchanges keep the real ones' rate limits, and we within them; lifted to load them."""
+    gateways: dict[str, str] = field(default_factory=dict)
+    """At real exchanges: exchange → root of a gateway that stands before it, where not its own addresses are used."""
+    web_host: str = "127.0.0.1"
+    web_port: int = 8000
+    seed: int = 1
+    replay: ReplayTime | None = None
+    paper_balances: dict[str, dict[str, BoundedDecimal]] = field(default_factory=dict)
+    """Opening balances of local paper accounts: exchange → currency → amount."""
+    paper_latency_ms: int = 50
+    """Local paper accounts: from decision to match, the median."""
+    paper_latency_spread: float = 0.0
+    """Standard deviation of its logarithm; each order's is drawn by `seed` and the order's own id."""
+    stale_after_ms: int = 3_000
+    """How old the newest sign that a quote holds may be before its feeder withdraws it."""
+    recordings_mb: int | None = None
+    """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
+    transfers: tuple[TransferTerms, ...] = KNOWN_TERMS
+    """What sending a currency from one exchange to another costs."""
+    notices: tuple[Destination, ...] = ()
+    """Where notices go."""
+    access: AccessTerms = field(default_factory=AccessTerms)
+    """Who may read and change over REST and the pages."""
+    started_at: int = 0
+    """By the wall clock, microseconds UTC; 0 where nobody said. The log and the store hold what was before, too."""
+
+    def clock(self) -> Clock:
+        if self.replay is None:
+            return SystemClock()
+        return ReplayClock(self.replay.recording_start, self.replay.wall_start, self.replay.speed)
+
+    @property
+    def exchanges(self) -> tuple[str, ...]:
+        """Exchanges in the order of the markets, each once."""
+        return tuple(dict.fromkeys(market.exchange for market in self.markets))
+
+    @property
+    def traded(self) -> tuple[Market, ...]:
+        return tuple(market for market in self.markets if not market.is_fx)
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(market.base for market in self.traded))
+
+    def markets_of(self, exchange: str) -> tuple[Market, ...]:
+        return tuple(market for market in self.markets if market.exchange == exchange)
+
+    def to_json(self) -> bytes:
+        return _ADAPTER.dump_json(self, indent=2)
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> "Session":
+        """Raises pydantic.ValidationError where the text is no session."""
+        return _ADAPTER.validate_json(text)
+
+
+_ADAPTER = TypeAdapter(Session)

@@ -1,0 +1,1 @@
+"""Binance's wire protocol."""

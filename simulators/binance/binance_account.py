@@ -1,0 +1,113 @@
+"""Binance's signed endpoints for the account: balances, fees, and what ccxt asks of currencies."""
+
+from collections.abc import Mapping
+
+from market.money import ZERO, text_of
+from simulators.binance.binance_endpoints import Endpoint, Fields, eight, milliseconds, symbol_field
+from simulators.binance.binance_rows import rates_row
+from simulators.matching.listings import Listing
+from simulators.matching.simulated_exchange import SimulatedExchange
+
+_BPS = 10_000
+_NAMES = {"BTC": "Bitcoin", "USDT": "TetherUS"}
+
+
+class BinanceAccount:
+    """`listings` by the exchange's own name of the market."""
+
+    def __init__(self, exchange: SimulatedExchange, listings: Mapping[str, Listing]) -> None:
+        self._exchange = exchange
+        self._listings = listings
+
+    def endpoints(self) -> list[Endpoint]:
+        of_symbol = frozenset(("symbol",))
+        return [
+            Endpoint("GET", "/api/v3/account", 20, self._account, frozenset(("omitZeroBalances",))),
+            Endpoint("GET", "/api/v3/account/commission", 20, self._commission, of_symbol),
+            Endpoint("GET", "/sapi/v1/asset/tradeFee", 1, self._fees, of_symbol),
+            Endpoint("GET", "/sapi/v1/capital/config/getall", 10, self._currencies),
+            # nothing is lent here
+            Endpoint("GET", "/sapi/v1/margin/allPairs", 1, lambda _: []),
+            Endpoint("GET", "/sapi/v1/margin/isolated/allPairs", 10, lambda _: []),
+        ]
+
+    def balance_rows(self) -> dict[str, tuple[str, str]]:
+        """Currency → free and locked."""
+        held = self._exchange.customer.held()
+        balances = self._exchange.customer.balances
+        return {name: (eight(total - held[name]), eight(held[name])) for name, total in balances.items()}
+
+    def _account(self, fields: Fields) -> object:
+        tier = self._exchange.tier
+        leaves_out_empty = fields.get("omitZeroBalances") == "true"
+        return {
+            "makerCommission": int(tier.maker * _BPS),
+            "takerCommission": int(tier.taker * _BPS),
+            "buyerCommission": 0,
+            "sellerCommission": 0,
+            "commissionRates": rates_row(tier.maker, tier.taker),
+            "canTrade": True,
+            "canWithdraw": False,
+            "canDeposit": False,
+            "brokered": False,
+            "requireSelfTradePrevention": False,
+            "preventSor": False,
+            "updateTime": milliseconds(self._exchange.clock.now()),
+            "accountType": "SPOT",
+            "balances": [
+                {"asset": name, "free": free, "locked": locked}
+                for name, (free, locked) in self.balance_rows().items()
+                if not leaves_out_empty or {free, locked} != {eight(ZERO)}
+            ],
+            "permissions": ["SPOT"],
+            "uid": 354937868,
+        }
+
+    def _commission(self, fields: Fields) -> object:
+        listing = symbol_field(fields, self._listings)
+        nothing = rates_row(ZERO, ZERO)
+        return {
+            "symbol": listing.market_id,
+            "standardCommission": rates_row(listing.maker_rate, listing.taker_rate),
+            "specialCommission": nothing,
+            "taxCommission": nothing,
+            "discount": {
+                "enabledForAccount": False,
+                "enabledForSymbol": False,
+                "discountAsset": "BNB",
+                "discount": eight(ZERO),
+            },
+        }
+
+    def _fees(self, fields: Fields) -> object:
+        listings = [symbol_field(fields, self._listings)] if "symbol" in fields else self._listings.values()
+        return [
+            {
+                "symbol": listing.market_id,
+                "makerCommission": text_of(listing.maker_rate),
+                "takerCommission": text_of(listing.taker_rate),
+            }
+            for listing in listings
+        ]
+
+    def _currencies(self, _: Fields) -> object:
+        """There is no network to deposit from or to withdraw to."""
+        return [
+            {
+                "coin": name,
+                "name": _NAMES.get(name, name),
+                "free": free,
+                "locked": locked,
+                "freeze": "0",
+                "withdrawing": "0",
+                "ipoing": "0",
+                "ipoable": "0",
+                "storage": "0",
+                "depositAllEnable": False,
+                "withdrawAllEnable": False,
+                "trading": True,
+                "isLegalMoney": False,
+                "networkList": [],
+            }
+            for name, (free, locked) in self.balance_rows().items()
+        ]

@@ -1,0 +1,119 @@
+"""Binance spot's wire protocol: signed queries, weights, market streams with update ids, a WebSocket API of its own."""
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+
+from exchanges.exchange_credentials import Credentials
+from market.time_units import MICROSECONDS
+from simulators.binance.binance_account import BinanceAccount
+from simulators.binance.binance_calls import BinanceCalls
+from simulators.binance.binance_endpoints import Allowance, Endpoint
+from simulators.binance.binance_feed import BinanceFeed
+from simulators.binance.binance_orders import BinanceOrders
+from simulators.binance.binance_public import ORDERS_IN_TEN_SECONDS, WEIGHT_A_MINUTE, BinancePublic
+from simulators.binance.binance_refusals import words_of
+from simulators.binance.binance_stream import BinanceStream
+from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
+from simulators.web.signatures import SignedRequest, check_binance
+from simulators.web.subscribers import Connection, Subscribers
+
+NAME = "binance"
+_MINUTE = 60
+
+NAMES = Names(
+    order=lambda number, _micros: str(number),
+    fill=lambda number, _micros: str(number),
+    # "Orders with the same newClientOrderID can be accepted only when the previous one is filled": its docs, New order.
+    client_ids_reusable=True,
+)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class BinanceGateway:
+    def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
+        self.exchange = exchange
+        self.subscribers = Subscribers()
+        self._credentials = credentials
+        self._weight = Allowance(WEIGHT_A_MINUTE, _MINUTE)
+        self._orders = Allowance(ORDERS_IN_TEN_SECONDS, 10)
+        listings = {listing.market_id: listing for listing in exchange.listings.values()}
+        self._feeds = {name: BinanceFeed(exchange, listing) for name, listing in listings.items()}
+        self._stream = BinanceStream(self.subscribers, self._feeds)
+        account = BinanceAccount(exchange, listings)
+        self._calls = BinanceCalls(exchange, credentials, self.subscribers, account.balance_rows)
+        self._public = BinancePublic(exchange, self._feeds).endpoints()
+        self._signed = BinanceOrders(exchange, listings).endpoints() + account.endpoints()
+
+    def application(self) -> web.Application:
+        signed = {endpoint.path for endpoint in self._signed}
+        application = guarded(NAME, lambda path: path.partition("?")[0] in signed, self._check, self.refusal)
+        for endpoint in self._public:
+            application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint, is_signed=False))
+        for endpoint in self._signed:
+            application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint, is_signed=True))
+        application.add_routes(
+            [
+                web.get("/ws", self._market_streams),
+                web.get("/ws/{stream}", self._market_streams),
+                web.get("/stream", self._market_streams),
+                web.get("/ws-api/v3", self._account_stream),
+            ]
+        )
+        return application
+
+    def publish(self, step: MarketStep) -> None:
+        name = self.exchange.listings[step.symbol].market_id
+        self._feeds[name].take(step)
+        self._stream.publish(name, step)
+
+    def lift_limits(self) -> None:
+        """Weights and orders are counted on, and none is too much."""
+        self._weight.is_lifted = self._orders.is_lifted = True
+
+    def beat(self) -> None:
+        self._stream.beat()
+
+    def refusal(self, error: RequestRefusedError) -> web.Response:
+        status, code, text = words_of(error)
+        response = json_reply({"code": code, "msg": text}, status)
+        if error.reason == "rate_limited":
+            response.headers["Retry-After"] = str(_MINUTE - self.exchange.clock.now() // MICROSECONDS % _MINUTE)
+        return response
+
+    def _answered(self, endpoint: Endpoint, is_signed: bool) -> Handler:
+        async def answer(request: web.Request) -> web.Response:
+            fields = dict(request.query) | dict(parse_qsl(await request.text()))
+            now = self.exchange.clock.now()
+            used = str(self._weight.take(endpoint.weigh(fields), now))
+            headers = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
+            endpoint.check(fields, is_signed)
+            if endpoint.is_order:
+                headers["X-MBX-ORDER-COUNT-10S"] = str(self._orders.take(1, now))
+            response = json_reply(endpoint.answer(fields))
+            response.headers.update(headers)
+            return response
+
+        return answer
+
+    def _check(self, request: SignedRequest) -> None:
+        check_binance(request, self._credentials, self.exchange.clock.now())
+
+    async def _market_streams(self, request: web.Request) -> web.StreamResponse:
+        path = request.path.removeprefix(f"/{NAME}")
+        is_wrapped = path == "/stream"
+
+        def hear(connection: Connection, text: str) -> None:
+            self._stream.hear(connection, text, is_wrapped)
+
+        def greet(connection: Connection) -> None:
+            self._stream.join(connection, path, request.query.get("streams", ""))
+
+        return await self.subscribers.serve(request, hear, greet)
+
+    async def _account_stream(self, request: web.Request) -> web.StreamResponse:
+        return await self.subscribers.serve(request, self._calls.hear)

@@ -1,0 +1,256 @@
+"""Binance's signed endpoints for orders and fills."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from itertools import islice
+from typing import TypeVar
+from uuid import uuid4
+
+from market.instruments.orders import Side
+from market.money import ZERO
+from simulators.binance.binance_endpoints import (
+    Endpoint,
+    Fields,
+    integer_field,
+    limit_field,
+    milliseconds,
+    symbol_field,
+)
+from simulators.binance.binance_refusals import MisusedError
+from simulators.binance.binance_rows import (
+    LARGEST_AMOUNT,
+    LARGEST_NOTIONAL,
+    LARGEST_PRICE,
+    cancelled_row,
+    fill_row,
+    order_row,
+    placed_row,
+)
+from simulators.matching.listings import Listing
+from simulators.matching.order_records import CustomerFill, CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.spending import lots_within
+from simulators.web.exchange_gateway import decimal_field, text_field
+
+_CLIENT_ID = re.compile(r"[.A-Z:/a-z0-9_-]{1,36}")
+_PLACED = frozenset(
+    (
+        "symbol",
+        "side",
+        "type",
+        "timeInForce",
+        "quantity",
+        "quoteOrderQty",
+        "price",
+        "newClientOrderId",
+        "newOrderRespType",
+        "selfTradePreventionMode",
+    )
+)
+_NAMED = frozenset(("symbol", "orderId", "origClientOrderId"))
+_LISTED = frozenset(("symbol", "orderId", "startTime", "endTime", "limit"))
+_KINDS = ("LIMIT", "LIMIT_MAKER", "MARKET")
+_LIFETIMES = ("GTC", "IOC", "FOK")
+_ANSWERS = ("ACK", "RESULT", "FULL")
+
+Item = TypeVar("Item")
+
+
+class BinanceOrders:
+    """`listings` by the exchange's own name of the market."""
+
+    def __init__(self, exchange: SimulatedExchange, listings: Mapping[str, Listing]) -> None:
+        self._exchange = exchange
+        self._listings = listings
+
+    def endpoints(self) -> list[Endpoint]:
+        return [
+            Endpoint("POST", "/api/v3/order", 1, self._place, _PLACED, is_order=True),
+            Endpoint("GET", "/api/v3/order", 4, self._order, _NAMED),
+            Endpoint("DELETE", "/api/v3/order", 1, self._cancel, _NAMED | {"newClientOrderId"}),
+            Endpoint("GET", "/api/v3/openOrders", 6, self._open, frozenset(("symbol",))),
+            Endpoint("DELETE", "/api/v3/openOrders", 1, self._cancel_all, frozenset(("symbol",))),
+            Endpoint("GET", "/api/v3/allOrders", 20, self._all, _LISTED),
+            Endpoint("GET", "/api/v3/myTrades", 20, self._fills, _LISTED | {"fromId"}),
+        ]
+
+    def _place(self, fields: Fields) -> object:
+        listing = symbol_field(fields, self._listings)
+        answer = fields.get("newOrderRespType", "FULL")
+        if answer not in _ANSWERS:
+            raise MisusedError(-1106, "Parameter 'newOrderRespType' sent when not required.")
+        request = self._request(fields, listing)
+        self._check_filters(listing, request)
+        if fields["type"] == "LIMIT_MAKER" and self._would_take(listing, request):
+            raise MisusedError(-2010, "Order would immediately match and take.")
+        order = self._exchange.place(request)
+        return placed_row(order, self._fills_of(order), listing.market_id, answer)
+
+    def _request(self, fields: Fields, listing: Listing) -> OrderRequest:
+        side, kind = _side(fields), text_field(fields, "type")
+        if kind not in _KINDS:
+            raise MisusedError(-1116, "Invalid orderType.")
+        lifetime = "GTC"
+        if kind == "LIMIT":
+            lifetime = text_field(fields, "timeInForce")
+        elif "timeInForce" in fields:
+            raise MisusedError(-1106, "Parameter 'timeInForce' sent when not required.")
+        if lifetime not in _LIFETIMES:
+            raise MisusedError(-1115, "Invalid timeInForce.")
+        if kind == "MARKET" and "price" in fields:
+            raise MisusedError(-1106, "Parameter 'price' sent when not required.")
+        return OrderRequest(
+            symbol=listing.market.symbol,
+            side=side,
+            amount=self._amount(fields, listing, kind, side),
+            price=None if kind == "MARKET" else _number(fields, "price"),
+            immediate=lifetime == "IOC",
+            client_order_id=_client_id(fields),
+            whole=lifetime == "FOK",
+        )
+
+    def _amount(self, fields: Fields, listing: Listing, kind: str, side: Side) -> Decimal:
+        """`quantity`, or what `quoteOrderQty` buys or brings at the market."""
+        if "quoteOrderQty" not in fields:
+            return _number(fields, "quantity")
+        if kind != "MARKET" or "quantity" in fields:
+            raise MisusedError(-1106, "Parameter 'quoteOrderQty' sent when not required.")
+        funds = _number(fields, "quoteOrderQty")
+        if funds < listing.market.minimum_notional:
+            raise RequestRefusedError("amount_too_small", "NOTIONAL")
+        return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds, side))
+
+    def _check_filters(self, listing: Listing, request: OrderRequest) -> None:
+        """In the order in which exchangeInfo lists them. Raises RequestRefusedError."""
+        market, price = listing.market, request.price
+        if price is not None and (not 0 < price <= LARGEST_PRICE or price % market.tick_size):
+            raise RequestRefusedError("amount_too_small", "PRICE_FILTER")
+        if not market.minimum_amount <= request.amount <= LARGEST_AMOUNT or request.amount % market.lot_step:
+            raise RequestRefusedError("amount_too_small", "LOT_SIZE")
+        worth = request.amount * (price or listing.price(self._opposite_best(listing, request.side) or 0))
+        if worth < market.minimum_notional or (price is not None and worth > LARGEST_NOTIONAL):
+            raise RequestRefusedError("amount_too_small", "NOTIONAL")
+
+    def _would_take(self, listing: Listing, request: OrderRequest) -> bool:
+        best, ticks = self._opposite_best(listing, request.side), listing.ticks(request.price or ZERO)
+        return best is not None and (ticks >= best if request.side == "buy" else ticks <= best)
+
+    def _opposite_best(self, listing: Listing, side: Side) -> int | None:
+        return self._exchange.books[listing.market.symbol].best("sell" if side == "buy" else "buy")
+
+    def _order(self, fields: Fields) -> object:
+        return self._row(self._found(fields))
+
+    def _cancel(self, fields: Fields) -> object:
+        try:
+            found = self._found(fields)
+        except RequestRefusedError as error:
+            if error.reason != "unknown_order":
+                raise
+            raise RequestRefusedError("order_ended") from error
+        return self._cancelled(found, _client_id(fields))
+
+    def _cancel_all(self, fields: Fields) -> object:
+        orders = self._open_on(symbol_field(fields, self._listings))
+        if not orders:
+            raise RequestRefusedError("order_ended")
+        return [self._cancelled(order, _client_id({})) for order in orders]
+
+    def _cancelled(self, found: CustomerOrder, cancel_id: str) -> object:
+        order = self._exchange.cancel(found.order_id)
+        return cancelled_row(order, self._fills_of(order), self._market_id(order.symbol), cancel_id)
+
+    def _open(self, fields: Fields) -> object:
+        if "symbol" in fields:
+            return [self._row(order) for order in self._open_on(symbol_field(fields, self._listings))]
+        return [self._row(order) for order in self._exchange.customer.open_orders()]
+
+    def _open_on(self, listing: Listing) -> list[CustomerOrder]:
+        orders = self._exchange.customer.open_orders()
+        return [order for order in orders if order.symbol == listing.market.symbol]
+
+    def _all(self, fields: Fields) -> object:
+        """Oldest first: from `orderId` or a time on, else the newest."""
+        symbol = symbol_field(fields, self._listings).market.symbol
+        newest = self._exchange.customer.newest_orders(symbol)
+        orders = _page(newest, fields, "orderId", lambda order: (order.number, order.placed_at))
+        return [self._row(order) for order in orders]
+
+    def _fills(self, fields: Fields) -> object:
+        symbol, order_id = symbol_field(fields, self._listings).market.symbol, fields.get("orderId")
+        customer = self._exchange.customer
+        newest: Iterable[CustomerFill] = customer.newest_fills()
+        if order_id is not None:
+            newest = reversed(customer.fills_of(order_id))
+        own = (fill for fill in newest if fill.symbol == symbol)
+        fills = _page(own, fields, "fromId", lambda fill: (fill.number, fill.filled_at))
+        return [fill_row(fill, self._market_id(fill.symbol)) for fill in fills]
+
+    def _found(self, fields: Fields) -> CustomerOrder:
+        """By `orderId`, else by `origClientOrderId`. Raises RequestRefusedError."""
+        listing, customer = symbol_field(fields, self._listings), self._exchange.customer
+        if "orderId" in fields:
+            order = customer.order(str(integer_field(fields, "orderId", 0)))
+        elif "origClientOrderId" in fields:
+            order = customer.latest_by_client_id(fields["origClientOrderId"])
+        else:
+            raise MisusedError(-1102, "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!")
+        if order.symbol != listing.market.symbol:
+            raise RequestRefusedError("unknown_order")
+        return order
+
+    def _row(self, order: CustomerOrder) -> object:
+        return order_row(order, self._fills_of(order), self._market_id(order.symbol))
+
+    def _fills_of(self, order: CustomerOrder) -> list[CustomerFill]:
+        return list(self._exchange.customer.fills_of(order.order_id))
+
+    def _market_id(self, symbol: str) -> str:
+        return self._exchange.listings[symbol].market_id
+
+
+def _page(newest: Iterable[Item], fields: Fields, first: str, key: Callable[[Item], tuple[int, int]]) -> list[Item]:
+    """Oldest first; `key`: number and time of an item."""
+    number, since = integer_field(fields, first, 0), integer_field(fields, "startTime", 0)
+    until, limit = integer_field(fields, "endTime", 0), limit_field(fields, 500)
+    fitting = (
+        item
+        for item in newest
+        if key(item)[0] >= number
+        and milliseconds(key(item)[1]) >= since
+        and (not until or milliseconds(key(item)[1]) <= until)
+    )
+    if number or since:
+        return list(fitting)[::-1][:limit]
+    return list(islice(fitting, limit))[::-1]
+
+
+def _side(fields: Fields) -> Side:
+    side = text_field(fields, "side")
+    if side == "BUY":
+        return "buy"
+    if side == "SELL":
+        return "sell"
+    raise MisusedError(-1117, "Invalid side.")
+
+
+def _number(fields: Fields, name: str) -> Decimal:
+    """Raises RequestRefusedError where it is missing, no number, or has more than eight digits after its point."""
+    text = text_field(fields, name)
+    if not re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,20})?", text):
+        legal = "'^([0-9]{1,20})(\\.[0-9]{1,20})?$'"
+        raise MisusedError(-1100, f"Illegal characters found in parameter '{name}'; legal range is {legal}.")
+    if len(text.partition(".")[2].rstrip("0")) > 8:
+        raise RequestRefusedError("too_precise", name)
+    return decimal_field(fields, name, "amount_invalid")
+
+
+def _client_id(fields: Fields) -> str:
+    """The one sent, else one that the exchange makes."""
+    name = fields.get("newClientOrderId")
+    if name is None:
+        return uuid4().hex[:22]
+    if not _CLIENT_ID.fullmatch(name):
+        raise RequestRefusedError("client_id_invalid", "newClientOrderId")
+    return name

@@ -1,0 +1,73 @@
+"""How Binance words its refusals: always {code, msg}, over REST as over its WebSocket API."""
+
+from simulators.matching.order_records import Reason, RequestRefusedError
+
+_WORDS: dict[Reason, tuple[int, int, str]] = {
+    "signature": (400, -1022, "Signature for this request is not valid."),
+    "insufficient_funds": (400, -2010, "Account has insufficient balance for requested action."),
+    "amount_too_small": (400, -1013, "Filter failure: {detail}"),
+    "amount_invalid": (400, -1013, "Invalid quantity."),
+    "price_invalid": (400, -1013, "Invalid price."),
+    "too_precise": (400, -1111, "Parameter '{detail}' has too much precision."),
+    "client_id_used": (400, -2010, "Duplicate order sent."),
+    "unknown_order": (400, -2013, "Order does not exist."),
+    "order_ended": (400, -2011, "Unknown order sent."),
+    "unknown_market": (400, -1121, "Invalid symbol."),
+    "client_id_invalid": (
+        400,
+        -1100,
+        "Illegal characters found in parameter '{detail}'; legal range is '^[\\.A-Z\\:/a-z0-9_-]{{1,36}}$'.",
+    ),
+    "invalid_request": (
+        400,
+        -1102,
+        "Mandatory parameter '{detail}' was not sent, was empty/null, or malformed.",
+    ),
+    "rate_limited": (
+        429,
+        -1003,
+        "Too much request weight used; current limit is 6000 request weight per 1 MINUTE. "
+        "Please use WebSocket Streams for live updates to avoid polling the API.",
+    ),
+    "banned": (
+        418,
+        -1003,
+        "Way too much request weight used; IP banned{detail}. "
+        "Please use WebSocket Streams for live updates to avoid bans.",
+    ),
+    "maintenance": (503, -1000, "System is under maintenance."),
+    "unavailable": (500, -1000, "An unknown error occurred while processing the request."),
+    "order_rejected": (400, -2010, "Market is closed."),
+}
+_KEYS = {
+    "": (401, -2015, "Invalid API-key, IP, or permissions for action."),
+    "missing": (401, -2014, "API-key format invalid."),
+}
+_CLOCKS = {
+    "": (400, -1021, "Timestamp for this request is outside of the recvWindow."),
+    "ahead": (400, -1021, "Timestamp for this request was 1000ms ahead of the server's time."),
+    "window": (400, -1131, "recvWindow must be less than 60000."),
+}
+
+
+class MisusedError(RequestRefusedError):
+    """A refusal that has a code of its own."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__("invalid_request", text)
+        self.code = code
+
+
+def words_of(error: RequestRefusedError) -> tuple[int, int, str]:
+    """HTTP status, code and text."""
+    if isinstance(error, MisusedError):
+        return 400, error.code, error.detail
+    if error.reason == "unknown_key":
+        return _KEYS.get(error.detail, _KEYS[""])
+    if error.reason == "clock":
+        return _CLOCKS.get(error.detail, _CLOCKS[""])
+    status, code, text = _WORDS.get(
+        error.reason, (400, -1000, "An unknown error occurred while processing the request.")
+    )
+    detail = f" until {error.detail}" if error.reason == "banned" and error.detail else error.detail
+    return status, code, text.format(detail=detail)

@@ -1,0 +1,1 @@
+"""bitFlyer's wire protocol."""

@@ -1,0 +1,1 @@
+"""Bitstamp's wire protocol."""

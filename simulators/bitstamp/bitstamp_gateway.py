@@ -1,0 +1,113 @@
+"""Bitstamp's wire protocol: signed forms over REST, and its stream."""
+
+from decimal import Decimal
+
+from aiohttp import web
+
+from exchanges.exchange_credentials import Credentials
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from simulators.bitstamp.bitstamp_orders import BitstampOrders
+from simulators.bitstamp.bitstamp_refusals import HEADERS, refusal
+from simulators.bitstamp.bitstamp_rows import market_row, ticker_row, trade_id, trade_row
+from simulators.bitstamp.bitstamp_stream import BitstampStream
+from simulators.matching.listings import Listing
+from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.trade_tape import KEPT
+from simulators.web.exchange_gateway import MarketStep, guarded, json_reply, levels_of, listing_named
+from simulators.web.signatures import BitstampNonces, SignedRequest
+
+NAME = "bitstamp"
+_WHOLE_BOOK = 1_000
+_SPANS = {"minute": 60, "hour": 3_600, "day": 86_400}
+"""How far back public trades go, seconds."""
+
+NAMES = Names(
+    order=lambda number, micros: str(micros // 1_000 * 1_000 + number % 1_000),
+    fill=lambda number, _micros: str(trade_id(number)),
+)
+
+
+class BitstampGateway:
+    def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
+        self.exchange = exchange
+        self._credentials = credentials
+        self._stream = BitstampStream(exchange, credentials.uid)
+        self.subscribers = self._stream.subscribers
+        self._orders = BitstampOrders(exchange, self._stream.token)
+        self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
+        self._nonces = BitstampNonces()
+
+    def application(self) -> web.Application:
+        application = guarded(NAME, _is_private, self._check, self.refusal)
+        application.add_routes(
+            [
+                web.get("/api/v2/markets/", self._markets),
+                web.get("/api/v2/order_book/{pair}/", self._book),
+                web.get("/api/v2/ticker/", self._tickers),
+                web.get("/api/v2/ticker/{pair}/", self._ticker),
+                web.get("/api/v2/transactions/{pair}/", self._trades),
+                *self._orders.routes(),
+                web.get("/ws", self._ws),
+            ]
+        )
+        return application
+
+    def publish(self, step: MarketStep) -> None:
+        self._stream.publish(step)
+
+    def beat(self) -> None:
+        """Nothing to say: the client beats, and is answered."""
+
+    def refusal(self, error: RequestRefusedError) -> web.Response:
+        is_short = error.reason == "insufficient_funds"
+        available: Decimal = self.exchange.customer.available(error.detail) if is_short else ZERO
+        return refusal(error, available)
+
+    # -- public
+
+    async def _markets(self, _request: web.Request) -> web.Response:
+        return json_reply([market_row(listing) for listing in self._by_id.values()])
+
+    async def _book(self, request: web.Request) -> web.Response:
+        listing = self._listing(request)
+        levels = levels_of(listing, self.exchange.books[listing.market.symbol], _WHOLE_BOOK)
+        return json_reply({**self._stream.stamps(), **levels})
+
+    async def _ticker(self, request: web.Request) -> web.Response:
+        return json_reply(self._ticker_row(self._listing(request)))
+
+    async def _tickers(self, _request: web.Request) -> web.Response:
+        return json_reply([self._ticker_row(listing) for listing in self._by_id.values()])
+
+    async def _trades(self, request: web.Request) -> web.Response:
+        symbol, span = self._listing(request).market.symbol, request.query.get("time", "hour")
+        if span not in _SPANS:
+            raise RequestRefusedError("invalid_request", "time")
+        oldest = self.exchange.clock.now() - _SPANS[span] * MICROSECONDS
+        trades = self.exchange.tape.newest(symbol, KEPT)
+        return json_reply([trade_row(trade) for trade in trades if trade.traded_at >= oldest])
+
+    def _ticker_row(self, listing: Listing) -> dict[str, object]:
+        symbol, now = listing.market.symbol, self.exchange.clock.now()
+        return ticker_row(listing, self.exchange.books[symbol], self._stream.day(symbol).figures(now), now)
+
+    def _listing(self, request: web.Request) -> Listing:
+        return listing_named(self._by_id, request.match_info["pair"])
+
+    # -- signing
+
+    def _check(self, request: SignedRequest) -> None:
+        for name in HEADERS:
+            if not request.headers.get(name):
+                raise RequestRefusedError("unknown_key", name)
+        self._nonces.check(request, self._credentials, self.exchange.clock.now())
+
+    async def _ws(self, request: web.Request) -> web.WebSocketResponse:
+        return await self.subscribers.serve(request, self._stream.hear)
+
+
+def _is_private(path: str) -> bool:
+    public = ("/api/v2/markets/", "/api/v2/order_book/", "/api/v2/ticker/", "/api/v2/transactions/", "/ws")
+    return not path.startswith(public)

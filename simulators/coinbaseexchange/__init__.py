@@ -1,0 +1,1 @@
+"""Coinbase Exchange's wire protocol."""

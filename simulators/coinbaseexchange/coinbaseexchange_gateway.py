@@ -1,0 +1,158 @@
+"""Coinbase Exchange's wire protocol: REST with signed headers, and its stream."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid5
+
+from aiohttp import web
+
+from exchanges.exchange_credentials import Credentials
+from market.time_units import MICROSECONDS
+from simulators.coinbaseexchange.coinbaseexchange_feed import ProductFeed
+from simulators.coinbaseexchange.coinbaseexchange_orders import CoinbaseExchangeOrders
+from simulators.coinbaseexchange.coinbaseexchange_refusals import refusal
+from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, currency_row, product_row, trade_row
+from simulators.coinbaseexchange.coinbaseexchange_stream import CoinbaseExchangeStream
+from simulators.matching.listings import fixed_text
+from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.web.exchange_gateway import (
+    MarketStep,
+    best_texts,
+    count_field,
+    guarded,
+    iso_text,
+    json_reply,
+    levels_of,
+)
+from simulators.web.signatures import CoinbaseExchangeSignature, SignedRequest
+from simulators.web.subscribers import Connection
+
+NAME = "coinbaseexchange"
+_DEPTHS = {"1": 1, "2": 50}
+"""Levels of the book by the `level` that is asked for; the third is not simulated."""
+
+NAMES = Names(
+    order=lambda number, micros: str(uuid5(IDS, f"{number}:{micros}")),
+    # fills and public trades are numbered alike
+    fill=lambda number, _micros: str(number),
+)
+
+
+class CoinbaseExchangeGateway:
+    def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
+        self.exchange = exchange
+        self._credentials = credentials
+        self._stream = CoinbaseExchangeStream(exchange, self._check_fields)
+        self.subscribers = self._stream.subscribers
+        self._orders = CoinbaseExchangeOrders(exchange, self._stream.rested)
+
+    def application(self) -> web.Application:
+        application = guarded(NAME, _is_private, self._check, self.refusal)
+        application.add_routes(
+            [
+                web.get("/currencies", self._currencies),
+                web.get("/products", self._products),
+                web.get("/products/{id}", self._product),
+                web.get("/products/{id}/book", self._book),
+                web.get("/products/{id}/ticker", self._ticker),
+                web.get("/products/{id}/stats", self._stats),
+                web.get("/products/{id}/trades", self._trades),
+                web.get("/time", self._time),
+                *self._orders.routes(),
+                web.get("/ws", self._ws),
+            ]
+        )
+        return application
+
+    def publish(self, step: MarketStep) -> None:
+        self._stream.publish(step)
+
+    def beat(self) -> None:
+        self._stream.beat()
+
+    def refusal(self, error: RequestRefusedError) -> web.Response:
+        return refusal(error)
+
+    # -- public
+
+    async def _currencies(self, _request: web.Request) -> web.Response:
+        markets = [listing.market for listing in self.exchange.listings.values()]
+        names = dict.fromkeys(name for market in markets for name in (market.base, market.quote_currency))
+        return json_reply([currency_row(name) for name in names])
+
+    async def _products(self, _request: web.Request) -> web.Response:
+        return json_reply([product_row(feed.listing) for feed in self._stream.feeds.values()])
+
+    async def _product(self, request: web.Request) -> web.Response:
+        return json_reply(product_row(self._feed(request).listing))
+
+    async def _book(self, request: web.Request) -> web.Response:
+        feed, level = self._feed(request), request.query.get("level", "1")
+        if level not in _DEPTHS:
+            raise RequestRefusedError("invalid_request", "level")
+        levels = levels_of(feed.listing, self.exchange.books[feed.listing.market.symbol], _DEPTHS[level])
+        # A third element per level: how many orders stand there.
+        sides = {name: [[*row, 1] for row in rows] for name, rows in levels.items()}
+        now = iso_text(self.exchange.clock.now())
+        return json_reply({**sides, "sequence": feed.sequence, "auction_mode": False, "auction": None, "time": now})
+
+    async def _ticker(self, request: web.Request) -> web.Response:
+        feed = self._feed(request)
+        bid, ask = best_texts(feed.listing, self.exchange.books[feed.listing.market.symbol])
+        row = {"ask": ask, "bid": bid, "volume": "0", "trade_id": 0, "price": bid, "size": "0"}
+        row["time"] = iso_text(self.exchange.clock.now())
+        figures = feed.figures()
+        if figures is not None:
+            last = trade_row(figures.last)
+            row |= {name: last[name] for name in ("trade_id", "price", "size", "time")}
+            row["volume"] = fixed_text(figures.volume, 8)
+        return json_reply(row)
+
+    async def _stats(self, request: web.Request) -> web.Response:
+        feed = self._feed(request)
+        figures, decimals = feed.figures(), feed.listing.price_decimals
+        if figures is None:
+            return json_reply({})
+        prices = {"open": figures.open, "high": figures.high, "low": figures.low, "last": figures.last.price}
+        row = {name: fixed_text(price, decimals) for name, price in prices.items()}
+        volume = fixed_text(figures.volume, 8)
+        return json_reply({**row, "volume": volume, "volume_30day": volume})
+
+    async def _trades(self, request: web.Request) -> web.Response:
+        symbol, limit = self._feed(request).listing.market.symbol, count_field(request.query, "limit", 100)
+        return json_reply([trade_row(trade) for trade in self.exchange.tape.newest(symbol, min(limit, 1_000))])
+
+    async def _time(self, _request: web.Request) -> web.Response:
+        now = self.exchange.clock.now()
+        return json_reply({"iso": iso_text(now), "epoch": now / MICROSECONDS})
+
+    def _feed(self, request: web.Request) -> ProductFeed:
+        name = request.match_info["id"]
+        if name not in self._stream.feeds:
+            raise RequestRefusedError("unknown_market", name)
+        return self._stream.feeds[name]
+
+    # -- signing
+
+    def _check(self, request: SignedRequest) -> None:
+        for name in ("KEY", "SIGN", "TIMESTAMP", "PASSPHRASE"):
+            if not request.headers.get(f"CB-ACCESS-{name}"):
+                raise RequestRefusedError("unknown_key", f"CB-ACCESS-{name} header is required")
+        signature = CoinbaseExchangeSignature.of_headers(request.headers)
+        signature.check(self._credentials, self.exchange.clock.now(), request.method + request.path + request.body)
+
+    def _check_fields(self, fields: Mapping[str, Any]) -> None:
+        signature = CoinbaseExchangeSignature.of_fields(fields)
+        signature.check(self._credentials, self.exchange.clock.now(), "GET/users/self/verify")
+
+    async def _ws(self, request: web.Request) -> web.WebSocketResponse:
+        return await self.subscribers.serve(request, self.hear)
+
+    def hear(self, connection: Connection, text: str) -> None:
+        """One message of a WebSocket client."""
+        self._stream.hear(connection, text)
+
+
+def _is_private(path: str) -> bool:
+    return path.startswith(("/accounts", "/fees", "/fills", "/orders"))

@@ -1,0 +1,238 @@
+"""Coinbase Exchange's private REST calls: accounts, fees, orders and fills of the test account."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from aiohttp import web
+
+from simulators.coinbaseexchange.coinbaseexchange_refusals import check_steps
+from simulators.coinbaseexchange.coinbaseexchange_rows import account_row, fill_row, order_row, pending_row, status_of
+from simulators.matching.listings import Listing
+from simulators.matching.order_admission import LARGEST
+from simulators.matching.order_records import CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.spending import lots_within
+from simulators.web.exchange_gateway import (
+    count_field,
+    decimal_field,
+    json_fields,
+    json_reply,
+    listing_named,
+    side_field,
+    text_field,
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIELDS = frozenset(
+    ("type", "side", "product_id", "client_oid", "price", "size", "funds", "time_in_force", "stp", "post_only")
+)
+# The real exchange has them too; here nothing stops, nothing is hidden, and there is one profile.
+_NOT_SIMULATED = frozenset(("stop", "stop_price", "stop_limit_price", "cancel_after", "max_floor", "profile_id"))
+_LIFETIMES = ("GTC", "IOC", "FOK")
+
+
+class CoinbaseExchangeOrders:
+    """`rested` is told of each order that is in the book after it was placed."""
+
+    def __init__(self, exchange: SimulatedExchange, rested: Callable[[CustomerOrder], None]) -> None:
+        self._exchange = exchange
+        self._rested = rested
+        self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.get("/accounts", self._accounts),
+            web.get("/fees", self._fees),
+            web.get("/fills", self._fills),
+            web.get("/orders", self._orders),
+            web.post("/orders", self._place),
+            web.delete("/orders", self._cancel_all),
+            web.get("/orders/{id}", self._order),
+            web.delete("/orders/{id}", self._cancel),
+        ]
+
+    async def _accounts(self, _request: web.Request) -> web.Response:
+        customer = self._exchange.customer
+        held = customer.held()
+        return json_reply([account_row(name, total, held[name]) for name, total in customer.balances.items()])
+
+    async def _fees(self, _request: web.Request) -> web.Response:
+        tier = self._exchange.tier
+        return json_reply(
+            {
+                "maker_fee_rate": format(tier.maker, "f"),
+                "taker_fee_rate": format(tier.taker, "f"),
+                "usd_volume": format(self._exchange.volume_30d, "f"),
+            }
+        )
+
+    async def _fills(self, request: web.Request) -> web.Response:
+        order_id, product = request.query.get("order_id"), request.query.get("product_id")
+        if order_id is None and product is None:
+            raise RequestRefusedError("invalid_request", "order_id or product_id")
+        customer = self._exchange.customer
+        # cursors: newer than the one, older than the other
+        before, after = count_field(request.query, "before", 0), count_field(request.query, "after", 0)
+        fills = reversed(customer.fills_of(order_id)) if order_id else customer.newest_fills()
+        began, ended = _moment(request.query, "start_date", 0), _moment(request.query, "end_date", None)
+        found = (
+            fill_row(fill, self._market_id(fill.symbol))
+            for fill in fills
+            if product in (None, self._market_id(fill.symbol))
+            and _is_within(fill.filled_at, began, ended)
+            and (not before or fill.number > before)
+            and (not after or fill.number < after)
+        )
+        return json_reply(list(islice(found, _limit(request))))
+
+    async def _orders(self, request: web.Request) -> web.Response:
+        states, product = request.query.getall("status", ["open"]), request.query.get("product_id")
+        customer = self._exchange.customer
+        only_open = not set(states) - {"open", "pending", "active"}
+        orders: Iterable[CustomerOrder] = reversed(customer.open_orders()) if only_open else customer.newest_orders()
+        began, ended = _moment(request.query, "start_date", 0), _moment(request.query, "end_date", None)
+        found = (
+            self._row(order)
+            for order in orders
+            if ("all" in states or status_of(order) in states)
+            and product in (None, self._market_id(order.symbol))
+            and _is_within(order.placed_at, began, ended)
+        )
+        return json_reply(list(islice(found, _limit(request))))
+
+    async def _order(self, request: web.Request) -> web.Response:
+        return json_reply(self._row(self._found(request.match_info["id"])))
+
+    async def _place(self, request: web.Request) -> web.Response:
+        fields = json_fields(await request.text())
+        _check_fields(fields)
+        listing = listing_named(self._by_id, text_field(fields, "product_id"))
+        wanted = self._request(fields, listing)
+        check_steps(wanted, listing.market)
+        if fields.get("post_only") and self._would_take(wanted, listing):
+            return json_reply(self._rejected_row(wanted, listing))
+        order = self._exchange.place(wanted)
+        if order.state == "open":
+            self._rested(order)
+        return json_reply({**pending_row(order, listing.market_id), "post_only": bool(fields.get("post_only"))})
+
+    def _request(self, fields: Mapping[str, Any], listing: Listing) -> OrderRequest:
+        kind, side = fields.get("type", "limit"), side_field(fields, "side")
+        lifetime = fields.get("time_in_force", "GTC")
+        if kind not in ("limit", "market"):
+            raise RequestRefusedError("invalid_request", "type")
+        if lifetime not in _LIFETIMES or (fields.get("post_only") and lifetime != "GTC"):
+            raise RequestRefusedError("invalid_request", "time_in_force")
+        if kind == "market" and "size" not in fields:
+            amount = self._spent(decimal_field(fields, "funds", "amount_invalid"), side, listing)
+        else:
+            amount = decimal_field(fields, "size", "amount_invalid")
+        return OrderRequest(
+            symbol=listing.market.symbol,
+            side=side,
+            amount=amount,
+            price=decimal_field(fields, "price", "price_invalid") if kind == "limit" else None,
+            immediate=lifetime == "IOC",
+            client_order_id=_client_id(fields.get("client_oid")),
+            whole=lifetime == "FOK",
+        )
+
+    def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
+        """What `funds` buy at the market. The real exchange also sells for an amount of money; here it does not."""
+        if side != "buy" or not 0 < funds <= LARGEST:
+            raise RequestRefusedError("invalid_request", "funds")
+        return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
+
+    def _would_take(self, wanted: OrderRequest, listing: Listing) -> bool:
+        best = self._exchange.books[wanted.symbol].best("sell" if wanted.side == "buy" else "buy")
+        if best is None or wanted.price is None:
+            return False
+        price = listing.price(best)
+        return price <= wanted.price if wanted.side == "buy" else price >= wanted.price
+
+    def _rejected_row(self, wanted: OrderRequest, listing: Listing) -> dict[str, object]:
+        """An order that may only make, and would have taken; it is never heard of again."""
+        now = self._exchange.clock.now()
+        order = CustomerOrder(
+            "00000000-0000-0000-0000-000000000000",
+            0,
+            wanted.client_order_id,
+            wanted.symbol,
+            wanted.side,
+            wanted.amount,
+            wanted.price,
+            immediate=False,
+            placed_at=now,
+        )
+        row = pending_row(order, listing.market_id)
+        return {**row, "post_only": True, "status": "rejected", "reject_reason": "post only"}
+
+    async def _cancel(self, request: web.Request) -> web.Response:
+        order = self._exchange.cancel(self._found(request.match_info["id"]).order_id)
+        return json_reply(order.order_id)
+
+    async def _cancel_all(self, request: web.Request) -> web.Response:
+        fields = {**request.query, **json_fields(await request.text())}
+        product = fields.get("product_id")
+        cancelled = [
+            self._exchange.cancel(order.order_id).order_id
+            for order in self._exchange.customer.open_orders()
+            # ccxt names the market by its own symbol here
+            if product in (None, order.symbol, self._market_id(order.symbol))
+        ]
+        return json_reply(cancelled)
+
+    def _found(self, name: str) -> CustomerOrder:
+        if not name.startswith("client:"):
+            return self._exchange.customer.order(name)
+        return self._exchange.customer.latest_by_client_id(name.removeprefix("client:"))
+
+    def _row(self, order: CustomerOrder) -> dict[str, object]:
+        return order_row(order, self._exchange.customer.fills_of(order.order_id), self._market_id(order.symbol))
+
+    def _market_id(self, symbol: str) -> str:
+        return self._exchange.listings[symbol].market_id
+
+
+def _check_fields(fields: Mapping[str, Any]) -> None:
+    for name in fields:
+        if name in _NOT_SIMULATED:
+            raise RequestRefusedError("invalid_request", f"{name} is not simulated, so it")
+        if name not in _FIELDS:
+            raise RequestRefusedError("invalid_request", name)
+    if not isinstance(fields.get("post_only", False), bool):
+        raise RequestRefusedError("invalid_request", "post_only")
+    if fields.get("stp", "cn") != "cn":
+        raise RequestRefusedError("invalid_request", "stp other than cn is not simulated, so it")
+
+
+def _limit(request: web.Request) -> int:
+    return min(1_000, count_field(request.query, "limit", 100))
+
+
+def _client_id(value: object) -> str | None:
+    if value is None:
+        return None
+    try:
+        return str(UUID(str(value)))
+    except ValueError as error:
+        raise RequestRefusedError("client_id_invalid") from error
+
+
+def _moment(query: Mapping[str, str], name: str, default: int | None) -> int | None:
+    """Microseconds of an ISO time in the query."""
+    if name not in query:
+        return default
+    try:
+        moment = datetime.fromisoformat(query[name])
+    except ValueError as error:
+        raise RequestRefusedError("invalid_request", name) from error
+    return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(microseconds=1)
+
+
+def _is_within(time: int, began: int | None, ended: int | None) -> bool:
+    return (began is None or time >= began) and (ended is None or time <= ended)

@@ -1,0 +1,137 @@
+"""Rows of Coinbase Exchange's REST answers."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from uuid import UUID, uuid5
+
+from simulators.matching.listings import Listing, fixed_text
+from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.test_account import charged_fee, executed_cost
+from simulators.web.exchange_gateway import iso_text
+
+IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")
+"""Of what the exchange names by UUID; house orders, accounts and the profile have one too."""
+PROFILE_ID = str(uuid5(IDS, "profile"))
+USER_ID = uuid5(IDS, "user").hex[:24]
+
+
+def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: str) -> dict[str, object]:
+    row: dict[str, object] = {
+        "id": order.order_id,
+        "product_id": market_id,
+        "profile_id": PROFILE_ID,
+        "side": order.side,
+        # whoever would trade with themselves loses what is newest
+        "stp": "cn",
+        "type": "market" if order.price is None else "limit",
+        "size": fixed_text(order.amount, 8),
+        "post_only": False,
+        "created_at": iso_text(order.placed_at),
+        "fill_fees": fixed_text(charged_fee(fills), 16),
+        "filled_size": fixed_text(order.filled, 8),
+        "executed_value": fixed_text(executed_cost(fills), 16),
+        "status": status_of(order),
+        "settled": order.state != "open",
+    }
+    if order.price is not None:
+        row["price"] = fixed_text(order.price, 8)
+        row["time_in_force"] = "FOK" if order.whole else "IOC" if order.immediate else "GTC"
+    if order.client_order_id:
+        row["client_oid"] = order.client_order_id
+    if order.ended_at is not None:
+        row["done_at"] = iso_text(order.ended_at)
+        row["done_reason"] = "filled" if order.state == "done" else "canceled"
+    return row
+
+
+def pending_row(order: CustomerOrder, market_id: str) -> dict[str, object]:
+    """What placing answers: the order as it came in, since the real exchange answers before it has matched."""
+    row = order_row(order, (), market_id)
+    row |= {"status": "pending", "settled": False, "filled_size": fixed_text(Decimal(0), 8)}
+    return {name: value for name, value in row.items() if not name.startswith("done")}
+
+
+def status_of(order: CustomerOrder) -> str:
+    return "open" if order.state == "open" else "done"
+
+
+def fill_row(fill: CustomerFill, market_id: str) -> dict[str, object]:
+    return {
+        "trade_id": fill.number,
+        "order_id": fill.order_id,
+        "product_id": market_id,
+        "user_id": USER_ID,
+        "profile_id": PROFILE_ID,
+        "side": fill.side,
+        "price": fixed_text(fill.price, 8),
+        "size": fixed_text(fill.amount, 8),
+        "fee": fixed_text(fill.fee, 16),
+        "usd_volume": fixed_text(fill.cost, 16),
+        "liquidity": "T" if fill.liquidity == "taker" else "M",
+        "settled": True,
+        "created_at": iso_text(fill.filled_at),
+    }
+
+
+def account_row(currency: str, total: Decimal, held: Decimal) -> dict[str, object]:
+    return {
+        "id": str(uuid5(IDS, currency)),
+        "currency": currency,
+        "balance": fixed_text(total, 16),
+        "hold": fixed_text(held, 16),
+        "available": fixed_text(total - held, 16),
+        "profile_id": PROFILE_ID,
+        "trading_enabled": True,
+    }
+
+
+def trade_row(trade: PublicTrade) -> dict[str, object]:
+    """`side` is the maker's, as on the stream."""
+    return {
+        "trade_id": trade.number,
+        "side": "sell" if trade.side == "buy" else "buy",
+        "size": fixed_text(trade.amount, 8),
+        "price": fixed_text(trade.price, 8),
+        "time": iso_text(trade.traded_at),
+    }
+
+
+def currency_row(currency: str) -> dict[str, object]:
+    is_fiat = currency in ("USD", "EUR", "GBP")
+    return {
+        "id": currency,
+        "name": {"BTC": "Bitcoin", "USD": "United States Dollar"}.get(currency, currency),
+        "min_size": "0.01" if is_fiat else "0.00000001",
+        "status": "online",
+        "message": "",
+        "max_precision": "0.01" if is_fiat else "0.00000001",
+        "convertible_to": [],
+        "details": {"type": "fiat" if is_fiat else "crypto"},
+        "default_network": "",
+        "supported_networks": [],
+        "display_name": currency,
+    }
+
+
+def product_row(listing: Listing) -> dict[str, object]:
+    market = listing.market
+    return {
+        "id": listing.market_id,
+        "base_currency": market.base,
+        "quote_currency": market.quote_currency,
+        "base_min_size": format(market.minimum_amount, "f"),
+        "quote_increment": format(market.tick_size, "f"),
+        "base_increment": format(market.lot_step, "f"),
+        "display_name": f"{market.base}/{market.quote_currency}",
+        "min_market_funds": format(market.minimum_notional, "f"),
+        "margin_enabled": False,
+        "fx_stablecoin": False,
+        "max_slippage_percentage": "0.02000000",
+        "post_only": False,
+        "limit_only": False,
+        "cancel_only": False,
+        "trading_disabled": False,
+        "status": "online",
+        "status_message": "",
+        "auction_mode": False,
+    }

@@ -1,0 +1,89 @@
+"""Faults of a stream: what becomes of each message that a channel sends to one connection."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from simulators.faults.faults import ActiveFault, ExchangeFaults, FaultKind
+
+Frame = str | bytes
+SymbolOf = Callable[[str], str | None]
+
+_GARBAGE: tuple[Frame, ...] = (
+    "<html><body><h1>502 Bad Gateway</h1></body></html>",
+    "\ufffd\x00\x1f{]",
+    "[]",
+    "null",
+    '{"\u0000": [[[[1e400]]]]}',
+    b"\xff\xfe\x00\x01\x80",
+)
+_PINGS = ('"ping"', '"bts:heartbeat"')
+"""How clients ask in messages of their own whether somebody is there."""
+
+
+@dataclass(slots=True)
+class FrameFaults:
+    """One connection's share of its exchange's faults; `symbol_of` says which market a channel is about."""
+
+    faults: ExchangeFaults
+    symbol_of: SymbolOf
+    _held: dict[str, str] = field(default_factory=dict)
+    """Channel → the message that the next one overtakes."""
+    _silences: list[ActiveFault] = field(default_factory=list)
+
+    def frames(self, channel: str, text: str) -> list[Frame]:
+        """What leaves in place of the message, in order."""
+        if self.faults.is_quiet and not self._held and not self._silences:
+            return [text]
+        symbol = self.symbol_of(channel)
+        if self._is_silent(symbol, channel) or self._strikes("dropped_message", symbol, channel):
+            return []
+        held = self._held.pop(channel, None)
+        if held is None and self._strikes("reordered_message", symbol, channel):
+            self._held[channel] = text
+            return []
+        frames = self._spoilt(text, symbol, channel)
+        return frames if held is None else [*frames, held]
+
+    def is_closed(self) -> bool:
+        """In maintenance an exchange hangs up."""
+        return not self.faults.is_quiet and self.faults.standing("maintenance") is not None
+
+    def swallows_ping(self, text: str | None = None) -> bool:
+        """Whether a ping stays unanswered; `text` where it is a message that may be one."""
+        if self.faults.is_quiet or (text is not None and not any(ping in text for ping in _PINGS)):
+            return False
+        return self.faults.strike("no_pongs") is not None
+
+    def _spoilt(self, text: str, symbol: str | None, channel: str) -> list[Frame]:
+        if self._strikes("truncated_frame", symbol, channel):
+            return [cut(text, self.faults.random)]
+        if self._strikes("garbage_frame", symbol, channel):
+            return [self.faults.random.choice(_GARBAGE), text]
+        if self._strikes("duplicated_message", symbol, channel):
+            return [text, text]
+        return [text]
+
+    def _is_silent(self, symbol: str | None, channel: str) -> bool:
+        """A count silences so many connections for good, seconds silence all of them for that time."""
+        now = self.faults.clock.now()
+        self._silences = [
+            silence
+            for silence in self._silences
+            if not silence.is_cleared and (silence.ends_at is None or now < silence.ends_at)
+        ]
+        if any(silence.fault.is_meant(symbol, channel) for silence in self._silences):
+            return True
+        silence = self.faults.strike("silent_stream", symbol, channel)
+        if silence is None:
+            return False
+        self._silences.append(silence)
+        return True
+
+    def _strikes(self, kind: FaultKind, symbol: str | None, channel: str) -> bool:
+        return self.faults.strike(kind, symbol, channel) is not None
+
+
+def cut(text: str, random: Random) -> str:
+    """The beginning of it; never nothing, never all."""
+    return text[: random.randrange(1, len(text))] if len(text) > 1 else text

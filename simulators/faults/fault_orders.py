@@ -1,0 +1,91 @@
+"""Faults of orders: refused for no reason, filled in part and left hanging, reported twice, cut off half way."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from market.time_units import MICROSECONDS
+from simulators.faults.faults import ActiveFault, ExchangeFaults
+from simulators.matching.order_records import CustomerEvent, CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+
+_HALTED = "Orders limit exceeded"
+"""What an exchange names that words a rejection by its cause."""
+_HOLD_SECONDS = 10.0
+_SHARE = 0.5
+
+
+class DisconnectedError(Exception):
+    """The connection breaks before the order has come in."""
+
+
+@dataclass(slots=True)
+class OrderCall:
+    """What became of the order of one HTTP request."""
+
+    order: CustomerOrder | None = None
+    is_disconnected: bool = False
+
+
+ORDER_CALL: ContextVar[OrderCall | None] = ContextVar("order_call", default=None)
+"""Of the HTTP request that is being answered; the exchange below knows of no requests."""
+
+
+@dataclass(slots=True)
+class OrderFaults:
+    """Stands beside one exchange's `place`, as its trouble."""
+
+    faults: ExchangeFaults
+    exchange: SimulatedExchange
+    _hanging: list[tuple[int, ActiveFault, str]] = field(default_factory=list)
+    """When it goes on, because of what it hangs, and which order."""
+
+    def admit(self, request: OrderRequest) -> None:
+        """Raises RequestRefusedError or DisconnectedError: then there is no order."""
+        if self.faults.is_quiet:
+            return
+        if self.faults.strike("rejected_order", request.symbol) is not None:
+            raise RequestRefusedError("order_rejected", _HALTED)
+        call = ORDER_CALL.get()
+        active = None if call is None else self.faults.strike("disconnect_during_order", request.symbol)
+        if call is not None and active is not None:
+            call.is_disconnected = True
+            is_taken = self.faults.toss() if active.fault.taken is None else active.fault.taken
+            if not is_taken:
+                raise DisconnectedError
+
+    def lots_at_once(self, order: CustomerOrder, lots: int) -> int:
+        """How many may fill now; fewer than `lots` where the rest is to hang."""
+        if self.faults.is_quiet or order.whole:
+            return lots
+        active = self.faults.strike("partial_fill_then_nothing", order.symbol)
+        if active is None:
+            return lots
+        now = self.faults.clock.now()
+        until = now + round(_HOLD_SECONDS * MICROSECONDS) if active.ends_at is None else active.ends_at
+        if active.fault.hold_seconds is not None:
+            until = now + round(active.fault.hold_seconds * MICROSECONDS)
+        self._hanging.append((until, active, order.order_id))
+        share = _SHARE if active.fault.share is None else active.fault.share
+        return min(int(lots * share), lots - 1)
+
+    def take(self, order: CustomerOrder) -> None:
+        """The order has come in."""
+        call = ORDER_CALL.get()
+        if call is not None:
+            call.order = order
+
+    def tellings(self, event: CustomerEvent) -> int:
+        """How often the private stream tells of it."""
+        if self.faults.is_quiet or event.kind != "filled":
+            return 1
+        return 1 if self.faults.strike("duplicate_fill_report") is None else 2
+
+    def release(self) -> None:
+        """Let orders go on that have hung long enough."""
+        if not self._hanging:
+            return
+        now = self.faults.clock.now()
+        due = [row for row in self._hanging if row[1].is_cleared or now >= row[0]]
+        self._hanging = [row for row in self._hanging if row not in due]
+        for _, _, order_id in due:
+            self.exchange.go_on(order_id)

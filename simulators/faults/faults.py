@@ -1,0 +1,289 @@
+"""Faults on command: which of them an exchange shows now, for how long or how often. Decides, and touches no wire."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Literal, get_args
+
+from market.time_units import MICROSECONDS
+from session.clock import Clock
+
+FaultKind = Literal[
+    "latency",
+    "http_429",
+    "http_418",
+    "http_5xx",
+    "ban",
+    "maintenance",
+    "garbage_frame",
+    "truncated_frame",
+    "dropped_message",
+    "duplicated_message",
+    "reordered_message",
+    "silent_stream",
+    "no_pongs",
+    "crossed_book",
+    "clock_skew",
+    "lost_acknowledgement",
+    "duplicate_fill_report",
+    "rejected_order",
+    "partial_fill_then_nothing",
+    "disconnect_during_order",
+]
+FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+
+HTTP_FAULTS: tuple[FaultKind, ...] = ("maintenance", "ban", "http_418", "http_429", "http_5xx")
+"""Answers in place of the exchange's own; of several at once the first one speaks."""
+FRAME_FAULTS: tuple[FaultKind, ...] = (
+    "silent_stream",
+    "dropped_message",
+    "reordered_message",
+    "truncated_frame",
+    "garbage_frame",
+    "duplicated_message",
+)
+"""What happens to messages that a channel sends, in the order in which it is decided."""
+
+_OF_A_MARKET: tuple[FaultKind, ...] = (
+    *FRAME_FAULTS,
+    "crossed_book",
+    "rejected_order",
+    "lost_acknowledgement",
+    "partial_fill_then_nothing",
+    "disconnect_during_order",
+)
+_OF_A_CHANNEL: tuple[FaultKind, ...] = (*FRAME_FAULTS, *HTTP_FAULTS, "latency")
+_OPTIONS: dict[str, tuple[FaultKind, ...]] = {
+    "symbol": _OF_A_MARKET,
+    "channel": _OF_A_CHANNEL,
+    "milliseconds": ("latency",),
+    "status": ("http_429", "http_5xx"),
+    "skew_seconds": ("clock_skew",),
+    "manner": ("lost_acknowledgement",),
+    "taken": ("disconnect_during_order",),
+    "share": ("partial_fill_then_nothing",),
+    "hold_seconds": ("partial_fill_then_nothing",),
+}
+"""Which kinds an option belongs to; all others refuse it."""
+_LONGEST_SECONDS = 86_400
+_OUTLASTING: tuple[FaultKind, ...] = ("silent_stream", "partial_fill_then_nothing")
+"""Kinds of which something stays when their count is used up."""
+_BY_TIME_ONLY: tuple[FaultKind, ...] = ("clock_skew",)
+
+
+Symbols = Mapping[str, tuple[str, ...]]
+"""What each exchange lists."""
+
+
+class FaultRefusedError(Exception):
+    """There is no such fault; the text says in one sentence what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault as asked for: `count` times, or for `seconds`; with both, until the first of the two is over.
+
+    `symbol` (as in BTC/USD) limits it to one market. `channel` limits it to HTTP paths below the exchange's own that
+    begin so ("/orders", "/ws"), or to stream channels that begin so. `probability`: how often it strikes where it
+    could. The rest are options of single kinds; None is the kind's own default.
+    """
+
+    exchange: str
+    kind: FaultKind
+    count: int | None = None
+    seconds: float | None = None
+    symbol: str | None = None
+    channel: str | None = None
+    probability: float = 1.0
+    milliseconds: int | None = None
+    """Latency there and back together; default 500."""
+    status: int | None = None
+    """Of the HTTP answer; default the exchange's own, or 503."""
+    skew_seconds: float | None = None
+    """By which the exchange's clock is ahead (negative: behind); default 300."""
+    manner: Literal["dropped", "timeout"] | None = None
+    """The connection is cut, or stays open without an answer; default by the toss of a seeded coin."""
+    taken: bool | None = None
+    """Whether the order came in before the disconnect; default by the toss of a seeded coin."""
+    share: float | None = None
+    """Of the order's amount that fills at once at most; default a half."""
+    hold_seconds: float | None = None
+    """How long the rest then hangs; default until the fault is over, or 10 s where that is not known."""
+
+    def check(self, symbols: Symbols) -> None:
+        """Raises FaultRefusedError where it makes no sense."""
+        if self.exchange not in symbols:
+            raise _no_exchange(self.exchange, symbols)
+        if self.count is None and self.seconds is None:
+            raise FaultRefusedError("A fault needs a count or a number of seconds.")
+        if self.seconds is None and self.kind in _BY_TIME_ONLY:
+            raise FaultRefusedError(f"{self.kind} lasts: give it seconds, not a count.")
+        if self.count is not None and self.count < 1:
+            raise FaultRefusedError(f"A count of {self.count} is no fault: give at least 1.")
+        listed = symbols[self.exchange]
+        if self.symbol is not None and self.symbol not in listed:
+            raise FaultRefusedError(f"{self.exchange} does not list {self.symbol}, only {', '.join(listed)}.")
+        for name, kinds in _OPTIONS.items():
+            if getattr(self, name) is not None and self.kind not in kinds:
+                raise FaultRefusedError(f"{self.kind} takes no {name}; that is for {', '.join(kinds)}.")
+        self._check_ranges()
+
+    def is_meant(self, symbol: str | None, channel: str | None) -> bool:
+        """Whether it may strike there."""
+        if self.symbol is not None and self.symbol != symbol:
+            return False
+        return self.channel is None or (channel is not None and channel.startswith(self.channel))
+
+    def _check_ranges(self) -> None:
+        ranges: tuple[tuple[str, float | None, float, float], ...] = (
+            ("seconds", self.seconds, 0.001, _LONGEST_SECONDS),
+            ("probability", self.probability, 0.000001, 1),
+            ("milliseconds", self.milliseconds, 1, 600_000),
+            ("status", self.status, 400, 599),
+            ("skew_seconds", self.skew_seconds, -_LONGEST_SECONDS, _LONGEST_SECONDS),
+            ("share", self.share, 0, 0.99),
+            ("hold_seconds", self.hold_seconds, 0.001, _LONGEST_SECONDS),
+        )
+        for name, number, least, most in ranges:
+            # a NaN is in no range
+            if number is not None and not least <= number <= most:
+                raise FaultRefusedError(f"{name} must be between {least} and {most}, not {number}.")
+
+
+@dataclass(slots=True)
+class ActiveFault:
+    """A fault that was switched on; times in microseconds."""
+
+    number: int
+    fault: Fault
+    started_at: int
+    ends_at: int | None
+    left: int | None
+    struck: int = 0
+    is_cleared: bool = False
+    """Somebody has switched it off."""
+
+    def is_over(self, now: int) -> bool:
+        return self.left == 0 or (self.ends_at is not None and now >= self.ends_at)
+
+    def seconds_left(self, now: int) -> float | None:
+        return None if self.ends_at is None else max(0, self.ends_at - now) / MICROSECONDS
+
+
+@dataclass(slots=True)
+class ExchangeFaults:
+    """What one exchange shows. `is_quiet` is the one thing that a healthy exchange has to look at."""
+
+    exchange: str
+    clock: Clock
+    random: Random
+    is_quiet: bool = True
+    strikes: dict[FaultKind, int] = field(default_factory=dict)
+    """How often each kind has struck so far."""
+    _active: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
+    _spent: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
+
+    def add(self, active: ActiveFault) -> None:
+        self._active.setdefault(active.fault.kind, []).append(active)
+        self.is_quiet = False
+
+    def clear(self, kind: FaultKind | None = None) -> None:
+        """Switch off what is on and what has stayed of it, of one kind or of all."""
+        for cleared in FAULT_KINDS if kind is None else (kind,):
+            for active in self._active.pop(cleared, []) + self._spent.pop(cleared, []):
+                active.is_cleared = True
+        self.is_quiet = not self._active
+
+    def active(self) -> Iterator[ActiveFault]:
+        """Those that are not over yet."""
+        for kind in FAULT_KINDS:
+            yield from self._standing(kind)
+
+    def strike(self, kind: FaultKind, symbol: str | None = None, channel: str | None = None) -> ActiveFault | None:
+        """The fault that strikes here and now; it has then struck once more. Both arguments say where "here" is."""
+        for active in self._standing(kind):
+            fault = active.fault
+            if not fault.is_meant(symbol, channel):
+                continue
+            if fault.probability < 1 and self.random.random() >= fault.probability:
+                continue
+            active.struck += 1
+            if active.left is not None:
+                active.left -= 1
+            self.strikes[kind] = self.strikes.get(kind, 0) + 1
+            return active
+        return None
+
+    def standing(self, kind: FaultKind) -> ActiveFault | None:
+        """The newest of a kind that lasts, without striking."""
+        found = self._standing(kind)
+        return found[-1] if found else None
+
+    def toss(self) -> bool:
+        return self.random.random() < 0.5
+
+    def _standing(self, kind: FaultKind) -> list[ActiveFault]:
+        found = self._active.get(kind)
+        if not found:
+            return []
+        now = self.clock.now()
+        left = [active for active in found if not active.is_over(now)]
+        if len(left) < len(found):
+            if kind in _OUTLASTING:
+                self._spent.setdefault(kind, []).extend(active for active in found if active.left == 0)
+            self._active[kind] = left
+            if not left:
+                del self._active[kind]
+                self.is_quiet = not self._active
+        return left
+
+
+class Faults:
+    """All faults of all exchanges; the same seed and the same questions give the same answers."""
+
+    def __init__(self, clock: Clock, symbols: Symbols, seed: int = 0) -> None:
+        self._clock = clock
+        self._symbols = symbols
+        self._numbers = 0
+        self._of = {
+            name: ExchangeFaults(name, clock, Random(f"{seed}:{name}:faults"))  # noqa: S311 – faults, not secrets
+            for name in symbols
+        }
+
+    @property
+    def exchanges(self) -> tuple[str, ...]:
+        return tuple(self._of)
+
+    def of(self, exchange: str) -> ExchangeFaults:
+        """Raises FaultRefusedError where there is no such exchange."""
+        if exchange not in self._of:
+            raise _no_exchange(exchange, self._symbols)
+        return self._of[exchange]
+
+    def switch_on(self, fault: Fault) -> ActiveFault:
+        """From now on. Raises FaultRefusedError where it makes no sense."""
+        fault.check(self._symbols)
+        now = self._clock.now()
+        ends_at = None if fault.seconds is None else now + round(fault.seconds * MICROSECONDS)
+        self._numbers += 1
+        active = ActiveFault(self._numbers, fault, now, ends_at, fault.count)
+        self._of[fault.exchange].add(active)
+        return active
+
+    def active(self) -> list[ActiveFault]:
+        """In the order in which they were switched on."""
+        found = [active for faults in self._of.values() for active in faults.active()]
+        return sorted(found, key=lambda active: active.number)
+
+    def strikes(self) -> dict[str, dict[FaultKind, int]]:
+        """Exchange → kind → how often it has struck since the start."""
+        return {name: dict(faults.strikes) for name, faults in self._of.items() if faults.strikes}
+
+    def clear(self, exchange: str | None = None, kind: FaultKind | None = None) -> None:
+        """All, or those of one exchange or kind. Raises FaultRefusedError where there is no such exchange."""
+        for faults in self._of.values() if exchange is None else (self.of(exchange),):
+            faults.clear(kind)
+
+
+def _no_exchange(exchange: str, symbols: Symbols) -> FaultRefusedError:
+    return FaultRefusedError(f"There is no exchange {exchange!r} here, only {', '.join(symbols)}.")

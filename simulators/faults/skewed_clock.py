@@ -1,0 +1,27 @@
+"""The clock of a simulated exchange, which may be wrong."""
+
+from dataclasses import dataclass
+
+from market.time_units import MICROSECONDS
+from session.clock import Clock
+from simulators.faults.faults import ExchangeFaults
+
+_SKEW_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class SkewedClock:
+    """What the exchange shows and checks signatures by; durations are right all the same."""
+
+    clock: Clock
+    faults: ExchangeFaults
+
+    def now(self) -> int:
+        active = None if self.faults.is_quiet else self.faults.standing("clock_skew")
+        if active is None:
+            return self.clock.now()
+        skew = _SKEW_SECONDS if active.fault.skew_seconds is None else active.fault.skew_seconds
+        return self.clock.now() + round(skew * MICROSECONDS)
+
+    async def sleep(self, seconds: float) -> None:
+        await self.clock.sleep(seconds)

@@ -1,0 +1,1 @@
+"""Kraken's wire protocol."""

@@ -1,0 +1,144 @@
+"""Kraken's private calls that read: balances, orders, fills, fees, and the token for private channels."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from market.time_units import MICROSECONDS
+from simulators.kraken.kraken_public import KrakenPairs, moment_field
+from simulators.kraken.kraken_rows import ASSET_IDS, fee_rows, ledger_text, order_row, trade_row
+from simulators.kraken.kraken_tokens import KrakenTokens
+from simulators.matching.listings import fixed_text
+from simulators.matching.order_records import CustomerFill, CustomerOrder, RequestRefusedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.api_calls import Call, Fields, known
+from simulators.web.exchange_gateway import count_field, text_field
+
+_PAGE = 50
+_MOST_ORDERS = 50
+_MOST_TRADES = 20
+# What ccxt sends along where the documentation has no such field: read, and without effect, as there.
+_CCXT_START = "start"
+
+Row = TypeVar("Row")
+
+
+class KrakenAccount:
+    def __init__(self, exchange: SimulatedExchange, pairs: KrakenPairs, tokens: KrakenTokens) -> None:
+        self._exchange = exchange
+        self._customer = exchange.customer
+        self._pairs = pairs
+        self._tokens = tokens
+
+    def calls(self) -> dict[str, Call]:
+        paged = ("nonce", "start", "end", "ofs", "without_count")
+        closed = known(*paged, "trades", "cl_ord_id", "closetime")
+        return {
+            "Balance": Call(self._balance, known("nonce")),
+            "BalanceEx": Call(self._balance_with_holds, known("nonce")),
+            "QueryOrders": Call(self._query_orders, known("nonce", "txid", "trades")),
+            "OpenOrders": Call(self._open_orders, known("nonce", "trades", "cl_ord_id", _CCXT_START)),
+            "ClosedOrders": Call(self._closed_orders, closed),
+            "QueryTrades": Call(self._query_trades, known("nonce", "txid", "trades")),
+            "TradesHistory": Call(self._trades_history, known(*paged, "type", "trades")),
+            "TradeVolume": Call(self._trade_volume, known("nonce", "pair", "fee-info")),
+            "GetWebSocketsToken": Call(lambda _fields: self._tokens.issue(), known("nonce")),
+        }
+
+    def _balance(self, _fields: Fields) -> object:
+        return {ASSET_IDS[name]: ledger_text(name, amount) for name, amount in self._customer.balances.items()}
+
+    def _balance_with_holds(self, _fields: Fields) -> object:
+        held = self._customer.held()
+        return {
+            ASSET_IDS[name]: {"balance": ledger_text(name, amount), "hold_trade": ledger_text(name, held[name])}
+            for name, amount in self._customer.balances.items()
+        }
+
+    def _query_orders(self, fields: Fields) -> object:
+        names = _names(fields, _MOST_ORDERS)
+        return self._order_rows((self._customer.order(name) for name in names), fields)
+
+    def _open_orders(self, fields: Fields) -> object:
+        wanted = fields.get("cl_ord_id")
+        orders = [order for order in self._customer.open_orders() if wanted in (None, order.client_order_id)]
+        return {"open": self._order_rows(reversed(orders), fields)}
+
+    def _closed_orders(self, fields: Fields) -> object:
+        wanted, closetime = fields.get("cl_ord_id"), fields.get("closetime", "both")
+        if closetime not in ("open", "close", "both"):
+            raise RequestRefusedError("invalid_request", "closetime")
+        orders: Iterable[CustomerOrder] = self._customer.newest_orders()
+        if wanted is not None:
+            orders = reversed(self._customer.orders_by_client_id(str(wanted)))
+        start, end = self._bounds(fields)
+        closed = [
+            order
+            for order in orders
+            if order.ended_at is not None
+            and start < (order.placed_at if closetime == "open" else order.ended_at) <= end
+        ]
+        return {"closed": self._order_rows(_page(closed, fields), fields), **_count(closed, fields)}
+
+    def _query_trades(self, fields: Fields) -> object:
+        return self._trade_rows(self._customer.known_fills(_names(fields, _MOST_TRADES)))
+
+    def _trades_history(self, fields: Fields) -> object:
+        start, end = self._bounds(fields)
+        fills = [fill for fill in self._customer.newest_fills() if start < fill.filled_at <= end]
+        return {"trades": self._trade_rows(_page(fills, fields)), **_count(fills, fields)}
+
+    def _trade_volume(self, fields: Fields) -> object:
+        answer: dict[str, object] = {"currency": "ZUSD", "volume": fixed_text(self._exchange.volume_30d, 4)}
+        if not fields.get("pair"):
+            return answer
+        names = [listing.market_id for listing in self._pairs.all_in(fields)]
+        rows = fee_rows(self._exchange.name, self._exchange.volume_30d)
+        return {**answer, **{side: dict.fromkeys(names, row) for side, row in rows.items()}}
+
+    def _bounds(self, fields: Fields) -> tuple[float, float]:
+        """Microseconds: after the first, up to the second."""
+        start = self._moment(fields, "start") if fields.get("start") else 0.0
+        end = self._moment(fields, "end") if fields.get("end") else float("inf")
+        return start, end
+
+    def _moment(self, fields: Fields, name: str) -> float:
+        """Unix seconds, or an order's or a fill's own name."""
+        text = str(fields[name])
+        order = self._customer.orders.get(text)
+        if order is not None:
+            return order.placed_at
+        fills = self._customer.known_fills([text])
+        return fills[0].filled_at if fills else float(moment_field(fields, name) * MICROSECONDS)
+
+    def _order_rows(self, orders: Iterable[CustomerOrder], fields: Fields) -> dict[str, object]:
+        with_trades = str(fields.get("trades", "")).lower() == "true"
+        return {
+            order.order_id: order_row(
+                order,
+                self._customer.fills_of(order.order_id),
+                self._exchange.listings[order.symbol],
+                with_trades=with_trades,
+            )
+            for order in orders
+        }
+
+    def _trade_rows(self, fills: Iterable[CustomerFill]) -> dict[str, object]:
+        orders, listings = self._customer.orders, self._exchange.listings
+        return {fill.fill_id: trade_row(fill, orders[fill.order_id], listings[fill.symbol]) for fill in fills}
+
+
+def _names(fields: Fields, most: int) -> list[str]:
+    names = text_field(fields, "txid").split(",")
+    if len(names) > most:
+        raise RequestRefusedError("invalid_request", "txid")
+    return names
+
+
+def _page(rows: list[Row], fields: Fields) -> Iterator[Row]:
+    offset = count_field(fields, "ofs", 0)
+    return islice(rows, offset, offset + _PAGE)
+
+
+def _count(rows: list[Row], fields: Fields) -> dict[str, object]:
+    return {} if str(fields.get("without_count", "")).lower() == "true" else {"count": len(rows)}

@@ -1,0 +1,139 @@
+"""Kraken's private `executions` channel: orders and fills of the account as they happen.
+
+As on the real channel, only the first message of an order says what it is; later ones name it and say what changed.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from market.money import ZERO, total
+from simulators.kraken.kraken_readers import KrakenReaders, Row
+from simulators.kraken.kraken_rows import AVERAGE_STEP, cancel_reason
+from simulators.matching.listings import Listing
+from simulators.matching.order_records import CustomerEvent, CustomerFill, CustomerOrder
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.test_account import average_price, charged_fee, executed_cost
+from simulators.web.api_calls import known
+from simulators.web.exchange_gateway import iso_text
+from simulators.web.json_digits import plain
+from simulators.web.subscribers import Connection
+
+_NEWEST_FILLS = 50
+_BRIEF = "brief"
+_CENT_PARTS = Decimal("0.0001")
+
+
+class KrakenExecutions:
+    """`order_status` false leaves out what neither opens nor ends an order."""
+
+    known = known("channel", "token", "snap_orders", "snap_trades", "order_status")
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+        self.readers = KrakenReaders("executions")
+        exchange.listen(self._tell)
+
+    def result(self, parameters: Mapping[str, object]) -> Row:
+        return {
+            "channel": "executions",
+            "maxratecount": 180,
+            "snap_orders": parameters.get("snap_orders", True) is not False,
+            "snap_trades": parameters.get("snap_trades", False) is True,
+        }
+
+    def start(self, connection: Connection, parameters: Mapping[str, object]) -> None:
+        """Open orders, then the newest fills, each in a snapshot of its own."""
+        is_brief = parameters.get("order_status", True) is False
+        self.readers.join(connection, frozenset([_BRIEF] if is_brief else []))
+        wanted = self.result(parameters)
+        customer = self._exchange.customer
+        if wanted["snap_orders"]:
+            self.readers.show(connection, [self._standing(order) for order in customer.open_orders()])
+        if wanted["snap_trades"]:
+            fills = customer.fills[-_NEWEST_FILLS:]
+            self.readers.show(connection, [self._fill(fill) for fill in fills])
+
+    def _tell(self, event: CustomerEvent) -> None:
+        order = event.order
+        if event.kind == "opened":
+            self.readers.tell([{**self._whole(order), **_state("pending_new", "pending_new")}], unless=_BRIEF)
+            self.readers.tell([{**_named(order, order.placed_at), **_state("new", "new")}])
+        elif event.fill is not None:
+            self.readers.tell([self._fill(event.fill)], unless=_BRIEF)
+        elif event.kind == "ended":
+            self.readers.tell([self._ended(order)])
+
+    def _whole(self, order: CustomerOrder) -> Row:
+        row = {
+            **_named(order, order.placed_at),
+            "symbol": order.symbol,
+            "side": order.side,
+            "order_type": "market" if order.price is None else "limit",
+            "order_qty": plain(order.amount),
+            "time_in_force": "IOC" if order.immediate and order.price is not None else "GTC",
+            "cum_cost": plain(ZERO),
+            "fee_usd_equiv": plain(ZERO),
+            "fee_ccy_pref": "fciq",
+        }
+        if order.price is not None:
+            row |= {"limit_price": plain(order.price), "limit_price_type": "static"}
+        return row
+
+    def _standing(self, order: CustomerOrder) -> Row:
+        status = "partially_filled" if order.filled else "new"
+        return {**self._whole(order), **self._sums(order), **_state("new", status)}
+
+    def _ended(self, order: CustomerOrder) -> Row:
+        name = "filled" if order.state == "done" else "canceled"
+        row = {**_named(order, order.ended_at or order.placed_at), **self._sums(order), **_state(name, name)}
+        reason = cancel_reason(order)
+        return row if reason is None else {**row, "reason": reason, "cancel_reason": reason}
+
+    def _fill(self, fill: CustomerFill) -> Row:
+        """It calls the order partly filled even where it is the last one: that it is filled is a message of its own."""
+        order, listing = self._exchange.customer.order(fill.order_id), self._exchange.listings[fill.symbol]
+        row = {
+            **_named(order, fill.filled_at),
+            "symbol": fill.symbol,
+            "side": fill.side,
+            "order_type": "market" if order.price is None else "limit",
+            "exec_id": fill.fill_id,
+            "trade_id": fill.number,
+            "last_qty": plain(fill.amount),
+            "last_price": plain(fill.price),
+            "liquidity_ind": "t" if fill.liquidity == "taker" else "m",
+            "cost": plain(fill.cost),
+            "fees": [{"asset": fill.fee_currency, "qty": plain(fill.fee)}],
+            "fee_usd_equiv": plain(_in_dollars(fill.fee, fill.price, listing)),
+            **_state("trade", "partially_filled"),
+        }
+        sums = self._sums(order, fill.number)
+        return {**row, **{name: sums[name] for name in ("cum_qty", "cum_cost", "avg_price")}}
+
+    def _sums(self, order: CustomerOrder, newest: int | None = None) -> Row:
+        """Of all fills, or of those up to the one with that number."""
+        fills = self._exchange.customer.fills_of(order.order_id)
+        fills = [fill for fill in fills if newest is None or fill.number <= newest]
+        average, listing = average_price(fills).quantize(AVERAGE_STEP), self._exchange.listings[order.symbol]
+        return {
+            "cum_qty": plain(total(fill.amount for fill in fills)),
+            "cum_cost": plain(executed_cost(fills)),
+            "avg_price": plain(average),
+            "fee_usd_equiv": plain(_in_dollars(charged_fee(fills), average, listing)),
+        }
+
+
+def _named(order: CustomerOrder, micros: int) -> Row:
+    row: Row = {"order_id": order.order_id, "order_userref": 0, "timestamp": iso_text(micros)}
+    return {**row, "cl_ord_id": order.client_order_id} if order.client_order_id else row
+
+
+def _state(event: str, status: str) -> Row:
+    return {"exec_type": event, "order_status": status}
+
+
+def _in_dollars(fee: Decimal, price: Decimal, listing: Listing) -> Decimal:
+    """A fee in quote currency; where that is not the dollar, the base currency is."""
+    if listing.market.base == "USD" and price:
+        return (fee / price).quantize(_CENT_PARTS)
+    return fee

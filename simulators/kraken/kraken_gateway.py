@@ -1,0 +1,94 @@
+"""Kraken's wire protocol: signed forms with growing nonces, answers as {error, result}, WebSocket v2."""
+
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from exchanges.exchange_credentials import Credentials
+from simulators.kraken.kraken_account import KrakenAccount
+from simulators.kraken.kraken_day import KrakenDay
+from simulators.kraken.kraken_orders import KrakenOrders
+from simulators.kraken.kraken_public import KrakenPairs, KrakenPublic
+from simulators.kraken.kraken_refusals import worded
+from simulators.kraken.kraken_rows import transaction_name
+from simulators.kraken.kraken_stream import KrakenStream
+from simulators.kraken.kraken_tokens import KrakenTokens
+from simulators.kraken.kraken_trading import KrakenTrading
+from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.web.api_calls import Call
+from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
+from simulators.web.signatures import SignedRequest, check_kraken
+from simulators.web.subscribers import Subscribers
+
+NAME = "kraken"
+
+NAMES = Names(
+    order=lambda number, micros: transaction_name("O", number, micros),
+    fill=lambda number, micros: transaction_name("T", number, micros),
+    # A cl_ord_id must be unique among open orders only: https://docs.kraken.com/api/blog/cl-ord-id
+    client_ids_reusable=True,
+)
+
+
+class KrakenGateway:
+    def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
+        self.exchange = exchange
+        self.subscribers = Subscribers()
+        self._credentials = credentials
+        self._last_nonce = 0
+        self._days = {symbol: KrakenDay(exchange, listing) for symbol, listing in exchange.listings.items()}
+        tokens = KrakenTokens(exchange.clock)
+        pairs = KrakenPairs(exchange.listings.values())
+        self._public = KrakenPublic(exchange, pairs, self._days).calls()
+        self._orders = KrakenOrders(exchange, pairs)
+        orders = self._orders.calls()
+        self._private = KrakenAccount(exchange, pairs, tokens).calls() | orders
+        trading = KrakenTrading(exchange, orders)
+        self._stream = KrakenStream(exchange, self.subscribers, self._days, tokens, trading)
+
+    def application(self) -> web.Application:
+        application = guarded(NAME, lambda path: path.startswith("/0/private/"), self._check, self.refusal)
+        application.add_routes(
+            [
+                *(web.get(f"/0/public/{name}", _answered(call)) for name, call in self._public.items()),
+                *(web.post(f"/0/private/{name}", _answered(call)) for name, call in self._private.items()),
+                web.route("*", "/0/{rest:.*}", _unknown_method),
+                web.get("/ws/v2", self._ws),
+            ]
+        )
+        return application
+
+    def publish(self, step: MarketStep) -> None:
+        for trade in step.trades:
+            self._days[trade.symbol].add(trade)
+        self._stream.publish(step)
+
+    def beat(self) -> None:
+        self._orders.fall()
+        self._stream.beat()
+
+    def refusal(self, error: RequestRefusedError) -> web.Response:
+        """Kraken answers 200 whatever it says."""
+        return json_reply({"error": [worded(error)]})
+
+    def _check(self, request: SignedRequest) -> None:
+        self._last_nonce = check_kraken(request, self._credentials, self._last_nonce)
+
+    async def _ws(self, request: web.Request) -> web.WebSocketResponse:
+        return await self.subscribers.serve(request, self._stream.hear, self._stream.greet)
+
+
+def _answered(call: Call) -> Handler:
+    """The fields are in the query, or in the form that was signed."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        fields = dict(parse_qsl(await request.text())) if request.method == "POST" else dict(request.query)
+        return json_reply({"error": [], "result": call(fields)})
+
+    return answer
+
+
+async def _unknown_method(_request: web.Request) -> web.StreamResponse:
+    return json_reply({"error": ["EGeneral:Unknown method"]})

@@ -1,0 +1,33 @@
+"""How Kraken words what it refuses, over REST and over WebSocket alike."""
+
+from simulators.matching.order_records import Reason, RequestRefusedError
+
+_ERRORS: dict[Reason, str] = {
+    "unknown_key": "EAPI:Invalid key",
+    "signature": "EAPI:Invalid signature",
+    "nonce": "EAPI:Invalid nonce",
+    "insufficient_funds": "EOrder:Insufficient funds",
+    "amount_too_small": "EOrder:Order minimum not met",
+    "amount_invalid": "EGeneral:Invalid arguments:volume",
+    "price_invalid": "EGeneral:Invalid arguments:price",
+    "too_precise": "EOrder:Invalid price:{detail}",
+    "client_id_invalid": "EGeneral:Invalid arguments:cl_ord_id",
+    "client_id_used": "EOrder:Invalid order:cl_ord_id already in use",
+    "unknown_order": "EOrder:Unknown order",
+    "order_ended": "EOrder:Unknown order",
+    "order_rejected": "EOrder:{detail}",
+    "unknown_market": "EQuery:Unknown asset pair",
+    "invalid_request": "EGeneral:Invalid arguments:{detail}",
+    "rate_limited": "EAPI:Rate limit exceeded",
+    "banned": "EGeneral:Temporary lockout",
+    "maintenance": "EService:Unavailable",
+    "unavailable": "EService:Busy",
+}
+
+
+def worded(error: RequestRefusedError) -> str:
+    if (error.reason, error.detail) == ("rate_limited", "engine"):
+        # of orders, by the trading engine: https://docs.kraken.com/exchange/guides/general/ratelimits
+        return "EOrder:Rate limit exceeded"
+    text = _ERRORS.get(error.reason, "EGeneral:Invalid arguments")
+    return text.format(detail=error.detail).rstrip(":")

@@ -1,0 +1,186 @@
+"""Rows of Kraken's REST answers, with its own names for assets, pairs, orders and trades."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from market.time_units import MICROSECONDS
+from simulators.matching.listings import Listing, fixed_text
+from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.test_account import average_price, charged_fee, executed_cost
+from simulators.matching.volume_tiers import Tier, tiers_of
+
+ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY", "USDT": "USDT"}
+DECIMALS = {"BTC": 10, "USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
+LOT_DECIMALS = 8
+_ALTNAMES = {"BTC": "XBT"}
+_STATES = {"open": "open", "done": "closed", "cancelled": "canceled"}
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+AVERAGE_STEP = Decimal("0.00001")
+
+
+def transaction_name(kind: str, number: int, micros: int) -> str:
+    """Such as OQCLML-BW3P3-BUCMWZ: nineteen characters, of which sixteen count the number and its time."""
+    value = (micros << 24) | (number & 0xFFFFFF)
+    letters = ""
+    for _ in range(16):
+        value, digit = divmod(value, 32)
+        letters = _LETTERS[digit] + letters
+    return f"{kind}{letters[:5]}-{letters[5:10]}-{letters[10:]}"
+
+
+def ledger_text(currency: str, amount: Decimal) -> str:
+    return fixed_text(amount, DECIMALS[currency])
+
+
+def asset_rows() -> dict[str, dict[str, object]]:
+    return {
+        asset_id: {
+            "aclass": "currency",
+            "altname": _ALTNAMES.get(currency, currency),
+            "decimals": DECIMALS[currency],
+            "display_decimals": 5 if currency == "BTC" else 2,
+            "status": "enabled",
+        }
+        for currency, asset_id in ASSET_IDS.items()
+    }
+
+
+def altname(listing: Listing) -> str:
+    return "".join(_ALTNAMES.get(name, name) for name in (listing.market.base, listing.market.quote_currency))
+
+
+def wsname(listing: Listing) -> str:
+    return "/".join(_ALTNAMES.get(name, name) for name in (listing.market.base, listing.market.quote_currency))
+
+
+def pair_row(listing: Listing) -> dict[str, object]:
+    market = listing.market
+    tiers = tiers_of(market.exchange)
+    return {
+        "altname": altname(listing),
+        "wsname": wsname(listing),
+        "aclass_base": "currency",
+        "base": ASSET_IDS[market.base],
+        "aclass_quote": "currency",
+        "quote": ASSET_IDS[market.quote_currency],
+        "lot": "unit",
+        "cost_decimals": 5,
+        "pair_decimals": listing.price_decimals,
+        "lot_decimals": LOT_DECIMALS,
+        "lot_multiplier": 1,
+        "leverage_buy": [],
+        "leverage_sell": [],
+        "fees": [[int(tier.volume), float(tier.taker * 100)] for tier in tiers],
+        "fees_maker": [[int(tier.volume), float(tier.maker * 100)] for tier in tiers],
+        "fee_volume_currency": "ZUSD",
+        "margin_call": 80,
+        "margin_stop": 40,
+        "ordermin": format(market.minimum_amount, "f"),
+        "costmin": format(market.minimum_notional, "f"),
+        "tick_size": format(market.tick_size, "f"),
+        "status": "online",
+    }
+
+
+def fee_rows(exchange: str, volume: Decimal) -> dict[str, dict[str, str | None]]:
+    """`fees` and `fees_maker` of any pair for an account of that 30-day volume, in percent."""
+    tiers = tiers_of(exchange)
+    place = max(number for number, tier in enumerate(tiers) if tier.volume <= volume)
+    following = tiers[place + 1] if place + 1 < len(tiers) else None
+    rows = {}
+    for name, rates in (("fees", [tier.taker for tier in tiers]), ("fees_maker", [tier.maker for tier in tiers])):
+        rows[name] = {
+            "fee": _percent(rates[place]),
+            "minfee": _percent(min(rates)),
+            "maxfee": _percent(max(rates)),
+            "nextfee": None if following is None else _percent(rates[place + 1]),
+            "tiervolume": _volume(tiers[place]),
+            "nextvolume": None if following is None else _volume(following),
+        }
+    return rows
+
+
+def _percent(rate: Decimal) -> str:
+    return fixed_text(rate * 100, 4)
+
+
+def _volume(tier: Tier) -> str:
+    return fixed_text(tier.volume, 4)
+
+
+def description(order: CustomerOrder, listing: Listing) -> str:
+    """Such as `buy 0.01000000 XBTUSD @ limit 30000.0`."""
+    head = f"{order.side} {fixed_text(order.amount, 8)} {altname(listing)} @ "
+    return head + ("market" if order.price is None else f"limit {fixed_text(order.price, listing.price_decimals)}")
+
+
+def order_row(
+    order: CustomerOrder, fills: Sequence[CustomerFill], listing: Listing, *, with_trades: bool
+) -> dict[str, object]:
+    kind = "market" if order.price is None else "limit"
+    row: dict[str, object] = {
+        "refid": None,
+        "userref": None,
+        "status": _STATES[order.state],
+        "opentm": order.placed_at / MICROSECONDS,
+        "starttm": 0,
+        "expiretm": 0,
+        "descr": {
+            "pair": altname(listing),
+            "type": order.side,
+            "ordertype": kind,
+            "price": "0" if order.price is None else fixed_text(order.price, listing.price_decimals),
+            "price2": "0",
+            "leverage": "none",
+            "order": description(order, listing),
+            "close": "",
+        },
+        "vol": fixed_text(order.amount, 8),
+        "vol_exec": fixed_text(order.filled, 8),
+        "cost": fixed_text(executed_cost(fills), 5),
+        "fee": fixed_text(charged_fee(fills), 5),
+        "price": fixed_text(average_price(fills).quantize(AVERAGE_STEP), 5),
+        "stopprice": "0.00000",
+        "limitprice": "0.00000",
+        "misc": "",
+        "oflags": "fciq",
+    }
+    if with_trades and fills:
+        row["trades"] = [fill.fill_id for fill in fills]
+    if order.client_order_id:
+        row["cl_ord_id"] = order.client_order_id
+    if order.ended_at is not None:
+        row["closetm"] = order.ended_at / MICROSECONDS
+        row["reason"] = cancel_reason(order)
+    return row
+
+
+def cancel_reason(order: CustomerOrder) -> str | None:
+    """What is left of an immediate order goes without a word; a resting one was cancelled by its owner."""
+    return "User requested" if order.state == "cancelled" and not order.immediate else None
+
+
+def trade_row(fill: CustomerFill, order: CustomerOrder, listing: Listing) -> dict[str, object]:
+    return {
+        "ordertxid": fill.order_id,
+        "postxid": "TKH2SE-M7IF5-CFI7LT",
+        "pair": listing.market_id,
+        "time": fill.filled_at / MICROSECONDS,
+        "type": fill.side,
+        "ordertype": "market" if order.price is None else "limit",
+        "price": fixed_text(fill.price, 5),
+        "cost": fixed_text(fill.cost, 5),
+        "fee": fixed_text(fill.fee, 5),
+        "vol": fixed_text(fill.amount, 8),
+        "margin": "0.00000",
+        "leverage": "0",
+        "misc": "",
+        "trade_id": fill.number,
+        "maker": fill.liquidity == "maker",
+    }
+
+
+def public_trade_row(trade: PublicTrade, listing: Listing) -> list[object]:
+    """[price, amount, seconds, b or s, m or l, misc, id]; the crowd takes at the market."""
+    price, amount = fixed_text(trade.price, listing.price_decimals), fixed_text(trade.amount, 8)
+    return [price, amount, trade.traded_at / MICROSECONDS, trade.side[0], "m", "", trade.number]

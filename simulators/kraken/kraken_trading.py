@@ -1,0 +1,87 @@
+"""Kraken's orders over WebSocket: the calls of REST under names of their own, with a token instead of a signature."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.api_calls import Call, Fields, known
+
+_AS_IN_REST = {
+    "order_type": "ordertype",
+    "side": "type",
+    "order_qty": "volume",
+    "limit_price": "price",
+    "time_in_force": "timeinforce",
+    "cl_ord_id": "cl_ord_id",
+}
+Result = dict[str, object]
+
+
+class KrakenTrading:
+    """`rest`: AddOrder, CancelOrder and CancelAll."""
+
+    def __init__(self, exchange: SimulatedExchange, rest: Mapping[str, Call]) -> None:
+        self._exchange = exchange
+        self._rest = rest
+        self._methods: dict[str, tuple[Callable[[Fields], list[Result]], frozenset[str]]] = {
+            "add_order": (self._add, known("token", "symbol", "post_only", *_AS_IN_REST)),
+            "cancel_order": (self._cancel, known("token", "order_id", "cl_ord_id")),
+            "cancel_all": (self._cancel_all, known("token")),
+        }
+
+    def knows(self, method: str) -> bool:
+        return method in self._methods
+
+    def results(self, method: str, parameters: Fields) -> list[Result]:
+        """Each is answered apart. Raises RequestRefusedError."""
+        answer, names = self._methods[method]
+        for name in parameters:
+            if name not in names:
+                raise RequestRefusedError("invalid_request", name)
+        return answer(parameters)
+
+    def _add(self, parameters: Fields) -> list[Result]:
+        listing = self._exchange.listings.get(str(parameters.get("symbol")))
+        if listing is None:
+            raise RequestRefusedError("unknown_market")
+        fields = {rest: parameters[name] for name, rest in _AS_IN_REST.items() if name in parameters}
+        if not isinstance(parameters.get("post_only", False), bool):
+            raise RequestRefusedError("invalid_request", "post_only")
+        if not isinstance(parameters.get("cl_ord_id", ""), str):
+            raise RequestRefusedError("client_id_invalid")
+        if parameters.get("post_only"):
+            fields["oflags"] = "post"
+        row: Any = self._rest["AddOrder"]({**fields, "pair": listing.market_id})
+        result: Result = {"order_id": row["txid"][0]}
+        if "cl_ord_id" in row:
+            result["cl_ord_id"] = row["cl_ord_id"]
+        return [result]
+
+    def _cancel(self, parameters: Fields) -> list[Result]:
+        """All of them or none: the first that is unknown is said no to."""
+        names, client_ids = _texts(parameters, "order_id"), _texts(parameters, "cl_ord_id")
+        customer = self._exchange.customer
+        orders = [customer.order(name) for name in names]
+        orders += [customer.latest_by_client_id(name) for name in client_ids]
+        if not orders:
+            raise RequestRefusedError("invalid_request", "order_id")
+        for order in orders:
+            if order.state != "open":
+                raise RequestRefusedError("order_ended", order.order_id)
+        for name in dict.fromkeys(order.order_id for order in orders):
+            self._exchange.cancel(name)
+        results: list[Result] = [{"order_id": name} for name in names]
+        results += [{"cl_ord_id": name} for name in client_ids]
+        return results
+
+    def _cancel_all(self, _parameters: Fields) -> list[Result]:
+        row: Any = self._rest["CancelAll"]({})
+        return [{"count": row["count"]}]
+
+
+def _texts(parameters: Fields, name: str) -> list[str]:
+    rows = parameters.get(name, [])
+    if not isinstance(rows, list):
+        raise RequestRefusedError("invalid_request", name)
+    return [str(row) for row in rows]

@@ -1,0 +1,1 @@
+"""The market around the test account: prices, ladders of the market maker, the figures of the day."""

@@ -1,0 +1,122 @@
+"""Seeded prices: one latent dollar price per base, each exchange lagging it, with a basis that wanders and jumps.
+
+mid = latent dollar price (lagged) × FX × exp(basis + dislocations), one step at a time: the same seed and the same
+number of steps give the same prices, whatever the wall clock did.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from simulators.matching.listings import Listing
+
+BPS = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Temper:
+    """How lively prices are; bps and seconds."""
+
+    volatility: float = 1.5
+    """Of the latent price over one second."""
+    jumps_per_second: float = 1 / 45
+    jump_size: float = 8.0
+    fx_volatility: float = 0.15
+    peg_volatility: float = 0.1
+    peg_return_rate: float = 0.002
+    """Per second, back to one dollar."""
+    basis_deviation: float = 3.0
+    basis_return_rate: float = 0.4
+    busy_seconds: float = 6.0
+    calm_seconds: float = 4.0
+    """Dislocations come in busy phases, with calm ones between; mean lengths."""
+    dislocations_per_second: float = 0.7
+    """Per exchange, in a busy phase."""
+    dislocation_size: float = 30.0
+    largest_dislocation: float = 75.0
+
+
+@dataclass(slots=True)
+class _Dislocation:
+    size: float
+    half_life: float
+
+
+@dataclass(slots=True)
+class _ExchangeState:
+    random: Random
+    lag: float
+    """Seconds until an exchange has followed about two thirds of a move."""
+    log_price: dict[str, float]
+    basis: float = 0.0
+    dislocations: list[_Dislocation] = field(default_factory=list)
+
+
+class Prices:
+    """Mids of all listings of all exchanges. Advance in turns: one exchange a step, or all of them."""
+
+    def __init__(self, seed: int, listings: Mapping[str, Sequence[Listing]], temper: Temper | None = None) -> None:
+        self._temper = temper or Temper()
+        self._random = Random(f"{seed}:latent")  # noqa: S311 – prices, not secrets
+        self._latent: dict[str, float] = {}
+        self._fx_start = {"USD": 1.0, "EUR": 1.08, "JPY": 1 / 150, "USDT": 1.0}
+        self._fx = dict.fromkeys(self._fx_start, 0.0)
+        self._peg_random = Random(f"{seed}:peg")  # noqa: S311 – prices, not secrets
+        self._busy = True
+        self._phase_left = self._temper.busy_seconds
+        for row in (row for rows in listings.values() for row in rows if not row.market.is_fx):
+            dollars = row.start_price * self._fx_start[row.market.quote_currency]
+            self._latent.setdefault(row.market.base, math.log(dollars))
+        self._exchanges = {}
+        for name in listings:
+            random = Random(f"{seed}:{name}")  # noqa: S311
+            self._exchanges[name] = _ExchangeState(random, random.uniform(0.05, 0.25), dict(self._latent))
+
+    def advance_latent(self, seconds: float) -> None:
+        """The world moves on: latent prices, FX, and whether the markets are busy."""
+        temper, random = self._temper, self._random
+        for base in self._latent:
+            move = random.gauss(0, temper.volatility * math.sqrt(seconds))
+            if random.random() < temper.jumps_per_second * seconds:
+                move += random.gauss(0, temper.jump_size)
+            self._latent[base] += move * BPS
+        for currency in ("EUR", "JPY"):
+            pull = 0.001 * seconds * self._fx[currency]
+            self._fx[currency] += random.gauss(0, temper.fx_volatility * math.sqrt(seconds)) * BPS - pull
+        # A stablecoin is pulled back to its dollar, from a few bps away.
+        peg_move = self._peg_random.gauss(0, temper.peg_volatility * math.sqrt(seconds)) * BPS
+        self._fx["USDT"] += peg_move - temper.peg_return_rate * seconds * self._fx["USDT"]
+        self._phase_left -= seconds
+        if self._phase_left <= 0:
+            self._busy = not self._busy
+            self._phase_left = random.expovariate(1 / (temper.busy_seconds if self._busy else temper.calm_seconds))
+
+    def advance_exchange(self, name: str, seconds: float) -> None:
+        """One exchange reacts to the world and to its own crowd."""
+        temper, state = self._temper, self._exchanges[name]
+        follow = 1 - math.exp(-seconds / state.lag)
+        for base, latent in self._latent.items():
+            state.log_price[base] += (latent - state.log_price[base]) * follow
+        rate = temper.basis_return_rate
+        spread = temper.basis_deviation * math.sqrt(2 * rate * seconds)
+        state.basis += state.random.gauss(0, spread) - rate * seconds * state.basis
+        for dislocation in state.dislocations:
+            dislocation.size *= 0.5 ** (seconds / dislocation.half_life)
+        state.dislocations = [dislocation for dislocation in state.dislocations if abs(dislocation.size) > 0.5]
+        if self._busy and state.random.random() < temper.dislocations_per_second * seconds:
+            size = min(temper.largest_dislocation, 10 + state.random.expovariate(1 / temper.dislocation_size))
+            sign = state.random.choice((-1, 1))
+            state.dislocations.append(_Dislocation(sign * size, state.random.uniform(0.3, 1.5)))
+
+    def mid(self, listing: Listing) -> float:
+        market = listing.market
+        if market.is_fx:
+            return self._dollars(market.base) / self._dollars(market.quote_currency)
+        state = self._exchanges[market.exchange]
+        away = state.basis + sum(dislocation.size for dislocation in state.dislocations)
+        away = max(-self._temper.largest_dislocation, min(self._temper.largest_dislocation, away))
+        return math.exp(state.log_price[market.base] + away * BPS) / self._dollars(market.quote_currency)
+
+    def _dollars(self, currency: str) -> float:
+        return self._fx_start[currency] * math.exp(self._fx[currency])

@@ -1,0 +1,80 @@
+"""What tickers say of the last 24 hours of one market."""
+
+from collections import deque
+from dataclasses import dataclass
+from decimal import Decimal
+
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from simulators.matching.order_records import PublicTrade
+
+_MINUTE = 60 * MICROSECONDS
+_DAY = 24 * 60 * _MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class DayFigures:
+    """Prices in quote, `volume` in base currency; `last` is the newest trade."""
+
+    open: Decimal
+    high: Decimal
+    low: Decimal
+    volume: Decimal
+    average: Decimal
+    """Weighted by volume."""
+    last: PublicTrade
+    count: int
+
+
+@dataclass(slots=True)
+class _Minute:
+    began: int
+    open: Decimal
+    high: Decimal
+    low: Decimal
+    volume: Decimal
+    value: Decimal
+    count: int
+
+
+class TradedDay:
+    """Kept by the minute: a trade leaves with the minute that it was in."""
+
+    def __init__(self) -> None:
+        self._minutes: deque[_Minute] = deque()
+        self._last: PublicTrade | None = None
+
+    def add(self, trade: PublicTrade) -> None:
+        """Trades come in order of time."""
+        self._last = trade
+        began = trade.traded_at // _MINUTE * _MINUTE
+        if not self._minutes or self._minutes[-1].began < began:
+            self._minutes.append(_Minute(began, trade.price, trade.price, trade.price, ZERO, ZERO, 0))
+            self._forget(began - _DAY)
+        minute = self._minutes[-1]
+        minute.high = max(minute.high, trade.price)
+        minute.low = min(minute.low, trade.price)
+        minute.volume += trade.amount
+        minute.value += trade.amount * trade.price
+        minute.count += 1
+
+    def figures(self, now: int) -> DayFigures | None:
+        """None where nothing was traded in the 24 hours before `now` (microseconds)."""
+        self._forget(now - _DAY)
+        if not self._minutes or self._last is None:
+            return None
+        volume = sum((minute.volume for minute in self._minutes), ZERO)
+        value = sum((minute.value for minute in self._minutes), ZERO)
+        return DayFigures(
+            open=self._minutes[0].open,
+            high=max(minute.high for minute in self._minutes),
+            low=min(minute.low for minute in self._minutes),
+            volume=volume,
+            average=value / volume,
+            last=self._last,
+            count=sum(minute.count for minute in self._minutes),
+        )
+
+    def _forget(self, oldest: int) -> None:
+        while self._minutes and self._minutes[0].began < oldest:
+            self._minutes.popleft()

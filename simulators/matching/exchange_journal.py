@@ -1,0 +1,123 @@
+"""The memory of a simulated exchange: an append-only file that survives kill -9."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+from pydantic import TypeAdapter
+
+from market.money import BoundedDecimal
+from session.clock import wall_now
+from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line, all of it or none: orders as they stand after a step, and the fills of that step; or an order that was
+    refused, which changes nothing."""
+
+    orders: tuple[CustomerOrder, ...] = ()
+    fills: tuple[CustomerFill, ...] = ()
+    opening: dict[str, BoundedDecimal] = field(default_factory=dict)
+    refused: tuple[RefusedOrder, ...] = ()
+    at: int = field(default=0, compare=False)
+    """When it was written, microseconds: the machine's time, whatever the exchange's own clock says. 0: not noted."""
+
+
+_ENTRY = TypeAdapter(Entry)
+
+
+class EntryLog(Protocol):
+    """What an exchange writes down; it may be forgotten."""
+
+    def entries(self) -> Sequence[Entry]: ...
+
+    def write(self, entry: Entry) -> None: ...
+
+
+class Journal:
+    """One exchange's entries; each is in the operating system's hands before `write` returns.
+
+    After a write that failed it takes no more: the torn line must stay the last, and its end is cut off at the start.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._entries = _whole_entries(path)
+        self._failure: OSError | None = None
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def entries(self) -> list[Entry]:
+        """What was written before this process started, oldest first; handed out once."""
+        entries, self._entries = self._entries, []
+        return entries
+
+    def write(self, entry: Entry) -> None:
+        """All of it. Raises OSError, now and at each later call, where it does not fit on the disk."""
+        self.check()
+        rest = memoryview(_ENTRY.dump_json(replace(entry, at=wall_now())) + b"\n")
+        try:
+            while rest:
+                # on a disk that is filling up, less may be written than was asked for
+                rest = rest[os.write(self._file, rest) :]
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def check(self) -> None:
+        """Raises the OSError with which a write has failed."""
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+class ForgetfulJournal:
+    """Keeps nothing; for tests and benchmarks of the exchange alone."""
+
+    def entries(self) -> Sequence[Entry]:
+        return ()
+
+    def write(self, entry: Entry) -> None:
+        pass
+
+
+def read_journal(path: Path) -> list[Entry]:
+    """What an exchange has written so far, oldest first; the exchange may be running. Raises OSError."""
+    return _entries_and_length(path.read_bytes())[0]
+
+
+def _whole_entries(path: Path) -> list[Entry]:
+    """Entries up to the first torn line, which was never acknowledged and is cut off."""
+    if not path.exists():
+        return []
+    content = path.read_bytes()
+    entries, good = _entries_and_length(content)
+    if good < len(content):
+        os.truncate(path, good)
+    return entries
+
+
+def _entries_and_length(content: bytes) -> tuple[list[Entry], int]:
+    """Entries before the first torn line, and how many bytes they take."""
+    entries: list[Entry] = []
+    good = 0
+    for line in content.splitlines(keepends=True):
+        if not line.endswith(b"\n") or not _is_json(line):
+            break
+        entries.append(_ENTRY.validate_json(line))
+        good += len(line)
+    return entries, good
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True

@@ -1,0 +1,25 @@
+"""The port for what goes wrong with orders."""
+
+from typing import Protocol
+
+from simulators.matching.order_records import CustomerEvent, CustomerOrder, OrderRequest
+
+
+class Trouble(Protocol):
+    """What may go wrong with the customer's orders, on command."""
+
+    def admit(self, request: OrderRequest) -> None:
+        """Raises where the order is not to come in."""
+        ...
+
+    def lots_at_once(self, order: CustomerOrder, lots: int) -> int:
+        """How many may fill now; where fewer than `lots`, the rest hangs until `go_on`."""
+        ...
+
+    def take(self, order: CustomerOrder) -> None:
+        """The order has come in and is journalled."""
+        ...
+
+    def tellings(self, event: CustomerEvent) -> int:
+        """How often listeners are told of it."""
+        ...

@@ -1,0 +1,155 @@
+"""Pure matching by price, then time, in whole ticks and lots. Knows no money, no time and no I/O."""
+
+from bisect import insort
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from market.instruments.orders import Side
+
+
+@dataclass(slots=True)
+class BookOrder:
+    """An order as the book sees it; `lots` is what remains of it."""
+
+    order_id: str
+    owner: str
+    side: Side
+    ticks: int
+    lots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A resting order met at its own price."""
+
+    maker: BookOrder
+    lots: int
+
+    @property
+    def ticks(self) -> int:
+        return self.maker.ticks
+
+
+class _BookSide:
+    """Price levels of one side, best first; each a queue in order of arrival."""
+
+    def __init__(self, side: Side) -> None:
+        self._sign = 1 if side == "sell" else -1
+        self._ranks: list[int] = []
+        self._queues: dict[int, dict[str, BookOrder]] = {}
+        self._lots: dict[int, int] = {}
+
+    def best(self) -> int | None:
+        return self._ranks[0] * self._sign if self._ranks else None
+
+    def first(self) -> BookOrder:
+        return next(iter(self._queues[self._ranks[0] * self._sign].values()))
+
+    def add(self, order: BookOrder) -> None:
+        queue = self._queues.get(order.ticks)
+        if queue is None:
+            queue = self._queues[order.ticks] = {}
+            self._lots[order.ticks] = 0
+            insort(self._ranks, order.ticks * self._sign)
+        queue[order.order_id] = order
+        self._lots[order.ticks] += order.lots
+
+    def reduce(self, order: BookOrder, lots: int) -> None:
+        """Take `lots` off a resting order; it leaves the book when none remain."""
+        order.lots -= lots
+        self._lots[order.ticks] -= lots
+        if order.lots == 0:
+            queue = self._queues[order.ticks]
+            del queue[order.order_id]
+            if not queue:
+                del self._queues[order.ticks], self._lots[order.ticks]
+                self._ranks.remove(order.ticks * self._sign)
+
+    def lots_at(self, ticks: int) -> int:
+        return self._lots.get(ticks, 0)
+
+    def queue(self) -> Iterator[BookOrder]:
+        """In the order in which they would be met."""
+        for rank in self._ranks:
+            yield from self._queues[rank * self._sign].values()
+
+    def levels(self, count: int) -> list[tuple[int, int]]:
+        return [(rank * self._sign, self._lots[rank * self._sign]) for rank in self._ranks[:count]]
+
+
+class Book:
+    """The order book of one market. It is never crossed: what crosses, matches."""
+
+    def __init__(self) -> None:
+        self._sides: dict[Side, _BookSide] = {"buy": _BookSide("buy"), "sell": _BookSide("sell")}
+        self._orders: dict[str, BookOrder] = {}
+        self._touched: set[tuple[Side, int]] = set()
+
+    def submit(self, order: BookOrder, rests: bool) -> list[Match]:
+        """Match `order`, then let its remainder rest or drop it; `order.lots` is what remains either way.
+
+        Meeting an order of the same owner drops the remainder: nobody trades with themselves.
+        """
+        opposite_side: Side = "sell" if order.side == "buy" else "buy"
+        opposite = self._sides[opposite_side]
+        matches: list[Match] = []
+        while order.lots and (best := opposite.best()) is not None:
+            if (best > order.ticks) if order.side == "buy" else (best < order.ticks):
+                break
+            maker = opposite.first()
+            if maker.owner == order.owner:
+                return matches
+            lots = min(order.lots, maker.lots)
+            matches.append(Match(maker, lots))
+            self._reduce(maker, lots)
+            order.lots -= lots
+        if rests and order.lots:
+            self._sides[order.side].add(order)
+            self._orders[order.order_id] = order
+            self._touched.add((order.side, order.ticks))
+        return matches
+
+    def fillable(self, order: BookOrder) -> int:
+        """Lots that `submit` would match at once, at most the order's own."""
+        lots = 0
+        for maker in self._sides["sell" if order.side == "buy" else "buy"].queue():
+            is_beyond = (maker.ticks > order.ticks) if order.side == "buy" else (maker.ticks < order.ticks)
+            if lots >= order.lots or is_beyond or maker.owner == order.owner:
+                break
+            lots += maker.lots
+        return min(lots, order.lots)
+
+    def cancel(self, order_id: str) -> int:
+        """Lots taken off the book; 0 where no such order rests."""
+        order = self._orders.get(order_id)
+        if order is None:
+            return 0
+        lots = order.lots
+        self._reduce(order, lots)
+        return lots
+
+    def rests(self, order_id: str) -> bool:
+        return order_id in self._orders
+
+    def best(self, side: Side) -> int | None:
+        """Ticks of the best bid ("buy") or ask ("sell")."""
+        return self._sides[side].best()
+
+    def levels(self, side: Side, count: int) -> list[tuple[int, int]]:
+        """(ticks, lots), best first."""
+        return self._sides[side].levels(count)
+
+    def lots_at(self, side: Side, ticks: int) -> int:
+        return self._sides[side].lots_at(ticks)
+
+    def drain_changes(self) -> list[tuple[Side, int, int]]:
+        """Levels touched since the last call as they stand now: (side, ticks, lots), lots 0 where one is gone."""
+        changes = [(side, ticks, self._sides[side].lots_at(ticks)) for side, ticks in sorted(self._touched)]
+        self._touched.clear()
+        return changes
+
+    def _reduce(self, order: BookOrder, lots: int) -> None:
+        self._sides[order.side].reduce(order, lots)
+        self._touched.add((order.side, order.ticks))
+        if order.lots == 0:
+            del self._orders[order.order_id]

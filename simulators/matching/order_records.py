@@ -1,0 +1,129 @@
+"""What a simulated exchange keeps of its customer's orders: the records, and why it refuses a request."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from market.instruments.orders import Side
+from market.money import ZERO, BoundedDecimal
+
+OrderState = Literal["open", "done", "cancelled"]
+Liquidity = Literal["taker", "maker"]
+
+Reason = Literal[
+    "signature",
+    "unknown_key",
+    "passphrase",
+    "clock",
+    "nonce",
+    "insufficient_funds",
+    "amount_too_small",
+    "amount_invalid",
+    "price_invalid",
+    "too_precise",
+    "client_id_invalid",
+    "client_id_used",
+    "unknown_order",
+    "order_ended",
+    "unknown_market",
+    "invalid_request",
+    "rate_limited",
+    "banned",
+    "maintenance",
+    "unavailable",
+    "order_rejected",
+]
+
+
+class RequestRefusedError(Exception):
+    """The exchange says no; each exchange words the `reason` in its own error body."""
+
+    def __init__(self, reason: Reason, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRequest:
+    """`price` None: at the market. `immediate`: what does not fill at once is cancelled. `whole`: nothing or all."""
+
+    symbol: str
+    side: Side
+    amount: BoundedDecimal
+    price: BoundedDecimal | None
+    immediate: bool
+    client_order_id: str | None = None
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedOrder:
+    """An order that came to the exchange's door and no further; `at` in microseconds."""
+
+    request: OrderRequest
+    reason: Reason
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerOrder:
+    """One order of the test account; times in microseconds."""
+
+    order_id: str
+    number: int
+    client_order_id: str | None
+    symbol: str
+    side: Side
+    amount: BoundedDecimal
+    price: BoundedDecimal | None
+    immediate: bool
+    placed_at: int
+    state: OrderState = "open"
+    filled: BoundedDecimal = ZERO
+    ended_at: int | None = None
+    whole: bool = False
+    """Nothing or all of it at once."""
+
+    @property
+    def remaining(self) -> Decimal:
+        return self.amount - self.filled
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerFill:
+    """One execution as the exchange books it: `cost` in quote currency, `fee` in `fee_currency`."""
+
+    fill_id: str
+    number: int
+    order_id: str
+    symbol: str
+    side: Side
+    price: BoundedDecimal
+    amount: BoundedDecimal
+    cost: BoundedDecimal
+    fee: BoundedDecimal
+    fee_currency: str
+    liquidity: Liquidity
+    filled_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTrade:
+    """A match as everybody sees it; `number` grows over the exchange's life, `side` is the taker's."""
+
+    number: int
+    symbol: str
+    side: Side
+    price: Decimal
+    amount: Decimal
+    traded_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerEvent:
+    """One step of one order of the test account; `order` as it stands after it, `fill` where the step is one."""
+
+    kind: Literal["opened", "filled", "ended"]
+    order: CustomerOrder
+    fill: CustomerFill | None = None

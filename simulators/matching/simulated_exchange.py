@@ -1,0 +1,296 @@
+"""One simulated exchange: books, the test account, and the market around it. No I/O but the journal."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from market.instruments.orders import Side
+from market.money import ZERO
+from session.clock import Clock
+from simulators.matching.exchange_journal import Entry, EntryLog
+from simulators.matching.fault_port import Trouble
+from simulators.matching.listings import Listing
+from simulators.matching.matching_engine import Book, BookOrder, Match
+from simulators.matching.order_admission import ANY_PRICE, check_client_id, check_size, funds_needed, units_of
+from simulators.matching.order_records import (
+    CustomerEvent,
+    CustomerFill,
+    CustomerOrder,
+    Liquidity,
+    OrderRequest,
+    PublicTrade,
+    RefusedOrder,
+    RequestRefusedError,
+)
+from simulators.matching.test_account import Customer, movements
+from simulators.matching.trade_tape import Tape
+from simulators.matching.volume_tiers import assumed_volume, tier_at
+
+CUSTOMER = "customer"
+MAKER = "maker"
+CROWD = "crowd"
+FEES = "fees"
+
+_NUMBER_MICROSECONDS = 100_000
+"""Numbers start as if ten had been given out in each second so far: more than an exchange gives out while it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How the exchange names what it numbers: (number, microseconds) → its own id.
+
+    `client_ids_reusable`: a client order id may come again once its order has ended.
+    """
+
+    order: Callable[[int, int], str]
+    fill: Callable[[int, int], str]
+    client_ids_reusable: bool = False
+
+
+class SimulatedExchange:
+    """Market maker and crowd are unlimited and pay no fees; the customer is the one test account."""
+
+    def __init__(
+        self,
+        name: str,
+        listings: Sequence[Listing],
+        opening: dict[str, Decimal],
+        names: Names,
+        clock: Clock,
+        journal: EntryLog,
+    ) -> None:
+        self.name = name
+        self.listings = {listing.market.symbol: listing for listing in listings}
+        self.books = {symbol: Book() for symbol in self.listings}
+        self.customer = Customer(self.listings)
+        self.clock = clock
+        self.trouble: Trouble | None = None
+        self.tape = Tape(self.listings)
+        self.volume_30d = assumed_volume(name)
+        self.tier = tier_at(name, self.volume_30d)
+        self._names = names
+        self._journal = journal
+        self._house: dict[tuple[str, str], Decimal] = {}
+        self._maker_orders: dict[str, dict[tuple[Side, int], BookOrder]] = {symbol: {} for symbol in self.listings}
+        self._house_orders = 0
+        self._listeners: list[Callable[[CustomerEvent], None]] = []
+        self._events: list[CustomerEvent] = []
+        # public trades are not journalled: their numbers must not come again after a restart
+        self._numbers = clock.now() // _NUMBER_MICROSECONDS
+        self._recover(opening)
+
+    def listen(self, listener: Callable[[CustomerEvent], None]) -> None:
+        """Call `listener` at each step of the test account's orders, in order, once the step is journalled."""
+        self._listeners.append(listener)
+
+    def place(self, request: OrderRequest) -> CustomerOrder:
+        """Match, book and journal the customer's order. Raises RequestRefusedError: then there is no order."""
+        try:
+            ticks, lots = self._admitted(request)
+        except RequestRefusedError as refusal:
+            refused = RefusedOrder(request, refusal.reason, self.clock.now())
+            self._journal.write(Entry(refused=(refused,)))
+            raise
+        order = self._numbered(request)
+        self.customer.keep(order)
+        self._events.append(CustomerEvent("opened", order))
+        at_once = lots if self.trouble is None else self.trouble.lots_at_once(order, lots)
+        order = self._match(order, BookOrder(order.order_id, CUSTOMER, order.side, ticks, at_once), at_once < lots)
+        if self.trouble is not None:
+            self.trouble.take(order)
+        return order
+
+    def go_on(self, order_id: str) -> None:
+        """With an order that hung: what is left of it rests, or goes where it may not rest."""
+        order = self.customer.order(order_id)
+        if order.state == "open" and order.immediate:
+            self._end(order)
+        elif order.state == "open":
+            self._match(order, self._resting(order), hangs=False)
+
+    def cancel(self, order_id: str) -> CustomerOrder:
+        """Raises RequestRefusedError where there is no such open order."""
+        order = self.customer.order(order_id)
+        if order.state != "open":
+            raise RequestRefusedError("order_ended", order_id)
+        self.books[order.symbol].cancel(order_id)
+        return self._end(order)
+
+    def quote(self, symbol: str, bids: Iterable[tuple[int, int]], asks: Iterable[tuple[int, int]]) -> None:
+        """Replace the market maker's orders; levels that stay as they are keep their place in the queue."""
+        book, current = self.books[symbol], self._maker_orders[symbol]
+        wanted: dict[tuple[Side, int], int] = {("buy", ticks): lots for ticks, lots in bids}
+        wanted.update({("sell", ticks): lots for ticks, lots in asks})
+        for key, standing in list(current.items()):
+            if wanted.get(key) != standing.lots:
+                book.cancel(standing.order_id)
+                del current[key]
+        for (side, ticks), lots in wanted.items():
+            if (side, ticks) not in current:
+                current[(side, ticks)] = self._submit_house(symbol, BookOrder("", MAKER, side, ticks, lots), rests=True)
+
+    def take(self, symbol: str, side: Side, lots: int) -> None:
+        """A market order of somebody else."""
+        ticks = ANY_PRICE if side == "buy" else 0
+        self._submit_house(symbol, BookOrder("", CROWD, side, ticks, lots), rests=False)
+
+    def everybodys(self, currency: str) -> Decimal:
+        """The customer's, the house's and the fees taken: nothing is made or lost, so it never changes."""
+        house = sum((amount for (_, owned), amount in self._house.items() if owned == currency), ZERO)
+        return house + self.customer.balances.get(currency, ZERO)
+
+    def _recover(self, opening: dict[str, Decimal]) -> None:
+        entries = self._journal.entries()
+        self.customer.open(entries[0].opening if entries else opening)
+        if not entries:
+            self._journal.write(Entry(opening=opening))
+        for entry in entries:
+            for order in entry.orders:
+                self.customer.keep(order)
+                self._numbers = max(self._numbers, order.number)
+            for fill in entry.fills:
+                self.customer.book(fill)
+                self._numbers = max(self._numbers, fill.number)
+        for order in self.customer.open_orders():
+            book = self.books[order.symbol]
+            if not order.immediate:
+                book.submit(self._resting(order), rests=True)
+            if not book.rests(order.order_id):
+                # one that hung when the exchange stopped may meet the account's own
+                self._end(order)
+
+    def _resting(self, order: CustomerOrder) -> BookOrder:
+        listing = self.listings[order.symbol]
+        ticks, lots = listing.ticks(order.price or ZERO), listing.lots(order.remaining)
+        return BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
+
+    def _match(self, order: CustomerOrder, book_order: BookOrder, hangs: bool) -> CustomerOrder:
+        """As it stands after what it met; `hangs`: what is left neither rests nor goes."""
+        book = self.books[order.symbol]
+        is_killed = order.whole and book.fillable(book_order) < book_order.lots
+        matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not hangs)
+        fills = self._settle(self.listings[order.symbol], book_order, matches)
+        order = self.customer.order(order.order_id)
+        if order.state == "open" and not hangs and not book.rests(order.order_id):
+            order = self._ended(order, order.placed_at)
+        self._keep(Entry(orders=(order,), fills=tuple(fills)))
+        return order
+
+    def _end(self, order: CustomerOrder) -> CustomerOrder:
+        order = self._ended(order, self.clock.now())
+        self._keep(Entry(orders=(order,)))
+        return order
+
+    def _ended(self, order: CustomerOrder, when: int) -> CustomerOrder:
+        order = replace(order, state="cancelled", ended_at=when)
+        self.customer.keep(order)
+        self._events.append(CustomerEvent("ended", order))
+        return order
+
+    def _admitted(self, request: OrderRequest) -> tuple[int, int]:
+        """Its price and amount in ticks and lots. Raises RequestRefusedError."""
+        listing = self.listings.get(request.symbol)
+        if listing is None:
+            raise RequestRefusedError("unknown_market", request.symbol)
+        check_size(listing, request)
+        used = self.customer.orders_by_client_id(request.client_order_id or "")
+        check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
+        ticks, lots = units_of(listing, request)
+        self._check_funds(listing, request.side, ticks, lots)
+        if self.trouble is not None:
+            self.trouble.admit(request)
+        return ticks, lots
+
+    def _numbered(self, request: OrderRequest) -> CustomerOrder:
+        now = self.clock.now()
+        self._numbers += 1
+        return CustomerOrder(
+            order_id=self._names.order(self._numbers, now),
+            number=self._numbers,
+            client_order_id=request.client_order_id,
+            symbol=request.symbol,
+            side=request.side,
+            amount=request.amount,
+            price=request.price,
+            immediate=request.immediate or request.whole or request.price is None,
+            placed_at=now,
+            whole=request.whole,
+        )
+
+    def _check_funds(self, listing: Listing, side: Side, ticks: int, lots: int) -> None:
+        currency, needed = funds_needed(listing, side, ticks, lots, self.books[listing.market.symbol])
+        if self.customer.available(currency) < needed:
+            raise RequestRefusedError("insufficient_funds", currency)
+
+    def _submit_house(self, symbol: str, order: BookOrder, rests: bool) -> BookOrder:
+        self._house_orders += 1
+        order.order_id = f"{order.owner}-{self._house_orders}"
+        fills = self._settle(self.listings[symbol], order, self.books[symbol].submit(order, rests))
+        if fills:
+            changed = dict.fromkeys(fill.order_id for fill in fills)
+            orders = tuple(self.customer.order(order_id) for order_id in changed)
+            self._keep(Entry(orders=orders, fills=tuple(fills)))
+        return order
+
+    def _keep(self, entry: Entry) -> None:
+        """Journal a step, then tell of it."""
+        self._journal.write(entry)
+        events, self._events = self._events, []
+        for event in events:
+            times = 1 if self.trouble is None else self.trouble.tellings(event)
+            for listener in self._listeners * times:
+                listener(event)
+
+    def _settle(self, listing: Listing, taker: BookOrder, matches: list[Match]) -> list[CustomerFill]:
+        """Move money and amounts between both sides of each match; the customer's fills among them."""
+        fills = []
+        for match in matches:
+            trade = self._traded(listing, taker, match)
+            for order in (taker, match.maker):
+                fill = self._fill(listing, order, match, trade)
+                if order.owner == CUSTOMER:
+                    self._book(fill)
+                    fills.append(fill)
+                else:
+                    for currency, change in movements(fill, listing):
+                        self._earn(order.owner, currency, change)
+        return fills
+
+    def _traded(self, listing: Listing, taker: BookOrder, match: Match) -> PublicTrade:
+        self._numbers += 1
+        price, amount = listing.price(match.ticks), listing.amount(match.lots)
+        trade = PublicTrade(self._numbers, listing.market.symbol, taker.side, price, amount, self.clock.now())
+        self.tape.write(trade)
+        return trade
+
+    def _book(self, fill: CustomerFill) -> None:
+        self.customer.book(fill)
+        order = self.customer.advance(fill)
+        self._earn(FEES, fill.fee_currency, fill.fee)
+        self._events.append(CustomerEvent("filled", order, fill))
+        if order.state == "done":
+            self._events.append(CustomerEvent("ended", order))
+
+    def _fill(self, listing: Listing, order: BookOrder, match: Match, trade: PublicTrade) -> CustomerFill:
+        """One side of a match; of the customer's the fee is taken. It has the number of the trade that all see."""
+        cost = listing.cost(match.ticks, match.lots)
+        liquidity: Liquidity = "maker" if order is match.maker else "taker"
+        is_customers = order.owner == CUSTOMER
+        fee_currency, fee = listing.fee(order.side, cost, match.lots, liquidity)
+        return CustomerFill(
+            fill_id=self._names.fill(trade.number, trade.traded_at) if is_customers else "",
+            number=trade.number,
+            order_id=order.order_id,
+            symbol=listing.market.symbol,
+            side=order.side,
+            price=trade.price,
+            amount=trade.amount,
+            cost=cost,
+            fee=fee if is_customers else ZERO,
+            fee_currency=fee_currency,
+            liquidity=liquidity,
+            filled_at=trade.traded_at,
+        )
+
+    def _earn(self, owner: str, currency: str, change: Decimal) -> None:
+        self._house[(owner, currency)] = self._house.get((owner, currency), ZERO) + change

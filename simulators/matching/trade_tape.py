@@ -1,0 +1,31 @@
+"""The trades that everybody sees, of one simulated exchange."""
+
+from collections import deque
+from collections.abc import Iterable
+
+from simulators.matching.order_records import PublicTrade
+
+KEPT = 1_000
+
+
+class Tape:
+    """The newest trades of each market, and those that no reader was told of yet."""
+
+    def __init__(self, symbols: Iterable[str]) -> None:
+        self._kept: dict[str, deque[PublicTrade]] = {symbol: deque(maxlen=KEPT) for symbol in symbols}
+        self._untold: dict[str, list[PublicTrade]] = {symbol: [] for symbol in self._kept}
+
+    def write(self, trade: PublicTrade) -> None:
+        self._kept[trade.symbol].append(trade)
+        self._untold[trade.symbol].append(trade)
+
+    def newest(self, symbol: str, limit: int) -> list[PublicTrade]:
+        """Newest first, at most KEPT."""
+        trades = list(self._kept[symbol])
+        return trades[::-1][:limit]
+
+    def drain(self, symbol: str) -> list[PublicTrade]:
+        """Trades since the last call, oldest first."""
+        trades = self._untold[symbol]
+        self._untold[symbol] = []
+        return trades

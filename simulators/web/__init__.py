@@ -1,0 +1,1 @@
+"""What the wire protocols share: the gateway, signatures, rate limits, subscribers."""

@@ -1,0 +1,66 @@
+"""A book that crosses for one message, and is put right by the next."""
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from market.instruments.orders import Side
+from simulators.faults.faults import ExchangeFaults
+from simulators.matching.matching_engine import Book
+from simulators.matching.order_records import PublicTrade
+from simulators.web.exchange_gateway import Change, Gateway, MarketStep
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedBook:
+    """A book as it reads with one bid more, which no engine would let stand."""
+
+    book: Book
+    ticks: int
+    lots: int
+
+    def best(self, side: Side) -> int | None:
+        return self.ticks if side == "buy" else self.book.best(side)
+
+    def levels(self, side: Side, count: int) -> list[tuple[int, int]]:
+        levels = self.book.levels(side, count)
+        return [(self.ticks, self.lots), *levels][:count] if side == "buy" else levels
+
+    def lots_at(self, side: Side, ticks: int) -> int:
+        return self.lots if (side, ticks) == ("buy", self.ticks) else self.book.lots_at(side, ticks)
+
+
+@dataclass(slots=True)
+class Publisher:
+    """Hands one exchange's steps to its gateway, crossed where that is wanted."""
+
+    gateway: Gateway
+    faults: ExchangeFaults
+    _crossed: dict[str, int] = field(default_factory=dict)
+    """Symbol → ticks of the bid that readers were told of and that is not there."""
+
+    def publish(self, symbol: str, changes: list[Change], trades: list[PublicTrade]) -> None:
+        """Nothing where nothing has happened."""
+        exchange = self.gateway.exchange
+        book = exchange.books[symbol]
+        wrong = self._crossed.pop(symbol, None)
+        if wrong is not None:
+            changes = [*changes, ("buy", wrong, book.lots_at("buy", wrong))]
+        crossing = None if self.faults.is_quiet else self._crossing(symbol, book)
+        if crossing is None:
+            if changes or trades:
+                self.gateway.publish(MarketStep(symbol, changes, trades))
+            return
+        self._crossed[symbol] = crossing.ticks
+        # gateways only read from books, and what is a book here is for none of them to match in
+        exchange.books[symbol] = cast(Book, crossing)
+        try:
+            changes = [*changes, ("buy", crossing.ticks, crossing.lots)]
+            self.gateway.publish(MarketStep(symbol, changes, trades))
+        finally:
+            exchange.books[symbol] = book
+
+    def _crossing(self, symbol: str, book: Book) -> CrossedBook | None:
+        bid, ask = book.best("buy"), book.best("sell")
+        if bid is None or ask is None or self.faults.strike("crossed_book", symbol) is None:
+            return None
+        return CrossedBook(book, ask + (ask - bid), book.lots_at("sell", ask))

@@ -1,0 +1,177 @@
+"""What the wire adapters of all simulated exchanges share: the port, request parsing, the guard, times as text."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Protocol
+
+import orjson
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from market.instruments.orders import Side
+from market.money import decimal_of
+from simulators.matching.listings import Listing
+from simulators.matching.matching_engine import Book
+from simulators.matching.order_records import PublicTrade, Reason, RequestRefusedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.signatures import SignedRequest
+from simulators.web.subscribers import Subscribers
+
+Change = tuple[Side, int, int]
+"""(side, ticks, lots): a level as it stands after a step; lots 0 where it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarketStep:
+    """What happened on one market since the last step: levels that changed, and trades, oldest first."""
+
+    symbol: str
+    changes: list[Change]
+    trades: list[PublicTrade]
+
+
+BOOK_SIDES: tuple[tuple[str, Side], ...] = (("bids", "buy"), ("asks", "sell"))
+"""What the wire calls the side whose orders buy, and the one whose orders sell."""
+
+
+class Gateway(Protocol):
+    """One exchange's wire protocol over one simulated exchange."""
+
+    exchange: SimulatedExchange
+    subscribers: Subscribers
+
+    def application(self) -> web.Application: ...
+
+    def publish(self, step: MarketStep) -> None:
+        """Tell WebSocket readers of one market's step, its book in one message."""
+        ...
+
+    def beat(self) -> None:
+        """Called about once a second: heartbeats, and what is repeated from time to time."""
+        ...
+
+
+_NUMBER = re.compile(r"[-+]?[0-9]{0,20}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?")
+# Decimal takes more: digits of any alphabet, underscores, exponents that fill the memory once they are written out
+_MOST = 10**15
+"""Of what is counted: rows, seconds, ids."""
+
+Check = Callable[[SignedRequest], None]
+Refusal = Callable[[RequestRefusedError], web.Response]
+REFUSAL: web.AppKey[Refusal] = web.AppKey("refusal")
+"""How the exchange words a refusal, for what stands before its application."""
+
+
+def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal: Refusal) -> web.Application:
+    """An application that lets nobody past `check` on private paths and words every refusal by `refusal`."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            body = await _body_of(request)
+            # the router goes by what the path means; a signature is made over the letters that were sent
+            if is_private(request.path.removeprefix(f"/{name}")):
+                path = request.raw_path.removeprefix(f"/{name}")
+                check(SignedRequest(request.method, _url_of(request), path, request.headers, body))
+            return await handler(request)
+        except RequestRefusedError as error:
+            return refusal(error)
+
+    application = web.Application(middlewares=[guard])
+    application[REFUSAL] = refusal
+    return application
+
+
+async def _body_of(request: web.Request) -> str:
+    """Raises RequestRefusedError where it is no text."""
+    try:
+        return await request.text() if request.body_exists else ""
+    except (UnicodeDecodeError, LookupError) as error:
+        raise RequestRefusedError("invalid_request", "body") from error
+
+
+def _url_of(request: web.Request) -> str:
+    """Raises RequestRefusedError where the Host header names none."""
+    try:
+        return str(request.url)
+    except ValueError as error:
+        raise RequestRefusedError("invalid_request", "Host") from error
+
+
+def listing_named(listings: Mapping[str, Listing], market_id: str) -> Listing:
+    """By the exchange's own name of it. Raises RequestRefusedError."""
+    if market_id not in listings:
+        raise RequestRefusedError("unknown_market", market_id)
+    return listings[market_id]
+
+
+def levels_of(listing: Listing, book: Book, depth: int) -> dict[str, list[list[object]]]:
+    """`bids` and `asks` as [price, amount] texts, best first."""
+    return {
+        name: [[listing.price_text(ticks), listing.amount_text(lots)] for ticks, lots in book.levels(side, depth)]
+        for name, side in BOOK_SIDES
+    }
+
+
+def best_texts(listing: Listing, book: Book) -> tuple[str, str]:
+    """Best bid and ask, 0 where there is none."""
+    return listing.price_text(book.best("buy") or 0), listing.price_text(book.best("sell") or 0)
+
+
+def json_reply(body: object, status: int = 200) -> web.Response:
+    return web.Response(body=orjson.dumps(body), status=status, content_type="application/json")
+
+
+def json_fields(text: str) -> dict[str, Any]:
+    """A JSON object's fields, `{}` where there is no body. Raises RequestRefusedError."""
+    try:
+        fields = orjson.loads(text) if text else {}
+    except orjson.JSONDecodeError as error:
+        raise RequestRefusedError("invalid_request", "not JSON") from error
+    if not isinstance(fields, dict):
+        raise RequestRefusedError("invalid_request", "not an object")
+    return fields
+
+
+def text_field(fields: Mapping[str, Any], name: str) -> str:
+    """Raises RequestRefusedError where it is missing."""
+    value = fields.get(name)
+    if value is None or value == "":
+        raise RequestRefusedError("invalid_request", name)
+    return str(value)
+
+
+def decimal_field(fields: Mapping[str, Any], name: str, reason: Reason) -> Decimal:
+    """Raises RequestRefusedError for `reason`."""
+    text = text_field(fields, name)
+    if not _NUMBER.fullmatch(text):
+        raise RequestRefusedError(reason, name)
+    try:
+        return decimal_of(text)
+    except ValueError as error:
+        raise RequestRefusedError(reason, name) from error
+
+
+def side_field(fields: Mapping[str, Any], name: str) -> Side:
+    side = text_field(fields, name).lower()
+    if side == "buy":
+        return "buy"
+    if side == "sell":
+        return "sell"
+    raise RequestRefusedError("invalid_request", name)
+
+
+def count_field(fields: Mapping[str, Any], name: str, default: int) -> int:
+    """From 0 to _MOST. Raises RequestRefusedError."""
+    try:
+        return min(_MOST, max(0, int(fields.get(name) or default)))
+    except (TypeError, ValueError) as error:
+        raise RequestRefusedError("invalid_request", name) from error
+
+
+def iso_text(micros: int, separator: str = "T", zone: str = "Z") -> str:
+    moment = datetime.fromtimestamp(micros // 1_000_000, UTC)
+    return f"{moment:%Y-%m-%d}{separator}{moment:%H:%M:%S}.{micros % 1_000_000:06d}{zone}"

@@ -1,0 +1,101 @@
+"""Faults switched on and off over HTTP, by whoever can read the token's file."""
+
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+import orjson
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from session.clock import Clock
+from simulators.faults.fault_forms import form_of
+from simulators.faults.fault_requests import fault_from, fault_row
+from simulators.faults.faults import FAULT_KINDS, FaultKind, FaultRefusedError, Faults
+from simulators.web.exchange_gateway import json_reply
+
+
+def token_path(home: Path) -> Path:
+    return home / "exchange_admin_token"
+
+
+def ensure_token(home: Path) -> str:
+    """The token that opens the admin routes, made at the first start; only its owner may read the file."""
+    path = token_path(home)
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32))
+        partial.replace(path)
+    return path.read_text().strip()
+
+
+def admin_application(faults: Faults, clock: Clock, token: str) -> web.Application:
+    """GET, POST and DELETE of `/faults`; errors are `{"error": "<one sentence>"}`."""
+    desk = _FaultDesk(faults, clock)
+    application = web.Application(middlewares=[_guard(token)])
+    application.add_routes(
+        [
+            web.get("/faults", desk.listed),
+            web.post("/faults", desk.switched_on),
+            web.delete("/faults", desk.cleared),
+        ]
+    )
+    return application
+
+
+def _guard(token: str) -> Middleware:
+    expected = f"Bearer {token}".encode()
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.headers.get("Authorization", "").encode(errors="surrogateescape")
+        if not hmac.compare_digest(expected, given):
+            refusal = json_reply({"error": "This needs the header Authorization: Bearer <exchange_admin_token>."}, 401)
+            refusal.headers["WWW-Authenticate"] = "Bearer"
+            return refusal
+        try:
+            return await handler(request)
+        except FaultRefusedError as error:
+            return json_reply({"error": str(error)}, 400)
+
+    return guard
+
+
+class _FaultDesk:
+    def __init__(self, faults: Faults, clock: Clock) -> None:
+        self._faults = faults
+        self._clock = clock
+
+    async def listed(self, _request: web.Request) -> web.Response:
+        """Those that are on, how often each kind has struck since the start, and how each kind shows where."""
+        kinds = {kind: {name: form_of(kind, name) for name in self._faults.exchanges} for kind in FAULT_KINDS}
+        return json_reply({"faults": self._rows(), "strikes": self._faults.strikes(), "kinds": kinds})
+
+    async def switched_on(self, request: web.Request) -> web.Response:
+        try:
+            body = orjson.loads(await request.read())
+        except orjson.JSONDecodeError:
+            raise FaultRefusedError("The body is not JSON.") from None
+        active = self._faults.switch_on(fault_from(body))
+        return json_reply(fault_row(active, self._clock.now()), 201)
+
+    async def cleared(self, request: web.Request) -> web.Response:
+        """All, or those of `?exchange=` and `?kind=`; what is left."""
+        self._faults.clear(request.query.get("exchange"), _kind(request.query.get("kind")))
+        return json_reply({"faults": self._rows()})
+
+    def _rows(self) -> list[dict[str, object]]:
+        now = self._clock.now()
+        return [fault_row(active, now) for active in self._faults.active()]
+
+
+def _kind(name: str | None) -> FaultKind | None:
+    for kind in FAULT_KINDS:
+        if name == kind:
+            return kind
+    if name is not None:
+        raise FaultRefusedError(f"There is no fault {name!r}, only {', '.join(FAULT_KINDS)}.")
+    return None

@@ -1,0 +1,176 @@
+"""Faults of HTTP: what stands between a request and the exchange's own answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+
+import orjson
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from market.time_units import MICROSECONDS
+from session.clock import Clock
+from simulators.faults.fault_orders import ORDER_CALL, DisconnectedError, OrderCall
+from simulators.faults.faults import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
+from simulators.matching.order_records import Reason, RequestRefusedError
+from simulators.web.exchange_gateway import REFUSAL, Gateway
+
+_REASONS: Mapping[FaultKind, Reason] = {
+    "maintenance": "maintenance",
+    "ban": "banned",
+    "http_418": "banned",
+    "http_429": "rate_limited",
+    "http_5xx": "unavailable",
+}
+_OWN_5XX = (500, 503)
+"""What an exchange words itself; other numbers come from what stands before it."""
+_RETRY_AFTER = ("binance",)
+"""Who says when to come back: https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits"""
+_NAMING_AN_END: tuple[FaultKind, ...] = ("ban", "http_418")
+"""Of which the wording may say until when (milliseconds since the epoch)."""
+_BAN_SECONDS = 120.0
+_LATENCY_MILLISECONDS = 500
+# Longer than any client waits for an answer.
+_SILENT_SECONDS = 60.0
+
+FILL_LISTS: Mapping[str, tuple[tuple[str, str | None], ...]] = {
+    "coinbaseexchange": (("/fills", None),),
+    "bitstamp": (("/api/v2/user_transactions/", None), ("/api/v2/order_status/", "transactions")),
+    "bitflyer": (("/v1/me/getexecutions", None),),
+    "binance": (("/api/v3/myTrades", None),),
+}
+"""Where each exchange lists fills, and under which name of the answer. Kraken's are mappings: nothing comes twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultGuard:
+    """One exchange's; it goes before all else that the exchange's application does."""
+
+    gateway: Gateway
+    faults: ExchangeFaults
+    clock: Clock
+
+    def stand_before(self, application: web.Application) -> None:
+        application.middlewares.insert(0, self._middleware())
+
+    def _middleware(self) -> Middleware:
+        @web.middleware
+        async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+            if self.faults.is_quiet:
+                return await handler(request)
+            response = await self._answer(request, handler)
+            if self.faults.standing("clock_skew") is not None and not response.prepared:
+                seconds = self.gateway.exchange.clock.now() / MICROSECONDS
+                response.headers["Date"] = formatdate(seconds, usegmt=True)
+            return response
+
+        return guard
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        # routed paths are decoded: an encoded one is the same path
+        path = request.path.removeprefix(f"/{self.faults.exchange}")
+        # the way there and the way back are equally long
+        half = self._latency(path) / 2
+        if half:
+            await self._come_in(request, half)
+        for kind in HTTP_FAULTS:
+            active = self.faults.strike(kind, channel=path)
+            if active is not None:
+                return self._refusal(request, active)
+        response = await self._handled(request, handler, path)
+        if half and not isinstance(response, web.WebSocketResponse):
+            await self.clock.sleep(half)
+        return response
+
+    async def _come_in(self, request: web.Request, seconds: float) -> None:
+        """What was sent is on its way, even where the sender does not wait for the answer."""
+        if request.can_read_body:
+            await request.read()
+        await self.clock.sleep(seconds)
+
+    async def _handled(self, request: web.Request, handler: Handler, path: str) -> web.StreamResponse:
+        """With what happens to an order of the request, and to its answer."""
+        call = OrderCall()
+        token = ORDER_CALL.set(call)
+        try:
+            response = await handler(request)
+        except DisconnectedError:
+            return self._disconnected(request)
+        finally:
+            ORDER_CALL.reset(token)
+        if call.is_disconnected:
+            return self._disconnected(request)
+        if call.order is not None and await self._loses(call.order.symbol):
+            _cut(request)
+        return self._repeated(path, response)
+
+    def _latency(self, path: str) -> float:
+        """Seconds."""
+        active = self.faults.strike("latency", channel=path)
+        if active is None:
+            return 0
+        return (active.fault.milliseconds or _LATENCY_MILLISECONDS) / 1_000
+
+    def _refusal(self, request: web.Request, active: ActiveFault) -> web.Response:
+        """In the exchange's own words."""
+        fault, now = active.fault, self.clock.now()
+        if fault.kind == "http_5xx" and fault.status is not None and fault.status not in _OWN_5XX:
+            return _edge_page(fault.status)
+        seconds = active.seconds_left(now) or (1.0 if fault.kind == "http_429" else _BAN_SECONDS)
+        until = str((now + round(seconds * MICROSECONDS)) // 1_000)
+        refusal = request.app[REFUSAL]
+        response = refusal(RequestRefusedError(_REASONS[fault.kind], until if fault.kind in _NAMING_AN_END else ""))
+        status = _status(fault.kind, fault.status, response.status)
+        if status != response.status:
+            response.set_status(status)
+        if self.faults.exchange in _RETRY_AFTER and status in (418, 429):
+            response.headers["Retry-After"] = str(max(1, round(seconds)))
+        return response
+
+    async def _loses(self, symbol: str) -> bool:
+        """Whether nobody is to hear that the order came in, after the time for which the client waits in vain."""
+        active = self.faults.strike("lost_acknowledgement", symbol)
+        if active is None:
+            return False
+        manner = active.fault.manner or ("dropped" if self.faults.toss() else "timeout")
+        if manner == "timeout":
+            await self.clock.sleep(_SILENT_SECONDS)
+        return True
+
+    def _disconnected(self, request: web.Request) -> web.Response:
+        """The request's connection breaks, and all streams with it."""
+        self.gateway.subscribers.cut()
+        _cut(request)
+        return web.Response()
+
+    def _repeated(self, path: str, response: web.StreamResponse) -> web.StreamResponse:
+        """A list of fills that shows its newest twice, where that is wanted."""
+        for prefix, name in FILL_LISTS.get(self.faults.exchange, ()):
+            if not path.startswith(prefix) or not isinstance(response, web.Response) or response.status != 200:
+                continue
+            answer = orjson.loads(response.text or "null")
+            rows = answer if name is None else answer.get(name)
+            if rows and self.faults.strike("duplicate_fill_report") is not None:
+                rows.insert(0, rows[0])
+                response.body = orjson.dumps(answer)
+        return response
+
+
+def _status(kind: FaultKind, asked: int | None, own: int) -> int:
+    """What was asked for, else what the kind is named after, else the exchange's own."""
+    if asked is not None:
+        return asked
+    if kind == "http_418":
+        return 418
+    return 503 if kind == "http_5xx" and own < 500 else own
+
+
+def _edge_page(status: int) -> web.Response:
+    """What a proxy before the exchange says when it cannot reach it."""
+    page = f"<html><head><title>{status}</title></head><body><center><h1>{status}</h1></center><hr></body></html>"
+    return web.Response(text=page, status=status, content_type="text/html")
+
+
+def _cut(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()

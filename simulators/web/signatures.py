@@ -1,0 +1,164 @@
+"""How each exchange checks that a request was signed by the test account. Each raises RequestRefusedError."""
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from exchanges.exchange_credentials import Credentials
+from market.time_units import MICROSECONDS
+from simulators.matching.order_records import RequestRefusedError
+
+# How far a request's own time may be from the exchange's, seconds.
+_COINBASEEXCHANGE_SKEW = 30
+_BITSTAMP_SKEW = 150
+BITFLYER_SKEW = 60
+_BINANCE_WINDOW_MS = "5000"
+_BINANCE_LONGEST_WINDOW_MS = 60_000
+_BINANCE_AHEAD_MS = 1_000
+_BINANCE_SIGNATURE = re.compile(r"&?signature=[^&]*")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRequest:
+    """What signatures are made over: the path as sent, without the prefix of the simulated exchange."""
+
+    method: str
+    url: str
+    path: str
+    headers: Mapping[str, str]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoinbaseExchangeSignature:
+    """In REST headers, or in the fields of a WebSocket subscribe, which signs GET /users/self/verify."""
+
+    key: str
+    passphrase: str
+    timestamp: str
+    signature: str
+
+    @classmethod
+    def of_headers(cls, headers: Mapping[str, str]) -> "CoinbaseExchangeSignature":
+        return cls(*(headers.get(f"CB-ACCESS-{name}", "") for name in ("KEY", "PASSPHRASE", "TIMESTAMP", "SIGN")))
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, object]) -> "CoinbaseExchangeSignature":
+        return cls(*(str(fields.get(name, "")) for name in ("key", "passphrase", "timestamp", "signature")))
+
+    def check(self, credentials: Credentials, now: int, signed: str) -> None:
+        if self.key != credentials.api_key:
+            raise RequestRefusedError("unknown_key")
+        _check_time(self.timestamp, MICROSECONDS, now, _COINBASEEXCHANGE_SKEW)
+        secret = base64.b64decode(credentials.secret)
+        expected = base64.b64encode(hmac.digest(secret, _sent(f"{self.timestamp}{signed}"), hashlib.sha256))
+        _compare(expected, self.signature)
+        if self.passphrase != credentials.password:
+            raise RequestRefusedError("passphrase")
+
+
+class BitstampNonces:
+    """A nonce is good once within the time that its timestamp is."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+
+    def check(self, request: SignedRequest, credentials: Credentials, now: int) -> None:
+        headers = request.headers
+        if headers.get("X-Auth", "") != f"BITSTAMP {credentials.api_key}":
+            raise RequestRefusedError("unknown_key")
+        nonce, timestamp = headers.get("X-Auth-Nonce", ""), headers.get("X-Auth-Timestamp", "")
+        _check_time(timestamp, 1_000, now, _BITSTAMP_SKEW)
+        tail = f"{headers.get('Content-Type', '')}{nonce}{timestamp}{headers.get('X-Auth-Version', '')}{request.body}"
+        # ccxt cuts "https://" off what it signs; over http the scheme stays in.
+        hosts = (request.url, request.url.split("://", 1)[1])
+        texts = [f"{headers['X-Auth']}{request.method}{url}{tail}" for url in hosts]
+        expected = [hmac.digest(credentials.secret.encode(), _sent(text), hashlib.sha256).hex() for text in texts]
+        signature = _sent(headers.get("X-Auth-Signature", ""))
+        if not any(hmac.compare_digest(one.encode(), signature) for one in expected):
+            raise RequestRefusedError("signature")
+        self._use(nonce, now)
+
+    def _use(self, nonce: str, now: int) -> None:
+        if nonce in self._used:
+            raise RequestRefusedError("nonce")
+        self._used[nonce] = now
+        if len(self._used) > 20_000:
+            oldest = now - 2 * _BITSTAMP_SKEW * MICROSECONDS
+            self._used = {used: when for used, when in self._used.items() if when >= oldest}
+
+
+def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -> None:
+    headers = request.headers
+    if headers.get("ACCESS-KEY", "") != credentials.api_key:
+        raise RequestRefusedError("unknown_key")
+    timestamp = headers.get("ACCESS-TIMESTAMP", "")
+    # Seconds and milliseconds are both taken.
+    _check_time(timestamp, MICROSECONDS if len(timestamp) <= 11 else 1_000, now, BITFLYER_SKEW)
+    signed = _sent(f"{timestamp}{request.method}{request.path}{request.body}")
+    expected = hmac.digest(credentials.secret.encode(), signed, hashlib.sha256).hex()
+    _compare(expected.encode(), headers.get("ACCESS-SIGN", ""))
+
+
+def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: int) -> int:
+    """The nonce, which must be above the last one."""
+    if request.headers.get("API-Key", "") != credentials.api_key:
+        raise RequestRefusedError("unknown_key")
+    nonce = dict(parse_qsl(request.body)).get("nonce", "")
+    digest = hashlib.sha256(f"{nonce}{request.body}".encode()).digest()
+    secret = base64.b64decode(credentials.secret)
+    expected = base64.b64encode(hmac.digest(secret, _sent(request.path) + digest, hashlib.sha512))
+    _compare(expected, request.headers.get("API-Sign", ""))
+    if not _is_count(nonce) or int(nonce) <= last_nonce:
+        raise RequestRefusedError("nonce")
+    return int(nonce)
+
+
+def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int) -> None:
+    if not _is_count(timestamp) or abs(int(timestamp) * micros_per_unit - now) > longest_skew * MICROSECONDS:
+        raise RequestRefusedError("clock")
+
+
+def _compare(expected: bytes, signature: str) -> None:
+    if not hmac.compare_digest(expected, _sent(signature)):
+        raise RequestRefusedError("signature")
+
+
+def _sent(text: str) -> bytes:
+    """The bytes that were read as `text`, whether they are UTF-8 or not."""
+    return text.encode(errors="surrogateescape")
+
+
+def check_binance(request: SignedRequest, credentials: Credentials, now: int) -> None:
+    """The query string and the body together are signed, as sent, without the signature itself."""
+    query = request.path.partition("?")[2]
+    fields = dict(parse_qsl(query)) | dict(parse_qsl(request.body))
+    signed = _BINANCE_SIGNATURE.sub("", query + request.body)
+    check_binance_fields(request.headers.get("X-MBX-APIKEY", ""), fields, signed, credentials, now)
+
+
+def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, credentials: Credentials, now: int) -> None:
+    """Of a REST request, or of a call over the WebSocket API."""
+    if key != credentials.api_key:
+        raise RequestRefusedError("unknown_key", "" if key else "missing")
+    timestamp, window = fields.get("timestamp", ""), fields.get("recvWindow", _BINANCE_WINDOW_MS)
+    if not _is_count(timestamp):
+        raise RequestRefusedError("invalid_request", "timestamp")
+    if not _is_count(window) or int(window) > _BINANCE_LONGEST_WINDOW_MS:
+        raise RequestRefusedError("clock", "window")
+    late = now // 1_000 - int(timestamp)
+    if late <= -_BINANCE_AHEAD_MS:
+        raise RequestRefusedError("clock", "ahead")
+    if late > int(window):
+        raise RequestRefusedError("clock")
+    expected = hmac.digest(credentials.secret.encode(), _sent(signed), hashlib.sha256).hex()
+    _compare(expected.encode(), fields.get("signature", ""))
+
+
+def _is_count(text: str) -> bool:
+    """Digits that `int` reads: not every digit is one, and it takes no number of any length."""
+    return text.isdecimal() and len(text) <= 30

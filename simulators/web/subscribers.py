@@ -1,0 +1,152 @@
+"""WebSocket connections of one simulated exchange and what they listen to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import orjson
+from aiohttp import WSMsgType, web
+
+from simulators.faults.fault_frames import Frame, FrameFaults, SymbolOf
+from simulators.faults.faults import ExchangeFaults
+
+# A reader that is this many messages behind is cut off, as exchanges do.
+_LONGEST_QUEUE = 2_000
+# How long a client may take to answer a close; the whole server has two seconds to end.
+_GOODBYE_SECONDS = 0.3
+_TOO_SLOW = (1008, b"too slow")
+_RESTART = (1012, b"service restart")
+
+
+class Connection:
+    """One client. Messages leave in the order they were sent, by one writer."""
+
+    def __init__(
+        self, socket: web.WebSocketResponse, transport: asyncio.Transport | None, faults: FrameFaults | None
+    ) -> None:
+        self.socket = socket
+        self.channels: set[str] = set()
+        self._transport = transport
+        self._faults = faults
+        self._queue: asyncio.Queue[Frame] = asyncio.Queue(_LONGEST_QUEUE)
+        self._goodbye: tuple[int, bytes] | None = None
+
+    def send(self, message: object) -> None:
+        """An answer to this client alone: faults of the stream spare it."""
+        self._put(orjson.dumps(message).decode())
+
+    def tell(self, channel: str, message: object) -> None:
+        """What a channel has to say; faults of the stream may get at it."""
+        self.tell_text(channel, orjson.dumps(message).decode())
+
+    def tell_text(self, channel: str, text: str) -> None:
+        if self._faults is None:
+            self._put(text)
+            return
+        if self._faults.is_closed():
+            self._goodbye = _RESTART
+        for frame in self._faults.frames(channel, text):
+            self._put(frame)
+
+    def swallows_ping(self, text: str | None = None) -> bool:
+        return self._faults is not None and self._faults.swallows_ping(text)
+
+    def cut(self) -> None:
+        """Without a word."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def write(self) -> None:
+        """Runs until the client is gone, too slow, or sent away."""
+        while not self.socket.closed and self._goodbye is None:
+            frame = await self._queue.get()
+            if isinstance(frame, str):
+                await self.socket.send_str(frame)
+            else:
+                await self.socket.send_bytes(frame)
+        code, reason = self._goodbye or _TOO_SLOW
+        await self.socket.close(code=code, message=reason)
+
+    def _put(self, frame: Frame) -> None:
+        try:
+            self._queue.put_nowait(frame)
+        except asyncio.QueueFull:
+            if self._goodbye is None:
+                # who reads nothing at all does not even let the goodbye through
+                asyncio.get_running_loop().call_later(_GOODBYE_SECONDS, self.cut)
+            self._goodbye = _TOO_SLOW
+
+
+Hear = Callable[[Connection, str], None]
+
+
+class Subscribers:
+    """All connections of one exchange."""
+
+    def __init__(self) -> None:
+        self._connections: set[Connection] = set()
+        self._faults: tuple[ExchangeFaults, SymbolOf] | None = None
+
+    def suffer(self, faults: ExchangeFaults, symbol_of: SymbolOf) -> None:
+        """Connections from now on show the exchange's faults; `symbol_of` names the market of a channel."""
+        self._faults = (faults, symbol_of)
+
+    def has(self, channel: str) -> bool:
+        return any(channel in connection.channels for connection in self._connections)
+
+    def broadcast(self, channel: str, message: object) -> None:
+        """Encoded once for all who listen to `channel`."""
+        listeners = [connection for connection in self._connections if channel in connection.channels]
+        if listeners:
+            text = orjson.dumps(message).decode()
+            for connection in listeners:
+                connection.tell_text(channel, text)
+
+    async def serve(
+        self, request: web.Request, hear: Hear, greet: Callable[[Connection], None] | None = None
+    ) -> web.WebSocketResponse:
+        """One connection's life: `greet` it, then `hear` each of its messages."""
+        async with self._joined(request) as connection:
+            if greet is not None:
+                greet(connection)
+            async for message in connection.socket:
+                if message.type is WSMsgType.TEXT and not connection.swallows_ping(message.data):
+                    hear(connection, message.data)
+                elif message.type is WSMsgType.PING and not connection.swallows_ping():
+                    await connection.socket.pong(message.data)
+            return connection.socket
+
+    @asynccontextmanager
+    async def _joined(self, request: web.Request) -> AsyncIterator[Connection]:
+        """A prepared connection with its writer running, until the block ends."""
+        # Deflate costs the reader a tenth of a core and saves nothing on loopback. Pongs are ours to send, or not.
+        socket = web.WebSocketResponse(timeout=_GOODBYE_SECONDS, compress=False, max_msg_size=1 << 16, autoping=False)
+        await socket.prepare(request)
+        faults = None if self._faults is None else FrameFaults(*self._faults)
+        connection = Connection(socket, request.transport, faults)
+        self._connections.add(connection)
+        writer = asyncio.create_task(_written(connection))
+        try:
+            yield connection
+        finally:
+            self._connections.discard(connection)
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Every connection breaks at once."""
+        for connection in list(self._connections):
+            connection.cut()
+
+    async def close(self) -> None:
+        """Say goodbye as an exchange does that restarts."""
+        code, reason = _RESTART
+        goodbyes = [connection.socket.close(code=code, message=reason) for connection in self._connections]
+        await asyncio.gather(*goodbyes, return_exceptions=True)
+
+
+async def _written(connection: Connection) -> None:
+    try:
+        await connection.write()
+    except ConnectionError:
+        connection.channels.clear()

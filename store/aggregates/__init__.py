@@ -1,0 +1,1 @@
+"""Sums that grow with a session, each row read once."""

@@ -1,0 +1,137 @@
+"""How many opportunities were taken and refused, by pair, reason and net bps, summed by the server."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from market.accounting.missed_profit import TAKEN_STATES
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedProfits
+from store.aggregates.session_totals import RunningSums, decimal_of
+from store.server.documents import ARBITRAGES, REFUSALS
+from store.server.mongo_client import Database, Document, translated_errors
+
+KEPT_SPANS = 4
+
+_TAKEN: Document = {"state": {"$in": list(TAKEN_STATES)}, "strategy": {"$ne": "ma"}}
+_TAKEN_BY = (
+    "$opportunity.base",
+    "$opportunity.buy.exchange",
+    "$opportunity.sell.exchange",
+    "$state",
+    {"$floor": {"$multiply": ["$opportunity.net_bps", BINS_PER_BPS]}},
+)
+_SHOWN: Document = {"$min": [{"$toDecimal": "$opportunity.buy.amount"}, {"$toDecimal": "$opportunity.sell.amount"}]}
+_TRADED: Document = {"$divide": [{"$min": [{"$toDecimal": "$amount"}, _SHOWN]}, _SHOWN]}
+_EXPECTED: Document = {"$round": [{"$multiply": [{"$toDecimal": "$opportunity.expected_profit"}, _TRADED]}, 8]}
+"""Of what the best levels promised the share that was reserved: the rest of them was never to be traded."""
+_TAKEN_SUMS = (
+    1,
+    {"$cond": [{"$gt": [_SHOWN, 0]}, _EXPECTED, {"$toDecimal": 0}]},
+    {"$toDecimal": {"$ifNull": ["$profit.net", "0"]}},
+)
+_REFUSED_BY = (
+    "$base",
+    "$buy_exchange",
+    "$sell_exchange",
+    "$reason",
+    {"$floor": {"$multiply": ["$net_bps", BINS_PER_BPS]}},
+)
+_REFUSED_SUMS = ("$count", {"$literal": 0}, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeSum:
+    """Those of one pair, outcome and bin. Refusals that were only counted stand in the bin of the first of their pair,
+    reason and second, the only one of which the spread was kept."""
+
+    base: str
+    buy_exchange: str
+    sell_exchange: str
+    outcome: Literal["taken", "refused"]
+    why: str
+    """The state of those taken, the reason of those refused."""
+    bin: int
+    """In half basis points: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
+    count: int
+    expected: Decimal
+    """Of what was reserved, at the best levels, in the settlement currency; 0 for those refused, whose missed profit is
+    counted by episode."""
+    net: Decimal
+    """What those taken brought, as far as they have ended; 0 for those refused."""
+    pair_seconds: int
+    """In how many seconds the pair was refused for this; 0 for those taken."""
+
+
+class OpportunitySums:
+    """Of one session."""
+
+    def __init__(self, database: Database, of_session: Mapping[str, object]) -> None:
+        self._database = database
+        self._of_session = dict(of_session)
+        self._taken = RunningSums(database, ARBITRAGES, self._of_session | _TAKEN, _TAKEN_BY, _TAKEN_SUMS)
+        self._refused = RunningSums(database, REFUSALS, self._of_session, _REFUSED_BY, _REFUSED_SUMS)
+        self.missed = MissedProfits(database, self._of_session)
+        self._reading = asyncio.Lock()
+        self._recent: dict[int, tuple[int, list[OutcomeSum]]] = {}
+        """Seconds → when they were read, and what."""
+
+    async def of_session(self) -> list[OutcomeSum]:
+        """Of all of it; each read after the first reads what is new. Raises StoreUnavailableError."""
+        taken, refused = await self._taken.read(), await self._refused.read()
+        return [
+            *(_sum_of("taken", key, values) for key, values in taken.items()),
+            *(_sum_of("refused", key, values) for key, values in refused.items()),
+        ]
+
+    async def recent(self, seconds: int) -> list[OutcomeSum]:
+        """Of the last `seconds`, as read a two-hundredth of them ago at the most: many may ask, and the server sums
+        once. Raises StoreUnavailableError."""
+        async with self._reading:
+            now = wall_now()
+            read_at, sums = self._recent.get(seconds, (0, []))
+            if now - read_at > seconds * MICROSECONDS // 200:
+                # what is dated a little ahead, by another clock, belongs to it
+                sums = await self.between(now - seconds * MICROSECONDS, now + MICROSECONDS)
+                others = [(span, kept) for span, kept in self._recent.items() if span != seconds]
+                self._recent = dict([(seconds, (now, sums)), *others[: KEPT_SPANS - 1]])
+            return sums
+
+    async def between(self, since: int, until: int) -> list[OutcomeSum]:
+        """Of those reserved or refused from `since` to before `until`, microseconds of the server's and the bots'
+        clocks. Reads what lies in between, and nothing else. Raises StoreUnavailableError."""
+        span = self._of_session | {"at": {"$gte": since, "$lt": until}}
+        return [
+            *await self._sums("taken", ARBITRAGES, span | _TAKEN, _TAKEN_BY, _TAKEN_SUMS),
+            *await self._sums("refused", REFUSALS, span, _REFUSED_BY, _REFUSED_SUMS),
+        ]
+
+    async def _sums(
+        self,
+        outcome: Literal["taken", "refused"],
+        collection: str,
+        wanted: Document,
+        by: tuple[object, ...],
+        summed: tuple[object, ...],
+    ) -> list[OutcomeSum]:
+        sums: Document = {f"sum{index}": {"$sum": each} for index, each in enumerate(summed)}
+        group: Document = {"_id": list(by)}
+        group |= sums
+        with translated_errors():
+            found = self._database[collection].aggregate([{"$match": wanted}, {"$group": group}])
+            return [
+                _sum_of(outcome, tuple(map(str, document["_id"])), tuple(decimal_of(document[name]) for name in sums))
+                async for document in found
+                if isinstance(document["_id"], list)
+            ]
+
+
+def _sum_of(outcome: Literal["taken", "refused"], key: tuple[str, ...], values: tuple[Decimal, ...]) -> OutcomeSum:
+    base, buy, sell, why, number = key
+    count, expected, third = values
+    net, seconds = (third, 0) if outcome == "taken" else (ZERO, int(third))
+    return OutcomeSum(base, buy, sell, outcome, why, int(float(number)), int(count), expected, net, seconds)

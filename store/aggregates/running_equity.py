@@ -1,0 +1,67 @@
+"""The equity of a session while it grows: what has ended is read once, only what is newer each time."""
+
+from market.accounting.equity_curve import Ending, Equity, EquityCurve
+from market.trade.arbitrages import FINAL_STATES, ArbitrageState
+from session.clock import wall_now
+from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICROSECONDS
+from store.server.documents import ARBITRAGES, amount_of, integer_of
+from store.server.mongo_client import Database, Document, translated_errors
+
+RECOUNT_PATIENCE = 100
+"""A read of everything takes at most one part in so many of the time: it puts right what changed late all the same."""
+
+_STATES: dict[str, ArbitrageState] = {state: state for state in FINAL_STATES}
+_FIELDS = {"times.ended": 1, "state": 1, "profit.net": 1}
+_BY_END = [("times.ended", 1), ("_id", 1)]
+
+
+class RunningEquity:
+    """Of one session, cheap enough to be read every few seconds."""
+
+    def __init__(self, database: Database, wanted: Document) -> None:
+        self._arbitrages = database[ARBITRAGES]
+        self._wanted = wanted
+        self._settled: dict[str, tuple[EquityCurve, int]] = {}
+        """Currency → the curve of all that ended before that time."""
+        self._recount_at = 0
+
+    async def read(self, currency: str) -> Equity:
+        """Raises StoreUnavailableError, after which the next read is as right as ever."""
+        begun, recount_at = wall_now(), self._recount_at
+        is_whole = begun >= recount_at or currency not in self._settled
+        settled, since = (EquityCurve(), 0) if is_whole else self._settled[currency]
+        settled = settled.copy()
+        wanted: Document = self._wanted | {"profit.currency": currency, "times.ended": {"$gte": since}}
+        with translated_errors():
+            until = max(since, await self._newest(wanted) - SETTLING_MICROSECONDS)
+            curve = await self._followed(settled, wanted, until)
+        if is_whole:
+            recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_PATIENCE * (wall_now() - begun))
+        self._settled[currency] = (settled, until)
+        self._recount_at = recount_at
+        return curve.equity()
+
+    async def _newest(self, wanted: Document) -> int:
+        newest = await self._arbitrages.find_one(wanted, _FIELDS, sort=[(name, -order) for name, order in _BY_END])
+        return 0 if newest is None else _ended(newest)
+
+    async def _followed(self, settled: EquityCurve, wanted: Document, until: int) -> EquityCurve:
+        """Adds to `settled` what ended before `until`; a curve that goes on with the rest."""
+        curve = settled
+        async for document in self._arbitrages.find(wanted, _FIELDS).sort(_BY_END):
+            ending = _ending_of(document)
+            if curve is settled and ending.at >= until:
+                curve = settled.copy()
+            curve.add(ending)
+        return curve
+
+
+def _ending_of(document: Document) -> Ending:
+    profit = document.get("profit")
+    net = amount_of(profit["net"]) if isinstance(profit, dict) else amount_of(None)
+    return Ending(_ended(document), str(document["_id"]), _STATES.get(str(document["state"]), "closed"), net)
+
+
+def _ended(document: Document) -> int:
+    times = document.get("times")
+    return integer_of(times.get("ended")) if isinstance(times, dict) else 0

@@ -1,0 +1,157 @@
+"""How many documents of each kind there are and what they sum to, counted by the server."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from bson.decimal128 import Decimal128
+from pymongo import ASCENDING, DESCENDING
+
+from market.accounting.profit_groups import ProfitGroup, profit_from
+from market.money import ZERO, decimal_of_whole
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
+from session.clock import wall_now
+from store.server.documents import ARBITRAGES, REFUSALS, integer_of
+from store.server.mongo_client import Database, Document, translated_errors
+
+SETTLING_MICROSECONDS = 60 * MICROSECONDS
+"""A document this much older than the newest is taken as final, unless it is an open arbitrage."""
+RECOUNT_MICROSECONDS = 300 * MICROSECONDS
+"""Between two counts of everything, which put right what changed late all the same."""
+
+Sums = dict[tuple[str, ...], tuple[Decimal, ...]]
+"""Values of the fields grouped by → the sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTotals:
+    """Sums over a session."""
+
+    profit: ProfitAndLoss
+    arbitrages: dict[str, int]
+    """State → how many."""
+    refusals: dict[str, int]
+    """Reason → how many."""
+    forgone: dict[str, Decimal] = field(default_factory=dict)
+    """Reason → missed profit (`market.accounting.episodes`), in the settlement currency."""
+    groups: tuple[ProfitGroup, ...] = ()
+    """The profit by exchange, asset and day."""
+
+
+class RunningSums:
+    """Sums over a collection that grows: what is settled is read once, only what is newer each time."""
+
+    def __init__(
+        self,
+        database: Database,
+        collection: str,
+        wanted: Document,
+        by: Sequence[object],
+        summed: Sequence[object],
+        stages: Sequence[Document] = (),
+    ) -> None:
+        """`by` and `summed` are the server's expressions on what `stages` make of the documents `wanted`."""
+        self._collection = database[collection]
+        self._wanted = wanted
+        self._stages = stages
+        self._by = list(by)
+        self._summed = {f"sum{index}": {"$sum": each} for index, each in enumerate(summed)}
+        self._settled: Sums = {}
+        self._settled_until = 0
+        self._recount_at = 0
+
+    async def read(self) -> Sums:
+        """Raises StoreUnavailableError, after which the next read is as right as ever."""
+        settled, since, recount_at = self._settled, self._settled_until, self._recount_at
+        if wall_now() >= recount_at:
+            settled, since, recount_at = {}, 0, wall_now() + RECOUNT_MICROSECONDS
+        with translated_errors():
+            until = max(since, await self._settling_time())
+            settling, fresh = await self._sums(since, until)
+        settled = _added(settled, settling)
+        self._settled, self._settled_until, self._recount_at = settled, until, recount_at
+        return _added(settled, fresh)
+
+    async def _settling_time(self) -> int:
+        """Documents before it do not change any more. The collection's own times, which in tests are of any year."""
+        newest = await self._collection.find_one(self._wanted, {"at": 1}, sort=[("at", DESCENDING)])
+        if newest is None:
+            return 0
+        until = integer_of(newest["at"]) - SETTLING_MICROSECONDS
+        still_open = self._wanted | {"state": {"$in": list(OPEN_STATES)}}
+        if self._collection.name == ARBITRAGES:
+            oldest = await self._collection.find_one(still_open, {"at": 1}, sort=[("at", ASCENDING)])
+            until = until if oldest is None else min(until, integer_of(oldest["at"]))
+        return until
+
+    async def _sums(self, since: int, until: int) -> tuple[Sums, Sums]:
+        """(before `until`, from there on) of those since `since`."""
+        group: Document = {"_id": {"is_settled": {"$lt": ["$at", until]}, "by": self._by}}
+        pipeline: list[Document] = [
+            {"$match": self._wanted | {"at": {"$gte": since}}},
+            *self._stages,
+            {"$group": group | self._summed},
+        ]
+        settled: Sums = {}
+        fresh: Sums = {}
+        async for document in self._collection.aggregate(pipeline):
+            key = document["_id"]
+            if isinstance(key, dict):
+                sums = settled if key["is_settled"] else fresh
+                sums[tuple(str(each) for each in key["by"])] = tuple(
+                    decimal_of(document[name]) for name in self._summed
+                )
+        return settled, fresh
+
+
+class RunningTotals:
+    """The totals of one session, cheap enough to be read every few seconds."""
+
+    def __init__(self, database: Database, wanted: Document) -> None:
+        parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
+        self._arbitrages = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
+        self._refusals = RunningSums(database, REFUSALS, wanted, ("$reason",), ["$count"])
+
+    async def read(self, currency: str) -> SessionTotals:
+        """Raises StoreUnavailableError."""
+        arbitrages, refusals = await self._arbitrages.read(), await self._refusals.read()
+        states: Counter[str] = Counter()
+        profit = dict.fromkeys(PROFIT_PARTS, ZERO)
+        for (state, its_currency), (count, *parts) in arbitrages.items():
+            states[state] += int(count)
+            if its_currency == currency:
+                profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
+        reasons = {reason: int(count) for (reason,), (count,) in refusals.items()}
+        return SessionTotals(profit_from(currency, profit), dict(states), reasons)
+
+
+async def counts_by(
+    database: Database, collection: str, wanted: Document, field: str, weight: int | str = 1
+) -> dict[str, int]:
+    """Value of `field` → sum of `weight` (a number, or the name of a field with `$`) over those `wanted`."""
+    group: Document = {"_id": f"${field}", "count": {"$sum": weight}}
+    counts: Counter[str] = Counter()
+    with translated_errors():
+        async for document in database[collection].aggregate([{"$match": wanted}, {"$group": group}]):
+            counts[str(document["_id"])] += integer_of(document["count"])
+    return dict(counts)
+
+
+async def refusal_counts(database: Database, wanted: Document) -> dict[str, int]:
+    """Reason → how many, those not stored whole included."""
+    return await counts_by(database, REFUSALS, wanted, "reason", "$count")
+
+
+def decimal_of(number: object) -> Decimal:
+    """What the server summed: its own decimals, or integers."""
+    return number.to_decimal() if isinstance(number, Decimal128) else decimal_of_whole(integer_of(number))
+
+
+def _added(one: Mapping[tuple[str, ...], tuple[Decimal, ...]], other: Sums) -> Sums:
+    sums: Sums = dict(one)
+    for key, values in other.items():
+        known = sums.get(key)
+        sums[key] = values if known is None else tuple(a + b for a, b in zip(known, values, strict=True))
+    return sums

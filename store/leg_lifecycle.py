@@ -1,0 +1,226 @@
+"""The life of a reserved leg, from sending to its fills in the books: pure, used by both adapters."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from market.decide.settings import Settings
+from market.instruments.orders import Fill, OrderReport, changes_of
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
+from market.trade.fast_replace import replace
+from market.trade.leg_planning import HALTED, NOT_POSTED
+from market.trade.lifecycle import Moment, noted
+from market.trade.profit import profit_of
+from market.trade.reservation_state import Rows, fill_key
+from market.trade.reservations import SEND_WITHIN
+from store.errors import StoreError
+from store.store_port import Advance
+
+RESUMED = (HALTED, NOT_POSTED)
+"""Why those are held that are taken up again."""
+WAIT_WITHIN = 15 * MICROSECONDS
+"""How long after it was reserved a leg may still be sent that first waits until another has landed."""
+MOST_STEPS = 4
+"""Completing, reversing, flattening, the end: an `advance` that asks on for legs that no balance bears is stopped."""
+
+
+def sending(arbitrage: Arbitrage, role: LegRole, moment: Moment, settings: Settings | None) -> Arbitrage:
+    """After the one step that allows a leg to be posted: `sending`, or `not_sent` past `send_by` or while halted.
+
+    The same arbitrage where the step was taken before or is not due.
+    """
+    leg = arbitrage.leg(role)
+    if leg is None or leg.state != "reserved" or arbitrage.state not in ("reserved", "single_leg"):
+        return arbitrage
+    if moment.now > arbitrage.send_by or _is_halted(settings):
+        return noted(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
+    sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": moment.now}))
+    if "sent" not in sent.times and all(one.state != "reserved" for one in sent.legs):
+        sent = replace(sent, times=sent.times | {"sent": moment.now})
+    return noted(arbitrage, sent, moment)
+
+
+def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
+    """The leg, where the step that was just taken allows it to be posted."""
+    leg = arbitrage.leg(role)
+    return leg if leg is not None and leg.state == "sending" else None
+
+
+def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, moment: Moment) -> Arbitrage:
+    """The exchange knows the order; the same arbitrage where that was noted before."""
+    leg = arbitrage.leg(role)
+    if leg is None or leg.state != "sending" or leg.exchange_order_id is not None:
+        return arbitrage
+    known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": moment.now})
+    return noted(arbitrage, _with_leg(arbitrage, known), moment)
+
+
+def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance) -> Rows:
+    """The rows once nothing more of the leg can fill; the same rows where the books have all of it already.
+
+    Raises StoreError where there is no such leg.
+    """
+    arbitrage = rows.arbitrage
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    if arbitrage is None or leg is None:
+        raise StoreError(f"arbitrage {rows.opportunity.opportunity_id} has no {role} leg")
+    is_open = arbitrage.state in OPEN_STATES
+    is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
+    fills = _new_fills(rows, leg, report)
+    is_booked = "done" in leg.times and not _has_turned_up(leg, report)
+    if arbitrage.state == "half_reserved" or (is_booked and not fills and not is_stuck):
+        return rows
+    closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
+    booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
+    if not is_open and not fills:
+        return replace(booked, arbitrage=closed).noted(arbitrage)
+    if not is_open:
+        # its end was decided without these fills: what they left has to be traded away
+        booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
+    closed = _with_filled_time(closed, rows.now)
+    booked = replace(booked, arbitrage=closed)
+    # one that counts as not sent and still has its hold is settled first: after the end nobody would
+    if all(one.is_final and one.held == 0 for one in closed.legs):
+        booked = _followed(booked, closed, settings, advance)
+    return booked.noted(arbitrage)
+
+
+def resumed(rows: Rows, settings: Settings, advance: Advance) -> Rows:
+    """The rows once a single leg that was left since nothing could be sent is unwound after all; the same rows where
+    there is none."""
+    arbitrage = rows.arbitrage
+    if arbitrage is None or arbitrage.state != "held" or arbitrage.reason not in RESUMED or _is_halted(settings):
+        return rows
+    again = _reopened(arbitrage, "resumed", rows.now)
+    # what never left may be wanted again
+    again = replace(again, legs=tuple(leg for leg in again.legs if leg.role != "flatten" or not leg.is_unposted))
+    after = _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance)
+    return _with_those_left_out(after, arbitrage).noted(arbitrage)
+
+
+def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> list[tuple[str, Leg]]:
+    """Their legs of `exchange` that counted as not sent at or after `since`, since nobody there knew the order."""
+    return [
+        (arbitrage.arbitrage_id, leg)
+        for arbitrage in arbitrages
+        for leg in arbitrage.legs
+        if leg.exchange == exchange and leg.state == "not_sent" and leg.times.get("unconfirmed", -1) >= since
+    ]
+
+
+def _with_those_left_out(rows: Rows, before: Arbitrage) -> Rows:
+    """With the legs of `before` that are not wanted again, so that none of its history is lost."""
+    if rows.arbitrage is None:
+        return rows
+    known = {leg.role for leg in rows.arbitrage.legs}
+    left_out = tuple(leg for leg in before.legs if leg.role not in known)
+    return replace(rows, arbitrage=replace(rows.arbitrage, legs=rows.arbitrage.legs + left_out))
+
+
+def _reopened(arbitrage: Arbitrage, reason: str, now: int) -> Arbitrage:
+    times = arbitrage.times | {"reopened": now}
+    return replace(arbitrage, state="single_leg", reason=reason, times=times, profit=None)
+
+
+def _is_halted(settings: Settings | None) -> bool:
+    return settings is not None and settings.trading_state == "halted"
+
+
+def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
+    """Whether this is the first word of an order that counted as never sent."""
+    return report is not None and report.is_posted and leg.state == "not_sent" and "sending" in leg.times
+
+
+def _new_fills(rows: Rows, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
+    """Neither in the ledger nor on the leg itself, whose fills an earlier version entered under other keys."""
+    reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
+    own = {fill_key(fill) for fill in leg.fills}
+    return tuple(fill for key, fill in reported.items() if key not in rows.known_fills and key not in own)
+
+
+def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
+    order_id = leg.exchange_order_id or (report.exchange_order_id if report is not None else None) or None
+    times = {"done": now} | leg.times
+    if report is None and leg.state == "sending":
+        # it may be on its way yet: reconciliation goes on looking for it
+        times |= {"unconfirmed": now}
+    return replace(
+        leg,
+        state="not_sent" if (report is None or not report.is_posted) and leg.state != "done" else "done",
+        exchange_order_id=order_id,
+        fills=leg.fills + fills,
+        held=ZERO,
+        times=times,
+        reason=None if report is None else report.reason,
+    )
+
+
+def _booked(rows: Rows, leg: Leg, fills: tuple[Fill, ...]) -> Rows:
+    """The hold given back, then each fill's flows taken from and added to what is free."""
+    after = rows.with_hold(leg, -leg.held) if leg.held else rows
+    changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
+    return replace(after.with_changes(leg.exchange, changes), booked=fills)
+
+
+def _followed(rows: Rows, before: Arbitrage, settings: Settings, advance: Advance) -> Rows:
+    """The rows with what `advance` says: an end, or a further leg with its hold.
+
+    A leg that the balance does not bear counts as not sent, and `advance` is asked for the step after it.
+    """
+    tried = before
+    for _ in range(MOST_STEPS):
+        following = advance(tried, settings, rows.now)
+        added = following.legs[len(tried.legs) :]
+        if all(_is_borne(rows, leg) for leg in added):
+            break
+        tried = replace(tried, legs=(*tried.legs, *(_given_up(leg, rows.now) for leg in added)))
+    else:
+        following, added = replace(tried, state="held", profit=profit_of(tried)), ()
+    if following.state == "held" and tried is not before:
+        following = replace(following, reason="insufficient_balance")
+    after = replace(rows, arbitrage=following)
+    for leg in added:
+        after = _reserved(after, replace(leg, held=_hold_needed(leg), times=leg.times | {"reserved": rows.now}))
+    if following.state in OPEN_STATES:
+        return after
+    over = replace(following, times=following.times | {"ended": rows.now})
+    net = ZERO if over.profit is None else over.profit.net
+    return replace(after.ended(), arbitrage=over, day_net=after.day_net + net)
+
+
+def _is_borne(rows: Rows, leg: Leg) -> bool:
+    return rows.balance(leg.exchange, held_currency(leg)).free >= _hold_needed(leg)
+
+
+def _given_up(leg: Leg, now: int) -> Leg:
+    return replace(leg, state="not_sent", held=ZERO, times=leg.times | {"reserved": now, "done": now})
+
+
+def _reserved(rows: Rows, leg: Leg) -> Rows:
+    held = rows.with_hold(leg, leg.held)
+    if held.arbitrage is None:
+        return held
+    next_up = held.with_flight(held.arbitrage.arbitrage_id, leg)
+    within = SEND_WITHIN if next_up.has_flight(held.arbitrage.arbitrage_id, leg) else WAIT_WITHIN
+    return replace(next_up, arbitrage=replace(_with_leg(held.arbitrage, leg), send_by=rows.now + within))
+
+
+def _hold_needed(leg: Leg) -> Decimal:
+    """What an added leg holds, where whoever added it did not say."""
+    if leg.held > 0:
+        return leg.held
+    return leg.amount * leg.limit_price if leg.side == "buy" else leg.amount
+
+
+def _with_leg(arbitrage: Arbitrage, changed: Leg) -> Arbitrage:
+    legs = tuple(changed if leg.role == changed.role else leg for leg in arbitrage.legs)
+    return replace(arbitrage, legs=legs)
+
+
+def _with_filled_time(arbitrage: Arbitrage, now: int) -> Arbitrage:
+    """`filled` is when both first legs were known to be over, at least one of them with a fill."""
+    firsts = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell")]
+    if "filled" in arbitrage.times or not all(leg.is_final for leg in firsts) or not any(leg.fills for leg in firsts):
+        return arbitrage
+    return replace(arbitrage, times=arbitrage.times | {"filled": now})

@@ -1,0 +1,1 @@
+"""The store in memory, under the same contract: backtests trade on it."""

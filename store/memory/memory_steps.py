@@ -1,0 +1,16 @@
+"""The record of decisions of the store in memory; one that backtests trade on keeps none, since it is made again."""
+
+from market.trade.decisions import Cause, step_by, step_text
+from market.trade.reservation_state import Rows
+
+
+class MemorySteps:
+    """Arbitrage → its steps, as the store on MongoDB keeps them."""
+
+    def __init__(self) -> None:
+        self.are_kept = False
+        self.kept: dict[str, list[str]] = {}
+
+    def note(self, before: Rows, arbitrage_id: str, cause: Cause) -> None:
+        if self.are_kept:
+            self.kept.setdefault(arbitrage_id, []).append(step_text(step_by(cause, before)))

@@ -1,0 +1,299 @@
+"""The store in memory, under the contract of the MongoDB one: backtests trade on it. Nothing outlives the process."""
+
+from asyncio import Queue
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Literal
+
+from market.accounting.missed_profit import missed_of
+from market.decide.circuit_breaker import Failure, Health, failed
+from market.instruments.orders import Fill, OrderReport
+from market.money import ZERO
+from market.prices.feed_state import FeedState
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade import reservations
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
+from market.trade.decision_context import rows_read_to_reserve
+from market.trade.decisions import Cause, finishing, reserving
+from market.trade.inflight_orders import flies_alone, flight_key, flight_of
+from market.trade.leases import UNFENCED, Actor
+from market.trade.lifecycle import Moment
+from market.trade.reservation_state import SIDES, BalanceRow, PairRow, Rows, Terms, fill_key, liquidity_key, pair_key
+from market.trade.reservations import Reservation, ReservationResult
+from session.clock import Clock, SystemClock
+from store import leg_lifecycle as legs
+from store.errors import StoreError
+from store.memory.memory_averages import MemoryAverages
+from store.memory.memory_backtests import MemoryBacktests
+from store.memory.memory_differences import MemoryDifferences
+from store.memory.memory_leases import MemoryLeases
+from store.memory.memory_settings import MemorySettings
+from store.memory.memory_steps import MemorySteps
+from store.store_port import Advance, Balances
+
+LIQUIDITY_ROWS = 10_000
+"""How many quotes' used liquidity is remembered; a quote so many quotes old has expired."""
+
+
+class MemoryTradeStore(MemorySettings, MemoryLeases):
+    """Every method runs without waiting, so each is one transaction. The clock is the server's time."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        MemorySettings.__init__(self)
+        MemoryLeases.__init__(self, clock or SystemClock())
+        self.opportunities: dict[str, Opportunity] = {}
+        self.refusals: dict[tuple[str, ...], Refusal] = {}
+        self.feed_states: dict[tuple[str, str], FeedState] = {}
+        self.liquidity: dict[str, Decimal] = {}
+        """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
+        self.averages = MemoryAverages(self.moment)
+        self.backtests = MemoryBacktests(self._clock)
+        self.steps = MemorySteps()
+        self._refusal_ids: set[str] = set()
+        self._arbitrages: dict[str, Arbitrage] = {}
+        self._terms: dict[str, Terms] = {}
+        self._pairs: dict[str, PairRow] = {}
+        self._balances: dict[tuple[str, str], BalanceRow] = {}
+        self._ordered_places: list[tuple[str, str]] = []  # sorted once: a backtest asks for the rows after every step
+        self._half_reserved: dict[str, str | None] = {}
+        self._in_flight: dict[str, str | None] = {}
+        self._open_arbitrages = 0
+        self._notional: dict[str, Decimal] = {}
+        self._day_net = (0, ZERO)
+        """Which day, and the net profit of the arbitrages that ended on it."""
+        self._reservations_open = True
+        self._fills: dict[str, Fill] = {}
+        self._before: Balances = {}
+        self._after: Balances = {}
+        self._health: dict[str, Health] = {}
+        self.differences = MemoryDifferences(self._arbitrages.values, lambda: self._balances, self.moment)
+        self._watching_arbitrages: set[Queue[Arbitrage]] = set()
+
+    async def server_now(self) -> int:
+        return self._clock.now()
+
+    async def save_opportunity(self, opportunity: Opportunity) -> bool:
+        is_new = opportunity.opportunity_id not in self.opportunities
+        self.opportunities.setdefault(opportunity.opportunity_id, opportunity)
+        return is_new
+
+    async def refuse(self, refusal: Refusal) -> None:
+        if refusal.refusal_id in self._refusal_ids:
+            return
+        self._refusal_ids.add(refusal.refusal_id)
+        second = str(refusal.refused_at // MICROSECONDS)
+        pair = (refusal.base, refusal.buy_exchange, refusal.sell_exchange)
+        key = (*pair, refusal.exchange, refusal.reason, second)
+        first = self.refusals.get(key)
+        if first is not None:
+            refusal = first.with_more(refusal)
+        self.refusals[key] = refusal
+
+    async def refused_profit(self) -> dict[str, Decimal]:
+        """Reason → missed profit, each episode once (`market.accounting.episodes`)."""
+        return missed_of(self.refusals.values(), self._arbitrages.values())
+
+    async def refusal_counts(self) -> dict[str, int]:
+        """Reason → how many, those not stored whole included."""
+        counts: Counter[str] = Counter()
+        for refusal in self.refusals.values():
+            counts[refusal.reason] += refusal.count
+        return dict(counts)
+
+    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+        before = self._read(reservation.opportunity, by)
+        after, result = reservations.reserved(before, reservation)
+        self._write(before, after, reserving(reservation))
+        return replace(result, read=rows_read_to_reserve(before)) if self.steps.are_kept else result
+
+    async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
+        return arbitrage_id in self._arbitrages and self._changed(
+            arbitrage_id, Cause("expire"), reservations.expired, by
+        )
+
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+        before, moment = self._known(arbitrage_id), self.moment(by)
+        after = legs.sending(before, role, moment, await self.settings())
+        if after is before or not self._may_fly(after, role):
+            return None
+        self._keep(after, Cause("send", role), moment)
+        return legs.allowed(after, role)
+
+    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+        before, moment = self._known(arbitrage_id), self.moment(by)
+        after = legs.acknowledged(before, role, exchange_order_id, moment)
+        if after is not before:
+            self._keep(after, Cause("acknowledge", role, exchange_order_id), moment)
+
+    async def finish_leg(
+        self,
+        arbitrage_id: str,
+        role: LegRole,
+        report: OrderReport | None,
+        advance: Advance,
+        by: Actor = UNFENCED,
+    ) -> Arbitrage:
+        settings = self.settings_in_force()
+        cause = finishing(role, report, advance)
+        self._changed(arbitrage_id, cause, lambda rows: legs.finished(rows, role, report, settings, advance), by)
+        return self._known(arbitrage_id)
+
+    async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
+        settings = self.settings_in_force()
+        return self._changed(arbitrage_id, Cause("resume"), lambda rows: legs.resumed(rows, settings, advance), by)
+
+    async def resumable_arbitrages(self) -> list[Arbitrage]:
+        return [one for one in self._arbitrages.values() if one.state == "held" and one.reason in legs.RESUMED]
+
+    async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
+        return legs.unconfirmed(self._arbitrages.values(), exchange, since)
+
+    async def open_arbitrages(self) -> list[Arbitrage]:
+        return [arbitrage for arbitrage in self._arbitrages.values() if arbitrage.state in OPEN_STATES]
+
+    async def session_arbitrages(self) -> list[Arbitrage]:
+        """All of them, open and ended, oldest first."""
+        return list(self._arbitrages.values())
+
+    async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
+        return self._arbitrages.get(arbitrage_id)
+
+    async def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
+        queue: Queue[Arbitrage] = Queue()
+        self._watching_arbitrages.add(queue)
+        try:
+            for arbitrage in await self.open_arbitrages():
+                yield arbitrage
+            while True:
+                yield await queue.get()
+        finally:
+            self._watching_arbitrages.discard(queue)
+
+    async def stop_reservations(self) -> None:
+        self._reservations_open = False
+
+    async def reservations_open(self) -> bool:
+        return self._reservations_open
+
+    async def set_balances(
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor = UNFENCED,
+    ) -> None:
+        self.moment(by)
+        held = {row.currency: row.held for row in self._balances.values() if row.exchange == exchange}
+        for name in held.keys() | balances.keys():
+            still = held.get(name, ZERO)
+            self._balances[exchange, name] = BalanceRow(exchange, name, balances.get(name, ZERO) - still, still)
+        if moment == "before":
+            self.differences.opened.setdefault(exchange, self._clock.now())
+            self._before.setdefault(exchange, dict(balances))
+        elif moment == "after":
+            self._after[exchange] = dict(balances)
+
+    async def balance_rows(self) -> list[BalanceRow]:
+        if len(self._ordered_places) != len(self._balances):
+            self._ordered_places = sorted(self._balances)
+        return [self._balances[place] for place in self._ordered_places]
+
+    async def session_balances(self) -> tuple[Balances, Balances]:
+        return dict(self._before), dict(self._after)
+
+    async def fills(self) -> list[Fill]:
+        return list(self._fills.values())
+
+    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+        settings = self.settings_in_force()
+        before = self._health.get(exchange, Health(exchange))
+        self._health[exchange] = failed(before, failure, settings, self._clock.now())
+        return self._health[exchange]
+
+    async def health(self) -> list[Health]:
+        return [self._health[exchange] for exchange in sorted(self._health)]
+
+    async def save_feed_state(self, state: FeedState) -> None:
+        self.feed_states[state.exchange, state.symbol] = state
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def _may_fly(self, arbitrage: Arbitrage, role: LegRole) -> bool:
+        """Takes the claim where nobody has it."""
+        leg = legs.allowed(arbitrage, role)
+        if leg is None or not flies_alone(leg):
+            return True
+        own = flight_of(arbitrage.arbitrage_id, leg)
+        owner = self._in_flight.get(flight_key(leg)) or own
+        self._in_flight[flight_key(leg)] = owner
+        return owner == own
+
+    def _changed(self, arbitrage_id: str, cause: Cause, decide: Callable[[Rows], Rows], by: Actor) -> bool:
+        before = self._read(self._known(arbitrage_id).opportunity, by)
+        after = decide(before)
+        self._write(before, after, cause)
+        return after is not before
+
+    def _known(self, arbitrage_id: str) -> Arbitrage:
+        if arbitrage_id not in self._arbitrages:
+            raise StoreError(f"there is no arbitrage {arbitrage_id}")
+        return self._arbitrages[arbitrage_id]
+
+    def _read(self, opportunity: Opportunity, by: Actor) -> Rows:
+        moment = self.moment(by)
+        used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
+        return Rows(
+            now=moment.now,
+            by=by,
+            opportunity=opportunity,
+            settings=self.settings_versions[-1][0] if self.settings_versions else None,
+            reservations_open=self._reservations_open,
+            open_arbitrages=self._open_arbitrages,
+            notional=self._notional,
+            day_net=self._day_net[1] if self._day_net[0] == _day_of(moment.now) else ZERO,
+            paused_until={name: health.paused_until for name, health in self._health.items()},
+            arbitrage=self._arbitrages.get(opportunity.opportunity_id),
+            terms=self._terms.get(opportunity.opportunity_id),
+            pair=self._pairs.get(pair_key(opportunity), PairRow()),
+            balances=self._balances,
+            liquidity=used,
+            half_reserved=self._half_reserved,
+            in_flight=self._in_flight,
+            known_fills=self._fills.keys(),
+        )
+
+    def _write(self, before: Rows, after: Rows, cause: Cause) -> None:
+        if after is before or after.arbitrage is None:
+            return
+        self.steps.note(before, opportunity_id := after.arbitrage.arbitrage_id, cause)
+        self._terms.pop(opportunity_id, None)
+        if after.terms is not None:
+            self._terms[opportunity_id] = after.terms
+        self._open_arbitrages = after.open_arbitrages
+        self._notional = dict(after.notional)
+        self._day_net = (_day_of(after.now), after.day_net)
+        self._pairs[pair_key(after.opportunity)] = after.pair
+        self._balances = dict(after.balances)
+        self.liquidity.update(after.liquidity)
+        while len(self.liquidity) > LIQUIDITY_ROWS:
+            del self.liquidity[next(iter(self.liquidity))]
+        self._half_reserved = dict(after.half_reserved)
+        self._in_flight = dict(after.in_flight)
+        self._fills.update((fill_key(fill), fill) for fill in after.booked)
+        self._keep(after.arbitrage)
+
+    def _keep(self, arbitrage: Arbitrage, cause: Cause | None = None, moment: Moment | None = None) -> None:
+        if cause is not None and moment is not None and self.steps.are_kept:
+            read = self._read(arbitrage.opportunity, moment.by)
+            self.steps.note(replace(read, now=moment.now), arbitrage.arbitrage_id, cause)
+        self._arbitrages[arbitrage.arbitrage_id] = arbitrage
+        for queue in self._watching_arbitrages:
+            queue.put_nowait(arbitrage)
+
+
+def _day_of(now: int) -> int:
+    return now // (86_400 * MICROSECONDS)

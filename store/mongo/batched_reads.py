@@ -1,0 +1,42 @@
+"""Several questions to MongoDB in one round trip: in a transaction each costs a bot more than what is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from store.errors import StoreError
+from store.server.documents import CLAIMS, SESSION_CLAIM
+from store.server.mongo_client import Database, Document, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Documents of one collection; `added` are fields that the server computes."""
+
+    collection: str
+    wanted: Document
+    added: Document | None = None
+
+
+async def read_together(database: Database, session: Session, questions: Sequence[Question]) -> list[list[Document]]:
+    """The documents that answer each question, in the order of the questions.
+
+    The session's counter, which is always there, stands in for a query without a collection; a transaction takes no
+    `$unionWith` (mongodb.com, "Transactions and Operations"). Raises StoreError in a database never prepared.
+    """
+    lookups: list[Document] = [
+        {"$lookup": {"from": question.collection, "pipeline": _pipeline(question), "as": str(number)}}
+        for number, question in enumerate(questions)
+    ]
+    start: list[Document] = [{"$match": {"_id": SESSION_CLAIM}}, {"$project": {"_id": 1}}]
+    async for document in database[CLAIMS].aggregate([*start, *lookups], session=session):
+        return [_documents(document[str(number)]) for number in range(len(questions))]
+    raise StoreError("The database was not prepared: the session's counter is missing.")
+
+
+def _pipeline(question: Question) -> list[Document]:
+    match: Document = {"$match": question.wanted}
+    return [match] if question.added is None else [match, {"$set": question.added}]
+
+
+def _documents(answer: object) -> list[Document]:
+    return answer if isinstance(answer, list) else []

@@ -1,0 +1,25 @@
+"""The claim of a leg to be the one in flight, in the transaction that lets it be sent."""
+
+from market.trade.arbitrages import Arbitrage, LegRole
+from market.trade.inflight_orders import flies_alone, flight_key, flight_of
+from store.server.documents import CLAIMS
+from store.server.mongo_client import Database, Session
+
+FLIGHT = "flight|"
+"""Prefix of the claims."""
+
+
+async def may_fly(database: Database, session: Session, arbitrage: Arbitrage, role: LegRole) -> bool:
+    """Whether the leg that is now `sending` may be posted: it has the claim, or takes it where nobody has.
+
+    False: another leg is in flight that the exchange could not tell from it.
+    """
+    leg = arbitrage.leg(role)
+    if leg is None or leg.state != "sending" or not flies_alone(leg):
+        return True
+    key, own = {"_id": FLIGHT + flight_key(leg)}, flight_of(arbitrage.arbitrage_id, leg)
+    claim = await database[CLAIMS].find_one(key, session=session)
+    owner = None if claim is None else claim.get("arbitrage_id")
+    if owner is None:
+        await database[CLAIMS].update_one(key, {"$set": {"arbitrage_id": own}}, upsert=True, session=session)
+    return owner in (None, own)

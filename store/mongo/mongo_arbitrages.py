@@ -1,0 +1,108 @@
+"""Arbitrages as they lie in MongoDB: one, those open, and each change."""
+
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from pymongo import ASCENDING
+
+from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.decisions import Step, step_text
+from store.server.change_streams import ChangeFollower, ChangeStanding, patiently
+from store.server.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
+from store.server.mongo_client import Database, Document, translated_errors
+
+OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
+OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
+REMEMBERED = 10_000
+"""How many arbitrages a watcher knows the last told state of."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArbitrage:
+    """An arbitrage with what the store adds to it; `now` is the server's time of the read."""
+
+    arbitrage: Arbitrage
+    now: int
+    document: Document
+
+    @property
+    def session_id(self) -> str:
+        """The session that it began in; its fills belong there."""
+        return str(self.document["session_id"])
+
+    @property
+    def revision(self) -> int:
+        return integer_of(self.document["revision"])
+
+    @property
+    def created_at(self) -> int:
+        return integer_of(self.document["at"])
+
+
+def steps_with(stored: StoredArbitrage | None, step: Step) -> list[str]:
+    """What led to each of its states, `step` the newest; in the arbitrage's document, so that no kill parts them."""
+    known = None if stored is None else stored.document.get("steps", [])
+    return [*(known if isinstance(known, list) else ()), step_text(step)]
+
+
+def stored_arbitrage(document: Document) -> StoredArbitrage:
+    """Of a document that was read with the server's time as `now`."""
+    return StoredArbitrage(arbitrage_of(document), microseconds_of(document["now"]), document)
+
+
+async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrage]:
+    """Oldest first."""
+    return [arbitrage_of(document) for document in await _documents(database, wanted)]
+
+
+async def watch_arbitrages(database: Database, standing: ChangeStanding | None = None) -> AsyncGenerator[Arbitrage]:
+    """Those open at first, then each change; where history was lost, those open now or when last told of.
+
+    The states of one arbitrage never go back.
+    """
+    told = _Told()
+    async with ChangeFollower(database[ARBITRAGES], standing=standing) as changes:
+        while True:
+            change = await changes.next()
+            if change is None:
+                # the stream repeats what is written from here on, so some of it may be told by this read already
+                found = await patiently(partial(_documents, database, _open_or_among(told.open)))
+            else:
+                document = change.get("fullDocument")
+                found = [document] if isinstance(document, dict) else []
+            for document in found:
+                if told.is_news(document):
+                    yield arbitrage_of(document)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a watcher was told last."""
+
+    open: set[str] = field(default_factory=set)
+    revisions: dict[str, int] = field(default_factory=dict)
+
+    def is_news(self, document: Document) -> bool:
+        """Remembers it, too."""
+        key, revision = str(document["_id"]), integer_of(document["revision"])
+        if revision <= self.revisions.get(key, 0):
+            return False
+        self.revisions.pop(key, None)
+        self.revisions[key] = revision
+        if len(self.revisions) > REMEMBERED:
+            del self.revisions[next(iter(self.revisions))]
+        if document["state"] in OPEN_STATES:
+            self.open.add(key)
+        else:
+            self.open.discard(key)
+        return True
+
+
+async def _documents(database: Database, wanted: Document) -> list[Document]:
+    with translated_errors():
+        return [document async for document in database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)]
+
+
+def _open_or_among(arbitrage_ids: Iterable[str]) -> Document:
+    return {"$or": [OPEN, {"_id": {"$in": list(arbitrage_ids)}}]}

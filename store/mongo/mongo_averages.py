@@ -1,0 +1,103 @@
+"""The moving average strategy in MongoDB: one guarded document per market, one row per signal."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from market.trade.leases import UNFENCED, Actor
+from market.trade.moving_average import (
+    UNSETTLED_STATES,
+    AverageOrder,
+    AverageState,
+    AverageTrade,
+    Close,
+    noted,
+    order_of,
+    with_order,
+)
+from store.mongo.mongo_arbitrages import OLDEST_FIRST, read_arbitrages
+from store.mongo.mongo_leases import check_not_fenced_out
+from store.server.documents import (
+    AVERAGE_TRADES,
+    AVERAGES,
+    average_state_document,
+    average_state_of,
+    average_trade_document,
+    average_trade_of,
+)
+from store.server.mongo_client import Client, Database, Session, in_transaction, translated_errors
+from store.server.page_reader import Page, read_page
+from store.server.server_time import server_now
+
+
+class MongoAverages:
+    """`store.store_port.Averages` in one database; a session begins with no closes."""
+
+    def __init__(self, client: Client, database: Database, session_id: str) -> None:
+        self._client = client
+        self._database = database
+        self._session_id = session_id
+
+    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+        key = f"{close.exchange}|{close.symbol}"
+
+        async def step(session: Session) -> AverageTrade | None:
+            await check_not_fenced_out(self._database, session, by)
+            before = await self._state(key, session)
+            now = await server_now(self._database, session)
+            after, trade = noted(before, close, now, with_order=with_order)
+            if after is before:
+                return None
+            document = average_state_document(after) | {"session_id": self._session_id}
+            await self._database[AVERAGES].replace_one({"_id": key}, document, upsert=True, session=session)
+            if trade is not None:
+                row = average_trade_document(trade) | {"session_id": self._session_id}
+                await self._database[AVERAGE_TRADES].insert_one(row, session=session)
+            return trade
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+        async def step(session: Session) -> None:
+            await check_not_fenced_out(self._database, session, by)
+            row = await self._database[AVERAGE_TRADES].find_one({"_id": trade_id}, session=session)
+            if row is None:
+                return
+            before = average_trade_of(row)
+            after = with_order(before, order)
+            if after is not before:
+                changed = {"order": average_trade_document(after)["order"]}
+                await self._database[AVERAGE_TRADES].update_one({"_id": trade_id}, {"$set": changed}, session=session)
+
+        with translated_errors():
+            await in_transaction(self._client, step)
+
+    async def unsettled(self, exchange: str) -> list[AverageTrade]:
+        wanted: Mapping[str, object] = {"exchange": exchange, "order.state": {"$in": list(UNSETTLED_STATES)}}
+        with translated_errors():
+            found = self._database[AVERAGE_TRADES].find(wanted).sort(OLDEST_FIRST)
+            return [average_trade_of(document) async for document in found]
+
+    async def trades(self) -> list[AverageTrade]:
+        with translated_errors():
+            found = self._database[AVERAGE_TRADES].find({"session_id": self._session_id}).sort(OLDEST_FIRST)
+            return [average_trade_of(document) async for document in found]
+
+    async def _state(self, key: str, session: Session) -> AverageState:
+        """Of this session: the closes of an earlier one are of another time."""
+        document = await self._database[AVERAGES].find_one({"_id": key}, session=session)
+        if document is None or document.get("session_id") != self._session_id:
+            return AverageState()
+        return average_state_of(document)
+
+
+async def read_average_trades(
+    database: Database, wanted: Mapping[str, object], cursor: str | None, limit: int
+) -> Page[AverageTrade]:
+    """Newest first. An order is told by its arbitrage, which knows of fills that came late. Raises CursorError."""
+    page = await read_page(database, AVERAGE_TRADES, average_trade_of, wanted, cursor, limit)
+    ordered = [trade.trade_id for trade in page.items if trade.order is not None]
+    begun = await read_arbitrages(database, {"_id": {"$in": ordered}}) if ordered else []
+    orders = {arbitrage.arbitrage_id: order_of(arbitrage) for arbitrage in begun}
+    items = [replace(trade, order=orders.get(trade.trade_id, trade.order)) for trade in page.items]
+    return Page(tuple(items), page.next_cursor)

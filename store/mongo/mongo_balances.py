@@ -1,0 +1,114 @@
+"""Balance rows, and what the exchanges reported before and after a session."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Literal
+
+from pymongo import ASCENDING, DESCENDING
+from pymongo.errors import DuplicateKeyError
+
+from market.money import ZERO
+from market.trade.leases import UNFENCED, Actor
+from market.trade.reservation_state import BalanceRow
+from store.mongo.mongo_leases import check_not_fenced_out
+from store.mongo.stored_rows import balance_of, balance_update
+from store.server.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, integer_of
+from store.server.mongo_client import Client, Database, Document, Session, in_transaction, translated_errors
+from store.server.server_time import server_now
+from store.store_port import Balances
+
+
+class BalanceBook:
+    """Of one session in one database."""
+
+    def __init__(self, client: Client, database: Database, session_id: str) -> None:
+        self._client = client
+        self._database = database
+        self._session_id = session_id
+
+    async def replace(
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor = UNFENCED,
+    ) -> None:
+        """What the exchange reported; holds of open legs stay held. Raises FencedOutError."""
+
+        async def step(session: Session) -> None:
+            await check_not_fenced_out(self._database, session, by)
+            found = self._database[BALANCES].find({"exchange": exchange}, session=session)
+            held = {row.currency: row.held for row in [balance_of(document) async for document in found]}
+            currencies = sorted(held.keys() | balances.keys())
+            updates = [
+                balance_update(BalanceRow(exchange, name, balances.get(name, ZERO) - held_now, held_now))
+                for name, held_now in ((name, held.get(name, ZERO)) for name in currencies)
+            ]
+            if updates:
+                await self._database[BALANCES].bulk_write(updates, session=session)
+
+        with translated_errors():
+            await in_transaction(self._client, step)
+            if moment != "now":
+                await self._record(exchange, balances, moment)
+
+    async def correct(self, expected: BalanceRow, corrected: BalanceRow, by: Actor = UNFENCED) -> bool:
+        """Put `corrected` in the place of `expected`; False where the row is another by now. Raises FencedOutError."""
+
+        async def step(session: Session) -> bool:
+            await check_not_fenced_out(self._database, session, by)
+            key = {"exchange": expected.exchange, "currency": expected.currency}
+            document = await self._database[BALANCES].find_one(key, session=session)
+            row = BalanceRow(**key, free=ZERO, held=ZERO) if document is None else balance_of(document)
+            if row == expected:
+                await self._database[BALANCES].bulk_write([balance_update(corrected)], session=session)
+            return row == expected
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def opened_at(self, exchange: str) -> int:
+        """When its balances were last taken at the beginning of a session, of whichever: since then the rows are what
+        our own orders made of them. 0 where they never were."""
+        with translated_errors():
+            document = await self._database[SESSION_BALANCES].find_one(
+                {"exchange": exchange, "before_at": {"$exists": True}}, sort=[("before_at", DESCENDING)]
+            )
+        return 0 if document is None else integer_of(document["before_at"])
+
+    async def rows(self) -> list[BalanceRow]:
+        """By exchange and currency."""
+        with translated_errors():
+            found = self._database[BALANCES].find().sort([("exchange", ASCENDING), ("currency", ASCENDING)])
+            return [balance_of(document) async for document in found]
+
+    async def of_session(self) -> tuple[Balances, Balances]:
+        """(before, after)."""
+        before: Balances = {}
+        after: Balances = {}
+        with translated_errors():
+            async for document in self._database[SESSION_BALANCES].find({"session_id": self._session_id}):
+                for moment, record in (("before", before), ("after", after)):
+                    if moment in document:
+                        record[str(document["exchange"])] = amounts_of(document[moment])
+        return before, after
+
+    async def forget_closing(self, exchanges: Sequence[str]) -> None:
+        """What these reported `after`: they trade again. Raises StoreUnavailableError."""
+        which: Document = {"session_id": self._session_id, "exchange": {"$in": list(exchanges)}}
+        with translated_errors():
+            await self._database[SESSION_BALANCES].update_many(which, {"$unset": {"after": "", "after_at": ""}})
+
+    async def _record(self, exchange: str, balances: dict[str, Decimal], moment: Literal["before", "after"]) -> None:
+        """`after` may be taken again, `before` may not: trading has begun since."""
+        key = f"{self._session_id}|{exchange}"
+        now = await server_now(self._database)
+        names = {"session_id": self._session_id, "exchange": exchange, f"{moment}_at": now}
+        first_only: Document = {moment: {"$exists": False}} if moment == "before" else {}
+        try:
+            await self._database[SESSION_BALANCES].update_one(
+                {"_id": key, **first_only}, {"$set": {moment: amounts_document(balances), **names}}, upsert=True
+            )
+        except DuplicateKeyError:
+            # recorded before: the filter matched nothing, so the upsert tried to insert the same id
+            return

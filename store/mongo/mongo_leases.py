@@ -1,0 +1,80 @@
+"""Leases of the bots, one per exchange, and who is fenced out by them."""
+
+from pymongo import ASCENDING
+from pymongo.errors import DuplicateKeyError
+
+from market.trade.leases import Actor, Lease, acquired, is_fenced_out, released, renewed
+from store.errors import FencedOutError
+from store.server.documents import LEASES, lease_document, lease_of
+from store.server.mongo_client import Database, Document, Session, translated_errors
+from store.server.server_time import server_now
+
+
+class LeaseBook:
+    """Of all exchanges in one database; every change is one write guarded by the token that was read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def acquire(self, exchange: str, holder: str) -> Lease | None:
+        """None while another holder's runs. Raises StoreUnavailableError."""
+        with translated_errors():
+            current = await self._current(exchange)
+            wanted = acquired(current, exchange, holder, await server_now(self._database))
+            if wanted is None:
+                return None
+            if current is None:
+                return await self._inserted(wanted)
+            return wanted if await self._replaced(current, wanted) else None
+
+    async def renew(self, lease: Lease) -> Lease | None:
+        """None where somebody else took it. Raises StoreUnavailableError."""
+        with translated_errors():
+            current = await self._current(lease.exchange)
+            wanted = renewed(current, lease, await server_now(self._database))
+            if current is None or wanted is None:
+                return None
+            return wanted if await self._replaced(current, wanted) else None
+
+    async def release(self, lease: Lease) -> None:
+        """Free for the next at once. Raises StoreUnavailableError."""
+        with translated_errors():
+            current = await self._current(lease.exchange)
+            wanted = released(current, lease, await server_now(self._database))
+            if current is not None and wanted is not None:
+                await self._replaced(current, wanted)
+
+    async def all(self) -> list[Lease]:
+        """By exchange, those that ran out among them. Raises StoreUnavailableError."""
+        with translated_errors():
+            return [lease_of(document) async for document in self._database[LEASES].find().sort("_id", ASCENDING)]
+
+    async def _current(self, exchange: str) -> Lease | None:
+        document = await self._database[LEASES].find_one({"_id": exchange})
+        return None if document is None else lease_of(document)
+
+    async def _inserted(self, lease: Lease) -> Lease | None:
+        try:
+            await self._database[LEASES].insert_one(lease_document(lease))
+        except DuplicateKeyError:
+            # another process was faster
+            return None
+        return lease
+
+    async def _replaced(self, current: Lease, wanted: Lease) -> bool:
+        read: Document = {"_id": current.exchange, "token": current.token, "until": current.until}
+        written = await self._database[LEASES].replace_one(read, lease_document(wanted))
+        return written.matched_count == 1
+
+
+async def check_not_fenced_out(database: Database, session: Session, by: Actor) -> None:
+    """Within a transaction. Raises FencedOutError where a later process acts for the actor's exchange."""
+    if by.exchange is None:
+        return
+    check_lease(await database[LEASES].find_one({"_id": by.exchange}, session=session), by)
+
+
+def check_lease(document: Document | None, by: Actor) -> None:
+    """`document` is the lease of the actor's exchange. Raises FencedOutError where it is a later process's."""
+    if is_fenced_out(None if document is None else lease_of(document), by):
+        raise FencedOutError(f"{by.name} no longer acts for {by.exchange}: another process has taken over")

@@ -1,0 +1,44 @@
+"""What bots write down of the opportunities that they saw: those acted on, and why the others were refused."""
+
+from decimal import Decimal
+
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Refusal
+from store.aggregates.missed_profit_sums import missed_sums, profit_by_reason
+from store.aggregates.session_totals import refusal_counts
+from store.mongo.consumer_positions import ReachBook
+from store.mongo.rejection_counts import count_refusal
+from store.server.change_streams import ChangeStanding
+from store.server.documents import OPPORTUNITIES, opportunity_document
+from store.server.mongo_client import Database, translated_errors
+
+
+class MongoNotes:
+    """The part of the store's port that informs and decides nothing."""
+
+    def __init__(self, database: Database, session_id: str) -> None:
+        self._database = database
+        self._session_id = session_id
+        self.reach = ReachBook(database)
+        self.arbitrages_standing = ChangeStanding()
+        self.settings_standing = ChangeStanding()
+
+    async def save_opportunity(self, opportunity: Opportunity) -> bool:
+        document = opportunity_document(opportunity) | {"session_id": self._session_id}
+        with translated_errors():
+            written = await self._database[OPPORTUNITIES].update_one(
+                {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True
+            )
+        return written.upserted_id is not None
+
+    async def refuse(self, refusal: Refusal) -> None:
+        with translated_errors():
+            await count_refusal(self._database, refusal, self._session_id)
+
+    async def refused_profit(self) -> dict[str, Decimal]:
+        """Reason → missed profit of this session, each episode once (`market.accounting.episodes`)."""
+        return profit_by_reason(await missed_sums(self._database, {"session_id": self._session_id}))
+
+    async def refusal_counts(self) -> dict[str, int]:
+        """Reason → how many in this session, those not stored whole included."""
+        return await refusal_counts(self._database, {"session_id": self._session_id})

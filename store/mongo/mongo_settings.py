@@ -1,0 +1,104 @@
+"""The settings in force and all their versions: who changed what, when."""
+
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+
+from pymongo import ASCENDING
+
+from market.decide.settings import Settings
+from store.errors import VersionConflictError
+from store.server.change_streams import ChangeFollower, ChangeStanding, patiently
+from store.server.documents import SETTINGS, SETTINGS_ID, SETTINGS_VERSIONS, settings_document, settings_of, version_of
+from store.server.mongo_client import Client, Database, Document, Session, in_transaction, translated_errors
+from store.server.server_time import server_now
+
+FIRST_AUTHOR = "start"
+
+
+class SettingsHistory:
+    """Reads and changes of one database's settings."""
+
+    def __init__(self, client: Client, database: Database) -> None:
+        self._client = client
+        self._database = database
+
+    async def current(self, session: Session | None = None) -> Settings | None:
+        """Those in force."""
+        with translated_errors():
+            document = await self._database[SETTINGS].find_one({"_id": SETTINGS_ID}, session=session)
+        return None if document is None else settings_of(document)
+
+    async def create(self, settings: Settings) -> Settings:
+        """Keep `settings` as version 1 unless there are any; the ones in force."""
+
+        async def step(session: Session) -> Settings:
+            current = await self.current(session)
+            if current is not None:
+                return current
+            first = settings.model_copy(update={"version": 1})
+            await self._keep(session, None, first, FIRST_AUTHOR)
+            return first
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def change(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        """Raises VersionConflictError where `expected_version` is not in force."""
+
+        async def step(session: Session) -> Settings:
+            current = await self.current(session)
+            if current is None or current.version != expected_version:
+                raise VersionConflictError(0 if current is None else current.version)
+            following = changed.model_copy(update={"version": expected_version + 1})
+            await self._keep(session, current, following, who)
+            return following
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def amend(self, amended: Callable[[Settings], Settings], who: str) -> Settings | None:
+        """`amended` of whatever version is in force, in one transaction: no race is lost. The ones in force afterwards;
+        nothing is kept where it changes nothing, None where there are no settings."""
+
+        async def step(session: Session) -> Settings | None:
+            current = await self.current(session)
+            if current is None or amended(current) == current:
+                return current
+            following = amended(current).model_copy(update={"version": current.version + 1})
+            await self._keep(session, current, following, who)
+            return following
+
+        with translated_errors():
+            return await in_transaction(self._client, step)
+
+    async def watch(self, standing: ChangeStanding | None = None) -> AsyncGenerator[Settings]:
+        """Those in force, then each later version once, in order, whatever happens to the connection."""
+        seen: int | None = None
+        async with ChangeFollower(self._database[SETTINGS_VERSIONS], standing=standing) as changes:
+            while True:
+                await changes.next()
+                for settings in await patiently(partial(self._later_than, seen)):
+                    seen = settings.version
+                    yield settings
+
+    async def _later_than(self, version: int | None) -> list[Settings]:
+        """Later versions, oldest first; only those in force where none is known."""
+        if version is None:
+            current = await self.current()
+            return [] if current is None else [current]
+        with translated_errors():
+            found = self._database[SETTINGS_VERSIONS].find({"_id": {"$gt": version}}).sort("_id", ASCENDING)
+            return [version_of(document).after async for document in found]
+
+    async def _keep(self, session: Session, before: Settings | None, after: Settings, who: str) -> None:
+        now = await server_now(self._database, session)
+        document = settings_document(after)
+        await self._database[SETTINGS].replace_one({"_id": SETTINGS_ID}, document, upsert=True, session=session)
+        version: Document = {
+            "_id": after.version,
+            "at": now,
+            "who": who,
+            "before": None if before is None else settings_document(before),
+            "after": document,
+        }
+        await self._database[SETTINGS_VERSIONS].insert_one(version, session=session)

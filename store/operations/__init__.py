@@ -1,0 +1,1 @@
+"""Documents beside trading: processes, backtests, notices, the audit log."""

@@ -1,0 +1,159 @@
+"""The processes of a session in MongoDB: told by the supervisor, read by the dashboard, which says what it wants.
+
+The supervisor writes everything but what is wanted, the dashboard nothing else: neither undoes the other.
+"""
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+
+from pydantic import TypeAdapter, ValidationError
+from pymongo import ASCENDING, ReturnDocument, UpdateOne
+
+from session.processes import STOPPABLE, SUPERVISOR, Order, Process, Told, Wanted, is_silent
+from session.session import Session
+from store.errors import StoreError
+from store.server.documents import PROCESSES, integer_of
+from store.server.mongo_client import QUICK, REACH_MS, Database, Document, connected, database_of, translated_errors
+from store.server.server_time import server_now
+
+_PROCESS = TypeAdapter(Process)
+_NOW: Document = {"$multiply": [{"$toLong": "$$NOW"}, 1_000]}
+"""The server's time in microseconds, as an aggregation says it."""
+
+
+@asynccontextmanager
+async def opened_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
+    """Those of `session`, with a client of their own that gives up soon: its user has other things to do.
+
+    Raises StoreError where the address of MongoDB is none.
+    """
+    client = connected(session.mongodb, REACH_MS)
+    try:
+        yield MongoProcesses(database_of(client, session.database), session.session_id)
+    finally:
+        client.close()
+
+
+class MongoProcesses:
+    """Of one session in one database, None: of all of them. What is wanted of a name outlives its session."""
+
+    def __init__(self, database: Database, session_id: str | None) -> None:
+        self._database = database
+        self._session_id = session_id
+        self._of_session: Document = {} if session_id is None else {"session_id": session_id}
+
+    async def beat(self, pid: int) -> int:
+        """The supervisor is alive; the server's time. Raises StoreUnavailableError."""
+        is_same: Document = {"$eq": ["$session_id", self._session_id]}
+        told: Document = {
+            "session_id": self._session_id,
+            "kind": SUPERVISOR,
+            "pid": pid,
+            "updated": _NOW,
+            "since": {"$cond": [is_same, {"$ifNull": ["$since", _NOW]}, _NOW]},
+        }
+        processes = self._database[PROCESSES].with_options(write_concern=QUICK)
+        with translated_errors():
+            document = await processes.find_one_and_update(
+                {"_id": SUPERVISOR}, [{"$set": told}], upsert=True, return_document=ReturnDocument.AFTER
+            )
+        return integer_of((document or {}).get("updated"))
+
+    async def tell(self, told: Iterable[Told], now: int) -> None:
+        """How these are at `now`, by the server's clock. Raises StoreUnavailableError."""
+        updates = [
+            UpdateOne(
+                {"_id": one.name},
+                {"$set": self._document(one, now), "$setOnInsert": {"order": _order_document(Order())}},
+                upsert=True,
+            )
+            for one in told
+        ]
+        if updates:
+            with translated_errors():
+                await self._database[PROCESSES].bulk_write(updates)
+
+    async def orders(self) -> dict[str, Order]:
+        """By name of the process, of those ever told of that may be stopped. Raises StoreUnavailableError."""
+        wanted: Document = {"kind": {"$in": sorted(STOPPABLE)}}
+        with translated_errors():
+            found = self._database[PROCESSES].find(wanted, {"order": 1})
+            return {str(document["_id"]): _order_of(document) async for document in found}
+
+    async def want(self, name: str, wanted: Wanted, who: str) -> Process | None:
+        """Note what is wanted of a process of this session; None where there is none that may be stopped.
+
+        Raises StoreUnavailableError. What is wanted already stays as it was, by whom and when.
+        """
+        which: Document = {"_id": name, "kind": {"$in": sorted(STOPPABLE)}, **self._of_session}
+        with translated_errors():
+            order = Order(wanted, who, await server_now(self._database))
+            await self._database[PROCESSES].update_one(
+                which | {"order.wanted": {"$ne": wanted}}, {"$set": {"order": _order_document(order)}}
+            )
+        return next((one for one in await self.all() if one.name == name and one.is_stoppable), None)
+
+    async def all(self) -> list[Process]:
+        """By name, the supervisor among them. Raises StoreUnavailableError.
+
+        Of a supervisor that was not heard of for a while all are `unknown`.
+        """
+        with translated_errors():
+            now = await server_now(self._database)
+            documents = [one async for one in self._database[PROCESSES].find(self._of_session).sort("_id", ASCENDING)]
+        heard = {str(one.get("session_id")): integer_of(one.get("updated")) for one in documents if _is_supervisor(one)}
+        return [_process_of(one, heard.get(str(one.get("session_id")), 0), now) for one in documents]
+
+    def _document(self, told: Told, now: int) -> Document:
+        return {
+            "session_id": self._session_id,
+            "kind": told.kind,
+            "exchange": told.exchange,
+            "state": told.state,
+            "since": now - told.age,
+            "pid": told.pid,
+            "restarts": told.restarts,
+            "last_end": told.last_end,
+        }
+
+
+def _is_supervisor(document: Document) -> bool:
+    return document["_id"] == SUPERVISOR
+
+
+def _process_of(document: Document, heard: int, now: int) -> Process:
+    """Raises StoreError where the document is of another version of this program."""
+    state = document.get("state", "ready")
+    fields = {
+        "name": document["_id"],
+        "kind": document.get("kind"),
+        "exchange": document.get("exchange"),
+        "state": "unknown" if is_silent(heard, now) else state,
+        "told_state": state,
+        "pid": document.get("pid"),
+        "since": document.get("since", 0),
+        "restarts": document.get("restarts", 0),
+        "last_end": document.get("last_end"),
+        "order": _order_of(document),
+        "updated": heard,
+    }
+    try:
+        return _PROCESS.validate_python(fields)
+    except ValidationError as error:
+        raise StoreError(f"process {document['_id']!r} is not as this version writes it: {error}") from error
+
+
+def _order_of(document: Document) -> Order:
+    order = document.get("order")
+    if not isinstance(order, Mapping):
+        return Order()
+    by = order.get("by")
+    return Order(
+        "stopped" if order.get("wanted") == "stopped" else "running",
+        by if isinstance(by, str) else None,
+        integer_of(order.get("at")),
+    )
+
+
+def _order_document(order: Order) -> Document:
+    return {"wanted": order.wanted, "by": order.by, "at": order.at}

@@ -1,0 +1,189 @@
+"""What happens that people may want to be told of, followed from a token, and what stands now."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from pymongo import ASCENDING
+
+from market.decide.circuit_breaker import Health
+from market.decide.settings import Settings
+from market.prices.feed_state import FeedState
+from market.trade.arbitrages import Arbitrage
+from market.trade.leases import Lease
+from session.processes import Process
+from session.session import Session
+from store.errors import StoreError, StoreUnavailableError
+from store.mongo.risk_counters import Counters, read_counters
+from store.operations.mongo_notices import MongoNotices
+from store.operations.mongo_processes import MongoProcesses
+from store.server.change_streams import ChangeFollower
+from store.server.documents import (
+    ARBITRAGES,
+    FEEDS,
+    HEALTH,
+    LEASES,
+    SETTINGS,
+    SETTINGS_ID,
+    SETTINGS_VERSIONS,
+    SettingsVersion,
+    arbitrage_of,
+    feed_of,
+    health_of,
+    lease_of,
+    settings_of,
+    version_of,
+)
+from store.server.mongo_client import Database, Document, connected, database_of, translated_errors
+
+TOLD_STATES = ("single_leg", "closed", "unwound", "held")
+
+Happening = Arbitrage | SettingsVersion | Health
+
+PIPELINE: list[Document] = [
+    {
+        "$match": {
+            "$or": [
+                {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH]}},
+                {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(TOLD_STATES)}},
+            ]
+        }
+    }
+]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What stands at `counters.now`, by the server's clock."""
+
+    settings: Settings | None
+    counters: Counters
+    health: tuple[Health, ...]
+    feeds: tuple[FeedState, ...]
+    leases: tuple[Lease, ...]
+    stopped: frozenset[tuple[str, str]] = frozenset()
+    """(`bot` or `feed`, exchange) of which a user has every process stopped."""
+    single_legs: tuple[Arbitrage, ...] = ()
+
+
+class HappeningFollower:
+    """Every arbitrage that ends or stands on one leg, version of the settings and failure of an exchange, at least
+    once, after the token."""
+
+    def __init__(self, database: Database, token: str | None) -> None:
+        self._changes = ChangeFollower(database, PIPELINE, None if token is None else {"_data": token})
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._changes.__aexit__(kind, error, trace)
+
+    @property
+    def token(self) -> str | None:
+        """Where to go on after what `next` returned last, or, while one waits for it, after all that is past."""
+        token = self._changes.token
+        return None if token is None else str(token["_data"])
+
+    async def next(self) -> Happening | None:
+        """None where it begins without a past: at first, and whenever history was lost."""
+        while True:
+            change = await self._changes.next()
+            if change is None:
+                return None
+            happening = _happening_of(change)
+            if happening is not None:
+                return happening
+
+
+class HappeningReader:
+    """Of the session's database, with a client of its own; close it."""
+
+    def __init__(self, session: Session) -> None:
+        self._client = connected(session.mongodb)
+        self._session_id = session.session_id
+        self._database = database_of(self._client, session.database)
+        self.notices = MongoNotices(self._database)
+        self._processes = MongoProcesses(self._database, session.session_id)
+
+    async def close(self) -> None:
+        self._client.close()
+
+    def followed(self, token: str | None) -> HappeningFollower:
+        return HappeningFollower(self._database, token)
+
+    async def present(self) -> Present:
+        """Raises StoreUnavailableError."""
+        with translated_errors():
+            settings, counters, health, feeds, leases, processes = await asyncio.gather(
+                self._database[SETTINGS].find_one({"_id": SETTINGS_ID}),
+                read_counters(self._database, self._session_id),
+                self._all(HEALTH),
+                self._all(FEEDS),
+                self._all(LEASES),
+                self._processes.all(),
+            )
+            single_legs = await self._all(ARBITRAGES, {"state": "single_leg"})
+        return Present(
+            settings=None if settings is None else settings_of(settings),
+            counters=counters,
+            health=tuple(health_of(one) for one in health),
+            feeds=tuple(feed_of(one) for one in feeds),
+            leases=tuple(lease_of(one) for one in leases),
+            stopped=_stopped(processes),
+            single_legs=tuple(_readable(single_legs)),
+        )
+
+    async def ended_since(self, since: int) -> list[Arbitrage]:
+        """Arbitrages that ended after it, and those that stand on one leg now; the server's time, microseconds."""
+        wanted: Document = {"$or": [{"times.ended": {"$gte": since}}, {"state": "single_leg"}]}
+        with translated_errors():
+            found = self._database[ARBITRAGES].find(wanted).sort("_id", ASCENDING)
+            return [arbitrage_of(document) async for document in found]
+
+    async def versions_since(self, since: int) -> list[SettingsVersion]:
+        """Of the settings, oldest first."""
+        with translated_errors():
+            found = self._database[SETTINGS_VERSIONS].find({"at": {"$gte": since}}).sort("_id", ASCENDING)
+            return [version_of(document) async for document in found]
+
+    async def _all(self, collection: str, wanted: Document | None = None) -> list[Document]:
+        return [document async for document in self._database[collection].find(wanted or {}).sort("_id", ASCENDING)]
+
+
+def _stopped(processes: Iterable[Process]) -> frozenset[tuple[str, str]]:
+    wanted: dict[tuple[str, str], set[str]] = {}
+    for process in processes:
+        if process.exchange is not None and process.is_stoppable:
+            wanted.setdefault((process.kind, process.exchange), set()).add(process.order.wanted)
+    return frozenset(key for key, orders in wanted.items() if orders == {"stopped"})
+
+
+def _readable(documents: Iterable[Document]) -> Iterable[Arbitrage]:
+    for document in documents:
+        found = _happening_of({"ns": {"coll": ARBITRAGES}, "fullDocument": document})
+        if isinstance(found, Arbitrage):
+            yield found
+
+
+def _happening_of(change: Mapping[str, object]) -> Happening | None:
+    """None for what was deleted, and for what another version of this program wrote: one such must not stop all."""
+    names, document = change.get("ns"), change.get("fullDocument")
+    if not isinstance(names, dict) or not isinstance(document, dict):
+        return None
+    try:
+        if names["coll"] == SETTINGS_VERSIONS:
+            return version_of(document)
+        return health_of(document) if names["coll"] == HEALTH else arbitrage_of(document)
+    except StoreUnavailableError:
+        raise
+    except StoreError as error:
+        log.warning("a document cannot be read", extra={"collection": names["coll"], "error": str(error)})
+        return None

@@ -1,0 +1,65 @@
+"""What became of opportunities, told by the arbitrages begun of them and by the refusals that name them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from pymongo import ASCENDING
+
+from market.accounting.missed_profit import TAKEN_STATES
+from market.money import ZERO
+from store.server.documents import ARBITRAGES, REFUSALS, amount_of, text_or_none
+from store.server.mongo_client import Database, Document, translated_errors
+
+OutcomeName = Literal["taken", "refused", "waiting", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`taken`: both legs were reserved. `refused`: a check said no. `waiting`: one bot has reserved its leg and waits
+    for the other. `expired`: it ran out before anybody had decided, or while one bot waited in vain."""
+
+    name: OutcomeName
+    state: str | None = None
+    """Of the arbitrage, where one was begun."""
+    reason: str | None = None
+    """The first check that refused; of a taken one, why it ended without closing."""
+    net: Decimal | None = None
+    """What it brought in the settlement currency, once it has ended."""
+
+
+EXPIRED = Outcome("expired")
+
+
+async def read_outcomes(database: Database, opportunity_ids: Sequence[str]) -> dict[str, Outcome]:
+    """Of those given; two reads by index, whatever their number. Raises StoreUnavailableError."""
+    fields = {"state": 1, "reason": 1, "profit.net": 1}
+    named: Document = {"opportunity_id": {"$in": list(opportunity_ids)}}
+    with translated_errors():
+        found = database[ARBITRAGES].find({"_id": {"$in": list(opportunity_ids)}}, fields)
+        begun = {str(document["_id"]): document async for document in found}
+        refused = (
+            database[REFUSALS].find(named, {"_id": 0, "opportunity_id": 1, "reason": 1, "at": 1}).sort("at", ASCENDING)
+        )
+        reasons: dict[str, str] = {}
+        async for document in refused:
+            reasons.setdefault(str(document["opportunity_id"]), str(document["reason"]))
+    return {identity: outcome_of(begun.get(identity), reasons.get(identity)) for identity in opportunity_ids}
+
+
+def outcome_of(arbitrage: Mapping[str, object] | None, refusal: str | None) -> Outcome:
+    """`arbitrage`: what is stored of it; `refusal`: the first reason against it."""
+    if arbitrage is None:
+        return EXPIRED if refusal is None else Outcome("refused", reason=refusal)
+    state, reason = text_or_none(arbitrage.get("state")), text_or_none(arbitrage.get("reason"))
+    if state in TAKEN_STATES:
+        return Outcome("taken", state, reason, _net_of(arbitrage))
+    if refusal is not None:
+        return Outcome("refused", state, refusal)
+    return Outcome("waiting" if state == "half_reserved" else "expired", state, reason)
+
+
+def _net_of(arbitrage: Mapping[str, object]) -> Decimal | None:
+    profit = arbitrage.get("profit")
+    return amount_of(profit.get("net", str(ZERO))) if isinstance(profit, dict) else None

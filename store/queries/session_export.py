@@ -1,0 +1,98 @@
+"""What the store kept of one session, to be laid beside its recording: every decision with what it was made on."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pymongo import ASCENDING
+
+from market.instruments.orders import Fill
+from market.trade.arbitrages import Arbitrage, Refusal
+from session.session import Session
+from store.mongo.mongo_arbitrages import OLDEST_FIRST
+from store.server.documents import (
+    ARBITRAGES,
+    FILLS,
+    REFUSALS,
+    SETTINGS_VERSIONS,
+    SettingsVersion,
+    arbitrage_of,
+    fill_of,
+    refusal_of,
+    version_of,
+)
+from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
+
+
+@dataclass(frozen=True, slots=True)
+class KeptArbitrage:
+    """An arbitrage and the record of its steps (`market.trade.decisions`); none where an earlier version wrote it."""
+
+    arbitrage: Arbitrage
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFill:
+    """A row of the ledger."""
+
+    arbitrage_id: str
+    fill: Fill
+
+
+class SessionExport:
+    """Reads one session's part of the database, document by document. Every method raises StoreError."""
+
+    def __init__(self, client: Client, session: Session) -> None:
+        self._database = database_of(client, session.database)
+        self._own: Document = {"session_id": session.session_id}
+
+    async def arbitrages(self) -> AsyncGenerator[KeptArbitrage]:
+        """All that began in the session, oldest first."""
+        with translated_errors():
+            async for document in self._database[ARBITRAGES].find(self._own).sort(OLDEST_FIRST):
+                steps = document.get("steps")
+                texts = tuple(map(str, steps)) if isinstance(steps, list) else ()
+                yield KeptArbitrage(arbitrage_of(document), texts)
+
+    async def refusals(self) -> AsyncGenerator[Refusal]:
+        """Oldest first."""
+        with translated_errors():
+            async for document in self._database[REFUSALS].find(self._own).sort(OLDEST_FIRST):
+                yield refusal_of(document)
+
+    async def settings(self) -> AsyncGenerator[SettingsVersion]:
+        """All versions of all sessions, oldest first."""
+        with translated_errors():
+            async for document in self._database[SETTINGS_VERSIONS].find().sort("_id", ASCENDING):
+                yield version_of(document)
+
+    async def fills(self) -> AsyncGenerator[KeptFill]:
+        """Of the session's ledger, oldest first; without those of arbitrages that began in an earlier session and
+        were gone on with in this one: what these were decided on lies with that session."""
+        with translated_errors():
+            inherited = await self._inherited()
+            async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):
+                if document["arbitrage_id"] not in inherited:
+                    yield KeptFill(str(document["arbitrage_id"]), fill_of(document))
+
+    async def _inherited(self) -> frozenset[str]:
+        """Arbitrages of other sessions with fills in this one's ledger."""
+        begun = {"from": ARBITRAGES, "localField": "_id", "foreignField": "_id", "as": "begun"}
+        steps: list[Document] = [
+            {"$match": self._own},
+            {"$group": {"_id": "$arbitrage_id"}},
+            {"$lookup": {**begun, "pipeline": [{"$project": {"session_id": 1}}]}},
+            {"$match": {"begun.session_id": {"$exists": True, "$ne": self._own["session_id"]}}},
+        ]
+        return frozenset([str(found["_id"]) async for found in self._database[FILLS].aggregate(steps)])
+
+
+@asynccontextmanager
+async def exporting(session: Session) -> AsyncGenerator[SessionExport]:
+    """An export of `session`, closed behind it. Raises StoreError where the database's address is none."""
+    client = connected(session.mongodb)
+    try:
+        yield SessionExport(client, session)
+    finally:
+        client.close()

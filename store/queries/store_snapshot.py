@@ -1,0 +1,125 @@
+"""All that the store says of trades, money and claims at one moment, whole: what an audit holds against the exchanges'
+own records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from market.instruments.orders import Fill
+from market.money import ZERO
+from market.trade.arbitrages import Arbitrage
+from market.trade.reservation_state import BalanceRow
+from session.session import Session as MarketSession
+from store.mongo.mongo_arbitrages import OLDEST_FIRST
+from store.mongo.stored_rows import HALF, LIQUIDITY, PAIR, balance_of
+from store.server.documents import (
+    ARBITRAGES,
+    BALANCES,
+    CLAIMS,
+    FILLS,
+    LEASES,
+    SESSION_BALANCES,
+    SESSION_CLAIM,
+    amount_of,
+    amounts_of,
+    arbitrage_of,
+    fill_of,
+    integer_of,
+    text_or_none,
+)
+from store.server.mongo_client import (
+    Client,
+    Database,
+    Document,
+    Session,
+    connected,
+    database_of,
+    in_transaction,
+    translated_errors,
+)
+from store.store_port import Balances
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One row of the ledger: whose fill it is."""
+
+    arbitrage_id: str
+    fill: Fill
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Of all sessions of one database; balances before and after are the last session's."""
+
+    arbitrages: Sequence[Arbitrage] = ()
+    ledger: Sequence[LedgerEntry] = ()
+    balances: Sequence[BalanceRow] = ()
+    before: Balances = field(default_factory=dict)
+    after: Balances = field(default_factory=dict)
+    open_arbitrages: int = 0
+    """As counted; so are the next two."""
+    notional: Mapping[str, Decimal] = field(default_factory=dict)
+    """Of the open ones, in the settlement currency."""
+    day_net: tuple[str, Decimal] | None = None
+    """The last day (UTC) on which any ended, and what that day brought."""
+    pairs: Mapping[str, str | None] = field(default_factory=dict)
+    """Claim → the arbitrage that has it."""
+    halves: Mapping[str, str | None] = field(default_factory=dict)
+    liquidity: Mapping[str, Decimal] = field(default_factory=dict)
+    """Side of a quote → base amount taken."""
+    leases: Mapping[str, int] = field(default_factory=dict)
+    """Exchange → the token of its lease, which is how many holders it had."""
+
+
+async def read_snapshot(session: MarketSession) -> Snapshot:
+    """Raises StoreUnavailableError where MongoDB is not reached, StoreError where it cannot be read."""
+    client = connected(session.mongodb)
+    database = database_of(client, session.database)
+    try:
+        with translated_errors():
+            return await _in_one_read(client, database, session.session_id)
+    finally:
+        client.close()
+
+
+async def _in_one_read(client: Client, database: Database, session_id: str) -> Snapshot:
+    async def step(session: Session) -> Snapshot:
+        claims = {str(row["_id"]): row for row in await _all(database, CLAIMS, session)}
+        records = [row for row in await _all(database, SESSION_BALANCES, session) if row["session_id"] == session_id]
+        counter = claims.get(SESSION_CLAIM, {})
+        return Snapshot(
+            arbitrages=[arbitrage_of(row) for row in await _all(database, ARBITRAGES, session)],
+            ledger=[
+                LedgerEntry(str(row["arbitrage_id"]), fill_of(row)) for row in await _all(database, FILLS, session)
+            ],
+            balances=[balance_of(row) for row in await _all(database, BALANCES, session)],
+            before=_taken(records, "before"),
+            after=_taken(records, "after"),
+            open_arbitrages=integer_of(counter.get("open_arbitrages")),
+            notional=amounts_of(counter.get("notional")),
+            day_net=(str(counter["day"]), amount_of(counter["day_net"])) if "day" in counter else None,
+            leases={str(row["_id"]): integer_of(row["token"]) for row in await _all(database, LEASES, session)},
+            pairs=_claimed(claims, PAIR),
+            halves=_claimed(claims, HALF),
+            liquidity={
+                key.removeprefix(LIQUIDITY): amount_of(row.get("used", str(ZERO)))
+                for key, row in claims.items()
+                if key.startswith(LIQUIDITY)
+            },
+        )
+
+    return await in_transaction(client, step)
+
+
+async def _all(database: Database, collection: str, session: Session) -> list[Document]:
+    order = OLDEST_FIRST if collection in (ARBITRAGES, FILLS) else [("_id", 1)]
+    return [document async for document in database[collection].find({}, session=session).sort(order)]
+
+
+def _taken(records: Sequence[Document], moment: str) -> Balances:
+    return {str(record["exchange"]): amounts_of(record[moment]) for record in records if moment in record}
+
+
+def _claimed(claims: Mapping[str, Document], prefix: str) -> dict[str, str | None]:
+    return {key: text_or_none(row.get("arbitrage_id")) for key, row in claims.items() if key.startswith(prefix)}

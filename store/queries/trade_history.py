@@ -1,0 +1,244 @@
+"""What was traded, as people look for it: filtered pages, everything in order for downloads, the equity."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from market.accounting.equity_curve import Equity
+from market.instruments.orders import Fill
+from market.money import BoundedDecimal
+from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Strategy
+from store.aggregates.average_sums import AverageSum, RunningAverageSums
+from store.aggregates.running_equity import RunningEquity
+from store.errors import StoreError
+from store.mongo.mongo_arbitrages import OLDEST_FIRST
+from store.server.documents import ARBITRAGES, FILLS, arbitrage_of, fill_of
+from store.server.mongo_client import Database, Document, translated_errors
+from store.server.page_reader import Page, read_page
+
+AT_ONCE = 500
+"""Rows of a download that are held in memory together."""
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class TradeFilter:
+    """None and empty: whatever it is. `since` ≤ time < `until`, microseconds: of an arbitrage when it was reserved, of
+    a fill when the exchange filled it.
+    """
+
+    exchange: str | None = None
+    """On either side; of a fill its own."""
+    base: str | None = None
+    states: tuple[ArbitrageState, ...] = ()
+    strategy: Strategy | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BookedFill:
+    """A row of the ledger, and which leg of which arbitrage it is of."""
+
+    arbitrage_id: str
+    base: str
+    state: str
+    strategy: str
+    role: str
+    """Empty where the arbitrage does not know of the fill."""
+    fill: Fill
+
+
+@dataclass(frozen=True, slots=True)
+class ArbitrageSummary:
+    """One arbitrage without legs and depth; times in microseconds, those of `times` that happened."""
+
+    arbitrage_id: str
+    strategy: str
+    base: str
+    state: str
+    reason: str | None
+    buy_exchange: str
+    buy_symbol: str
+    sell_exchange: str
+    sell_symbol: str
+    amount: BoundedDecimal
+    net_bps: float
+    """When it was detected."""
+    event_time: int
+    reserved_at: int
+    times: dict[str, int]
+    profit: ProfitAndLoss | None
+
+
+_SUMMARY = TypeAdapter(ArbitrageSummary)
+_SUMMARY_FIELDS: Document = {
+    **dict.fromkeys(("arbitrage_id", "strategy", "base", "state", "reason", "amount", "times", "profit", "at"), 1),
+    "opportunity.buy.exchange": 1,
+    "opportunity.buy.symbol": 1,
+    "opportunity.sell.exchange": 1,
+    "opportunity.sell.symbol": 1,
+    "opportunity.net_bps": 1,
+    "opportunity.event_time": 1,
+}
+_OF_LEGS = dict.fromkeys(("base", "state", "strategy", "legs.role", "legs.fills.fill_id", "legs.exchange"), 1)
+_WITH_ARBITRAGE: Document = {
+    "$lookup": {
+        "from": ARBITRAGES,
+        "localField": "arbitrage_id",
+        "foreignField": "_id",
+        "pipeline": [{"$project": _OF_LEGS}],
+        "as": "arbitrage",
+    }
+}
+
+
+class TradeHistory:
+    """Of one session, or of all. Every read raises StoreError."""
+
+    def __init__(self, database: Database, of_session: Document) -> None:
+        self._database = database
+        self._of_session = of_session
+        self._equity = RunningEquity(database, of_session)
+        self._average_sums = RunningAverageSums(database, of_session)
+
+    async def equity(self, currency: str) -> Equity:
+        """All that ended with a profit or loss in `currency`. What changes late is seen after some minutes."""
+        return await self._equity.read(currency)
+
+    async def average_sums(self) -> tuple[AverageSum, ...]:
+        """What the moving average's orders bought and sold, by market."""
+        return await self._average_sums.read()
+
+    async def arbitrages(self, wanted: TradeFilter, cursor: str | None, limit: int) -> Page[Arbitrage]:
+        """Newest reservation first. Raises CursorError."""
+        query = self._of_session | _of_arbitrages(wanted)
+        return await read_page(self._database, ARBITRAGES, arbitrage_of, query, cursor, limit)
+
+    async def fills(self, wanted: TradeFilter, cursor: str | None, limit: int) -> Page[BookedFill]:
+        """Newest first. Raises CursorError."""
+        query, stages = self._of_session | _of_fills(wanted), _stages(wanted)
+        return await read_page(self._database, FILLS, _booked, query, cursor, limit, stages)
+
+    async def all_arbitrages(
+        self, wanted: TradeFilter, at_once: int = AT_ONCE
+    ) -> AsyncGenerator[list[ArbitrageSummary]]:
+        """Oldest first, in lists of at most `at_once`; each list is a read of its own, so one may take its time."""
+        query = self._of_session | _of_arbitrages(wanted)
+        async for documents in self._in_order(ARBITRAGES, query, [{"$project": _SUMMARY_FIELDS}], at_once):
+            yield [_known(document, _summary) for document in documents]
+
+    async def all_fills(self, wanted: TradeFilter) -> AsyncGenerator[list[BookedFill]]:
+        """Oldest first, in lists as those of `all_arbitrages`."""
+        query = self._of_session | _of_fills(wanted)
+        async for documents in self._in_order(FILLS, query, _stages(wanted), AT_ONCE):
+            yield [_booked(document) for document in documents]
+
+    async def _in_order(
+        self, collection: str, query: Document, stages: list[Document], at_once: int
+    ) -> AsyncGenerator[list[Document]]:
+        after: Document = {}
+        while True:
+            steps: list[Document] = [
+                {"$match": {"$and": [query, after]}},
+                {"$sort": dict(OLDEST_FIRST)},
+                *stages,
+                {"$limit": at_once},
+            ]
+            with translated_errors():
+                documents = [document async for document in self._database[collection].aggregate(steps)]
+            if not documents:
+                return
+            yield documents
+            if len(documents) < at_once:
+                return
+            at, key = documents[-1]["at"], documents[-1]["_id"]
+            after = {"$or": [{"at": {"$gt": at}}, {"at": at, "_id": {"$gt": key}}]}
+
+
+def _of_arbitrages(wanted: TradeFilter) -> Document:
+    query = _between(wanted) | _said_by_arbitrage(wanted)
+    if wanted.exchange is not None:
+        query["legs.exchange"] = wanted.exchange
+    return query
+
+
+def _of_fills(wanted: TradeFilter) -> Document:
+    """As far as the ledger itself says it."""
+    return _between(wanted) | ({} if wanted.exchange is None else {"exchange": wanted.exchange})
+
+
+def _stages(wanted: TradeFilter) -> list[Document]:
+    """What only the arbitrage of a fill says."""
+    query = _said_by_arbitrage(wanted, "arbitrage.")
+    narrowed: list[Document] = [{"$match": query}] if query else []
+    return [_WITH_ARBITRAGE, *narrowed]
+
+
+def _said_by_arbitrage(wanted: TradeFilter, prefix: str = "") -> Document:
+    query: Document = {}
+    if wanted.base is not None:
+        query[f"{prefix}base"] = wanted.base
+    if wanted.states:
+        query[f"{prefix}state"] = {"$in": list(wanted.states)}
+    if wanted.strategy is not None:
+        query[f"{prefix}strategy"] = _strategy(wanted.strategy)
+    return query
+
+
+def _strategy(strategy: Strategy) -> Document:
+    """Earlier versions knew but one, and did not name it."""
+    return {"$in": [strategy, None]} if strategy == "arbitrage" else {"$eq": strategy}
+
+
+def _between(wanted: TradeFilter) -> Document:
+    bounds = {"$gte": wanted.since, "$lt": wanted.until}
+    told = {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"at": told} if told else {}
+
+
+def _booked(document: Mapping[str, object]) -> BookedFill:
+    fill = fill_of(document)
+    found = document.get("arbitrage")
+    arbitrage = found[0] if isinstance(found, list) and found else {}
+    roles = [
+        str(leg["role"])
+        for leg in arbitrage.get("legs", ())
+        if leg["exchange"] == fill.exchange and any(one["fill_id"] == fill.fill_id for one in leg["fills"])
+    ]
+    return BookedFill(
+        arbitrage_id=str(document["arbitrage_id"]),
+        base=str(arbitrage.get("base") or fill.symbol.partition("/")[0]),
+        state=str(arbitrage.get("state", "")),
+        strategy=str(arbitrage.get("strategy", "arbitrage")),
+        role=roles[0] if roles else "",
+        fill=fill,
+    )
+
+
+def _summary(document: Mapping[str, object]) -> ArbitrageSummary:
+    opportunity = document["opportunity"]
+    sides = opportunity if isinstance(opportunity, dict) else {}
+    return _SUMMARY.validate_python(
+        {
+            "strategy": "arbitrage",
+            **document,
+            "buy_exchange": sides["buy"]["exchange"],
+            "buy_symbol": sides["buy"]["symbol"],
+            "sell_exchange": sides["sell"]["exchange"],
+            "sell_symbol": sides["sell"]["symbol"],
+            "net_bps": sides["net_bps"],
+            "event_time": sides["event_time"],
+            "reserved_at": document["at"],
+        }
+    )
+
+
+def _known(document: Document, value: Callable[[Mapping[str, object]], Row]) -> Row:
+    try:
+        return value(document)
+    except (KeyError, ValidationError) as error:
+        raise StoreError(f"document {document.get('_id')!r} is not as this version writes it: {error}") from error

@@ -1,0 +1,285 @@
+"""What people look at: pages, counts and sums of a session, and the changes of them."""
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from pymongo import ASCENDING
+
+from market.accounting.differences import DifferenceKind, KeptDifference
+from market.accounting.profit_groups import ProfitGroup, profit_from
+from market.decide.circuit_breaker import Health
+from market.decide.settings import Settings
+from market.instruments.orders import Fill
+from market.money import total
+from market.prices.feed_state import FeedState
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Refusal
+from market.trade.moving_average import AverageTrade
+from market.trade.reservation_state import BalanceRow
+from session.session import Session
+from store.aggregates.missed_profit_sums import MissedProfits
+from store.aggregates.opportunity_sums import OpportunitySums
+from store.aggregates.profit_sums import DAY_ENDED, RunningProfits
+from store.aggregates.session_totals import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
+from store.errors import HistoryLostError
+from store.mongo.consumer_positions import ReachBook
+from store.mongo.mongo_averages import read_average_trades
+from store.mongo.mongo_balances import BalanceBook
+from store.mongo.mongo_differences import difference_of
+from store.mongo.mongo_health import HealthBook
+from store.mongo.mongo_leases import LeaseBook
+from store.mongo.mongo_settings import SettingsHistory
+from store.mongo.risk_counters import Counters, read_counters
+from store.operations.mongo_audit import MongoAudit
+from store.operations.mongo_backtests import MongoBacktests
+from store.operations.mongo_notices import MongoNotices
+from store.operations.mongo_processes import MongoProcesses
+from store.queries.opportunity_pages import MongoOpportunities
+from store.queries.trade_history import TradeHistory
+from store.server.change_streams import ChangeFollower, ChangeStanding
+from store.server.documents import (
+    ARBITRAGES,
+    DIFFERENCES,
+    FEEDS,
+    FILLS,
+    OPPORTUNITIES,
+    REFUSALS,
+    SETTINGS_VERSIONS,
+    SettingsVersion,
+    arbitrage_of,
+    feed_of,
+    fill_of,
+    integer_of,
+    opportunity_of,
+    plain,
+    refusal_of,
+    version_of,
+)
+from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
+from store.server.page_reader import Page, read_page
+from store.store_port import Balances
+
+ALL = "all"
+"""Instead of a session: everything in the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of `collection`; the document as it stands after it, None where it was deleted."""
+
+    collection: str
+    operation: str
+    """insert, update, replace or delete; drop and rename come as themselves, without a key or document."""
+    key: str
+    """Empty where the whole collection changed."""
+    document: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfitTotal:
+    """What the arbitrages of one pair brought on one day (UTC), `day` as YYYY-MM-DD of their end."""
+
+    day: str
+    buy_exchange: str
+    sell_exchange: str
+    arbitrages: int
+    profit: ProfitAndLoss
+
+
+async def open_reader(session: Session) -> "TradeReader":
+    """Reads of `session`; close it. Raises StoreUnavailableError where MongoDB is not reached."""
+    return TradeReader(connected(session.mongodb), session.database, session.session_id)
+
+
+class TradeReader:
+    """Reads of one session, or of `ALL`. Pages hold 500 rows at the most, newest first."""
+
+    def __init__(self, client: Client, database: str, session_id: str = ALL) -> None:
+        self._client = client
+        self._database = database_of(client, database)
+        self._session_id = session_id
+        self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
+        self._settings = SettingsHistory(client, self._database)
+        self._balances = BalanceBook(client, self._database, session_id)
+        self._health = HealthBook(client, self._database, self._settings)
+        self.audit = MongoAudit(self._database)
+        self.backtests = MongoBacktests(self._database)
+        self.notices = MongoNotices(self._database)
+        self.leases = LeaseBook(self._database)
+        self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
+        self.reach = ReachBook(self._database)
+        self.standing = ChangeStanding()
+        self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
+        self.opportunity_sums = OpportunitySums(self._database, self._of_session)
+        self.history = TradeHistory(self._database, self._of_session)
+        self._missed = MissedProfits(self._database, self._of_session)
+        self._totals = RunningTotals(self._database, self._of_session)
+        self._profits = RunningProfits(self._database, self._of_session)
+
+    async def close(self) -> None:
+        self._client.close()
+
+    async def settings(self) -> Settings | None:
+        return await self._settings.current()
+
+    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        """Raises VersionConflictError."""
+        return await self._settings.change(changed, expected_version, who)
+
+    async def amend_settings(self, amended: Callable[[Settings], Settings], who: str) -> Settings | None:
+        """From whatever version is in force, so that no other change comes between; None where there are none."""
+        return await self._settings.amend(amended, who)
+
+    async def settings_history(self, cursor: str | None, limit: int) -> Page[SettingsVersion]:
+        return await read_page(self._database, SETTINGS_VERSIONS, version_of, {}, cursor, limit)
+
+    async def opportunities(self, cursor: str | None, limit: int) -> Page[Opportunity]:
+        return await read_page(self._database, OPPORTUNITIES, opportunity_of, self._of_session, cursor, limit)
+
+    async def opportunity(self, opportunity_id: str) -> Opportunity | None:
+        with translated_errors():
+            document = await self._database[OPPORTUNITIES].find_one({"_id": opportunity_id})
+        return None if document is None else opportunity_of(document)
+
+    async def arbitrages(self, states: Sequence[ArbitrageState], cursor: str | None, limit: int) -> Page[Arbitrage]:
+        """Newest reservation first; no states: all of them."""
+        wanted = self._of_session | ({"state": {"$in": list(states)}} if states else {})
+        return await read_page(self._database, ARBITRAGES, arbitrage_of, wanted, cursor, limit)
+
+    async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
+        with translated_errors():
+            document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
+        return None if document is None else arbitrage_of(document)
+
+    async def arbitrage_counts(self) -> dict[str, int]:
+        """State → how many."""
+        return await counts_by(self._database, ARBITRAGES, self._of_session, "state")
+
+    async def refusals(self, reason: str | None, cursor: str | None, limit: int) -> Page[Refusal]:
+        wanted = self._of_session | ({} if reason is None else {"reason": reason})
+        return await read_page(self._database, REFUSALS, refusal_of, wanted, cursor, limit)
+
+    async def refusal_counts(self) -> dict[str, int]:
+        """Reason → how many in the last seven days, those not stored whole included."""
+        return await refusal_counts(self._database, self._of_session)
+
+    async def refused_profit(self) -> dict[str, Decimal]:
+        """Reason → missed profit of the same refusals as `refusal_counts`, each episode once (`episodes`)."""
+        return await self._missed.by_reason()
+
+    async def opportunity_count(self) -> int:
+        with translated_errors():
+            return await self._database[OPPORTUNITIES].count_documents(self._of_session)
+
+    async def fills(self, cursor: str | None, limit: int) -> Page[Fill]:
+        return await read_page(self._database, FILLS, fill_of, self._of_session, cursor, limit)
+
+    async def differences(
+        self, kinds: Sequence[DifferenceKind], cursor: str | None, limit: int
+    ) -> Page[KeptDifference]:
+        """Of all sessions, since the accounts are the same in each; no kinds: all of them."""
+        wanted: Document = {"kind": {"$in": list(kinds)}} if kinds else {}
+        return await read_page(self._database, DIFFERENCES, difference_of, wanted, cursor, limit)
+
+    async def average_trades(self, cursor: str | None, limit: int) -> Page[AverageTrade]:
+        """Signals of the moving average strategy, each with what became of its order by now."""
+        return await read_average_trades(self._database, self._of_session, cursor, limit)
+
+    async def balance_rows(self) -> list[BalanceRow]:
+        return await self._balances.rows()
+
+    async def session_balances(self) -> tuple[Balances, Balances]:
+        """(before, after)."""
+        return await self._balances.of_session()
+
+    async def feed_states(self) -> list[FeedState]:
+        """As last told, by exchange and symbol."""
+        with translated_errors():
+            return [feed_of(document) async for document in self._database[FEEDS].find().sort("_id", ASCENDING)]
+
+    async def counters(self) -> Counters:
+        """What the limits count, over all sessions of the database."""
+        return await read_counters(self._database, self._session_id)
+
+    async def health(self) -> list[Health]:
+        """Of each exchange that ever failed, by name."""
+        return await self._health.all()
+
+    async def profit_totals(self) -> list[ProfitTotal]:
+        """By day, pair and currency, oldest first."""
+        group: Document = {
+            "_id": {
+                "day": DAY_ENDED,
+                "buy": "$opportunity.buy.exchange",
+                "sell": "$opportunity.sell.exchange",
+                "currency": "$profit.currency",
+            },
+            "arbitrages": {"$sum": 1},
+        }
+        sums = {part: {"$sum": {"$toDecimal": f"$profit.{part}"}} for part in PROFIT_PARTS}
+        pipeline: list[Document] = [
+            {"$match": self._of_session | {"profit": {"$ne": None}}},
+            {"$group": group | sums},
+            {"$sort": {"_id": ASCENDING}},
+        ]
+        with translated_errors():
+            return [_profit_total(document) async for document in self._database[ARBITRAGES].aggregate(pipeline)]
+
+    async def profit(self, currency: str) -> ProfitAndLoss:
+        """All of the session, in its settlement currency."""
+        totals = [each.profit for each in await self.profit_totals() if each.profit.currency == currency]
+        return profit_from(currency, {part: total(getattr(each, part) for each in totals) for part in PROFIT_PARTS})
+
+    async def totals(self, currency: str) -> SessionTotals:
+        """`profit`, `arbitrage_counts` and all of the refusals together, for those who ask again and again.
+
+        Reads what is new since the last call. What changes late in old rows is seen after five minutes.
+        """
+        totals, missed = await self._totals.read(currency), await self._missed.by_reason()
+        return replace(totals, forgone=missed, groups=await self.profit_groups(currency))
+
+    async def profit_groups(self, currency: str) -> tuple[ProfitGroup, ...]:
+        """The profit in the settlement currency by exchange, asset, pair, day and strategy; read like `totals`."""
+        return await self._profits.read(currency)
+
+    async def watch(self, collections: Iterable[str]) -> AsyncGenerator[Change | None]:
+        """First None, once nothing that follows can be missed; then each change, at least once.
+
+        Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
+        anew.
+        """
+        pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
+        is_begun = False
+        async with ChangeFollower(self._database, pipeline, standing=self.standing) as changes:
+            while True:
+                change = await changes.next()
+                if change is None and is_begun:
+                    raise HistoryLostError("The changes since the last one seen are gone; read anew.")
+                is_begun = True
+                yield None if change is None else _change_of(change)
+
+
+def _profit_total(document: Document) -> ProfitTotal:
+    group = document["_id"]
+    names = group if isinstance(group, dict) else {}
+    sums = {part: decimal_of(document[part]) for part in PROFIT_PARTS}
+    return ProfitTotal(
+        day=str(names.get("day")),
+        buy_exchange=str(names.get("buy")),
+        sell_exchange=str(names.get("sell")),
+        arbitrages=integer_of(document["arbitrages"]),
+        profit=profit_from(str(names.get("currency")), sums),
+    )
+
+
+def _change_of(change: Document) -> Change:
+    """A deleted document has only its key, a dropped collection not even that."""
+    names, key, document = change.get("ns"), change.get("documentKey"), change.get("fullDocument")
+    whole = {name: plain(value) for name, value in document.items()} if isinstance(document, dict) else None
+    return Change(
+        collection=str(names["coll"]) if isinstance(names, dict) else "",
+        operation=str(change["operationType"]),
+        key=str(key["_id"]) if isinstance(key, dict) else "",
+        document=whole,
+    )

@@ -1,0 +1,1 @@
+"""MongoDB itself: the embedded server, clients, indexes, users, change streams."""

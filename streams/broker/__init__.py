@@ -1,0 +1,1 @@
+"""The embedded Kafka broker, and who may read and write what."""

@@ -1,0 +1,252 @@
+"""The embedded Kafka broker: one node, broker and controller at once, on loopback, its data below the data folder.
+
+Clients log in by SCRAM, which shows no password to whoever might listen on the port while the broker is down; its
+owner's is written into the log when that is formatted. The controller is asked by the broker in its own process alone.
+"""
+
+import base64
+import hashlib
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from market.time_units import MICROSECONDS
+from session.clock import SystemClock, steady_now, wall_now
+from session.logins import Login
+from streams.broker.topic_access import jaas_of
+from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.topic_admin import check_reachable
+
+FORMAT_SECONDS = 120.0
+POLL_SECONDS = 0.05
+# A short-lived JVM on few cores: no second compiler, one collector thread. 256 MB carry 10,000 rows/s.
+JVM_FLAGS = ("-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+RETAINED_BYTES = 2 * 1024**3
+CONTROLLER = "controller"
+ASIDE = "kafka-"
+ASIDE_DAYS = 2
+"""A log keeps its rows for one: of one that was put aside longer ago Kafka itself would have kept nothing."""
+DAY = 86_400 * MICROSECONDS
+OWNER_FILE = "owner"
+"""In the broker's folder: a mark of the owner whose password is in its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedBroker:
+    """How to run the broker; whoever starts the process owns it. The same ports may be given again after a crash."""
+
+    home: Path
+    classpath: str
+    port: int
+    controller_port: int
+    owner: Login
+    """May do everything, and make others that may do less."""
+    controller_password: str = field(repr=False)
+    java: str = "java"
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "kafka"
+
+    def prepare(self) -> Path | None:
+        """Write the configuration and format the data folder once (about 1 s; a second time 1 ms).
+
+        Returns where a log was put aside that does not know its owner, such as one of before there were logins.
+        Raises StreamRefusedError where the folder cannot be used.
+        """
+        drop_old_asides(self.home, wall_now())
+        aside = self._put_aside()
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write_privately(self._server_file, self._server_properties())
+        self._logging_file.write_text(LOGGING_PROPERTIES)
+        self._java_file.write_text("\n".join(_quoted(argument) for argument in self._java_arguments()) + "\n")
+        if not (self.folder / "log" / "meta.properties").exists():
+            self._format()
+        return aside
+
+    def _put_aside(self) -> Path | None:
+        """A log that another owner's password is in could be opened by nobody."""
+        there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
+        if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
+            return None
+        aside = self.home / f"{ASIDE}{wall_now()}"
+        self.folder.replace(aside)
+        return aside
+
+    def _owner_mark(self) -> str:
+        return hashlib.sha256(f"{self.owner.user} {self.owner.password}".encode()).hexdigest()
+
+    def _server_properties(self) -> str:
+        login = (self.owner, self.controller_password)
+        return server_properties(self.folder / "log", self.port, self.controller_port, *login)
+
+    def command(self) -> tuple[str, ...]:
+        """The broker in the foreground; its log (warnings) goes to standard output. SIGTERM stops it cleanly."""
+        return (self.java, f"@{self._java_file}", "kafka.Kafka", str(self._server_file))
+
+    @property
+    def _server_file(self) -> Path:
+        return self.folder / "server.properties"
+
+    @property
+    def _logging_file(self) -> Path:
+        return self.folder / "log4j2.properties"
+
+    @property
+    def _java_file(self) -> Path:
+        return self.folder / "java.arguments"
+
+    def _java_arguments(self) -> tuple[str, ...]:
+        return (*JVM_FLAGS, f"-Dlog4j2.configurationFile={self._logging_file}", "-cp", self.classpath)
+
+    def _format(self) -> None:
+        scram = f"SCRAM-SHA-256=[name={self.owner.user},password={self.owner.password}]"
+        tool = ("kafka.tools.StorageTool", "format", "--ignore-formatted", "--add-scram", scram)
+        words = (*self._java_arguments(), *tool, "-t", _cluster_id(), "-c", str(self._server_file))
+        # in a file, since others see the command line
+        arguments = self.folder / "format.arguments"
+        _write_privately(arguments, "\n".join(_quoted(word) for word in words) + "\n")
+        command = (self.java, f"@{arguments}")
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=FORMAT_SECONDS)
+            _write_privately(self.folder / OWNER_FILE, self._owner_mark())
+        except OSError as error:
+            raise StreamRefusedError(f"{self.java} cannot be run ({error.strerror}).") from error
+        except subprocess.TimeoutExpired as error:
+            raise StreamRefusedError(f"formatting {self.folder} took longer than {FORMAT_SECONDS:.0f} s.") from error
+        finally:
+            arguments.unlink(missing_ok=True)
+        if done.returncode != 0:
+            last = (done.stderr + done.stdout).strip().splitlines()[-1:]
+            raise StreamRefusedError(f"{self.folder} could not be formatted for Kafka: {shlex.join(last)}.")
+
+
+def drop_old_asides(home: Path, now: int) -> None:
+    """Logs that were put aside more than a day ago."""
+    for folder in home.glob(f"{ASIDE}*"):
+        put_aside = folder.name.removeprefix(ASIDE)
+        if put_aside.isdecimal() and now - int(put_aside) >= ASIDE_DAYS * DAY:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def wait_ready(address: str, seconds: float) -> None:
+    """Return once Kafka answers for its metadata. Raises StreamUnavailableError after `seconds`."""
+    deadline = steady_now() + int(seconds * MICROSECONDS)
+    while True:
+        left = (deadline - steady_now()) / MICROSECONDS
+        try:
+            await check_reachable(address, max(0.1, min(left, 2.0)))
+        except StreamUnavailableError:
+            if steady_now() >= deadline:
+                raise
+            await SystemClock().sleep(POLL_SECONDS)
+        else:
+            return
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    """Loopback ports that nobody listens on at this moment, all different."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return tuple(each.getsockname()[1] for each in sockets)
+
+
+def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
+    """Who may come in, and that each may do only what is written down for it, but for the owner and the node itself."""
+    asked = f'username="{CONTROLLER}" password="{controller_password}" user_{CONTROLLER}="{controller_password}"'
+    plain = f"org.apache.kafka.common.security.plain.PlainLoginModule required {asked};"
+    return {
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256",
+        "listener.name.client.scram-sha-256.sasl.jaas.config": jaas_of(owner),
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": plain,
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": f"User:{owner.user};User:{CONTROLLER}",
+    }
+
+
+def server_properties(data: Path, port: int, controller_port: int, owner: Login, controller_password: str) -> str:
+    """One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
+    settings = login_properties(owner, controller_password) | {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
+        "inter.broker.listener.name": "CLIENT",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": str(data),
+        "auto.create.topics.enable": "false",
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "group.initial.rebalance.delay.ms": "0",
+        "log.retention.hours": "24",
+        "log.retention.bytes": str(RETAINED_BYTES),
+        "log.segment.bytes": str(128 * 1024**2),
+        "log.retention.check.interval.ms": "60000",
+        # the cleaner's default buffer of 128 MB is half of our heap, and no topic of ours is compacted
+        "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
+        "metadata.log.segment.bytes": str(8 * 1024**2),
+        "metadata.max.retention.bytes": str(32 * 1024**2),
+        # after a kill the restarted broker is refused until the killed one's session has run out: 3 s, not 9
+        "broker.session.timeout.ms": "3000",
+        "broker.heartbeat.interval.ms": "500",
+        "num.network.threads": "2",
+        "num.io.threads": "2",
+        "background.threads": "2",
+        "num.recovery.threads.per.data.dir": "2",
+    }
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
+
+
+def _write_privately(path: Path, text: str) -> None:
+    """For the owner alone, from the first byte on."""
+    path.unlink(missing_ok=True)
+    path.touch(0o600)
+    path.write_text(text)
+
+
+LOGGING_PROPERTIES = """\
+status=error
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %p %c{1} %m%n
+rootLogger.level=warn
+rootLogger.appenderRef.console.ref=console
+"""
+
+
+def _cluster_id() -> str:
+    """What Kafka calls a uuid: 22 characters of URL-safe base 64, not beginning with a dash (an option to its tool)."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        continue
+    return text
+
+
+def _quoted(argument: str) -> str:
+    """One argument of a Java argument file, where backslashes and quotes are special."""
+    escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _escaped(value: str) -> str:
+    """A value in a Java properties file."""
+    return value.replace("\\", "\\\\").replace(os.linesep, " ")

@@ -1,0 +1,142 @@
+"""Who may read and write which topics of an embedded Kafka, and how Java's clients are told a login."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public names, which it does not mark as such
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
+
+from session.logins import Login, login_of
+from streams.errors import StreamUnavailableError
+from streams.topic_admin import client_settings, reason_of
+
+ROUNDS = 4_096
+"""Kafka takes no fewer; passwords are random, so that more would only slow each connection."""
+ANSWER_SECONDS = 15.0
+ANY = "*"
+ANYTHING: Any = None
+"""In a filter; the library's types do not know that it may be None."""
+ANY_RIGHT = AclBindingFilter(
+    ResourceType.ANY, ANYTHING, ResourcePatternType.ANY, ANYTHING, ANYTHING, AclOperation.ANY, AclPermissionType.ANY
+)
+_MODULES = "org.apache.kafka.common.security"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUser:
+    """Writes to `writes`, reads those and `reads`, and knows of no other topic."""
+
+    login: Login
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+async def ensure_users(address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS) -> None:
+    """Each with its password and the rights named here, and nobody else but the owner, who asks.
+
+    Raises StreamUnavailableError, also where one of the answers takes longer than `seconds`.
+    """
+    users = tuple(users)
+    try:
+        await asyncio.to_thread(_ensure_users, AdminClient(client_settings(address)), login_of(address), users, seconds)
+    except (KafkaException, TimeoutError) as error:
+        reason = reason_of(error) if isinstance(error, KafkaException) else f"no answer within {seconds:g} s"
+        raise StreamUnavailableError(f"Kafka at {address} did not take its users ({reason}).") from None
+
+
+def _ensure_users(client: AdminClient, owner: Login | None, users: tuple[TopicUser, ...], seconds: float) -> None:
+    wanted = {user.login.user for user in users} | ({owner.user} if owner is not None else set())
+    rights = {right for user in users for right in _rights(user)}
+    asked_users: Any = client.describe_user_scram_credentials(request_timeout=seconds)
+    asked_rights = client.describe_acls(ANY_RIGHT, request_timeout=seconds)
+    known, given = asked_users.result(seconds), asked_rights.result(seconds)
+    changes: list[UserScramCredentialAlteration] = [_credential(user.login) for user in users]
+    changes += [
+        UserScramCredentialDeletion(name, each.mechanism)
+        for name, told in known.items()
+        if name not in wanted
+        for each in told.scram_credential_infos
+    ]
+    taken = [_exactly(right) for right in given if right not in rights]
+    waiting: list[Mapping[Any, Future[Any]]] = [client.alter_user_scram_credentials(changes, request_timeout=seconds)]
+    waiting.append(client.create_acls(list(rights), request_timeout=seconds))
+    if taken:
+        waiting.append(client.delete_acls(taken, request_timeout=seconds))
+    for answers in waiting:
+        _await_all(answers, seconds)
+
+
+def spark_options(address: str) -> dict[str, str]:
+    """Options of Spark's Kafka source and sink. Spark keeps a login out of logs and reports ("[hidden]")."""
+    options = {"kafka.bootstrap.servers": str(address)}
+    login = login_of(address)
+    if login is not None:
+        options |= {
+            "kafka.security.protocol": login.protocol,
+            "kafka.sasl.mechanism": login.mechanism,
+            "kafka.sasl.jaas.config": jaas_of(login),
+        }
+        if login.ca:
+            options |= {"kafka.ssl.truststore.type": "PEM", "kafka.ssl.truststore.location": login.ca}
+    return options
+
+
+def jaas_of(login: Login) -> str:
+    """As Java's clients and brokers want a login."""
+    module = "plain.PlainLoginModule" if login.mechanism == "PLAIN" else "scram.ScramLoginModule"
+    return f"{_MODULES}.{module} required username={_quoted(login.user)} password={_quoted(login.password)};"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _credential(login: Login) -> UserScramCredentialUpsertion:
+    kind = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, ROUNDS)
+    return UserScramCredentialUpsertion(login.user, kind, login.password.encode())
+
+
+def _rights(user: TopicUser) -> list[AclBinding]:
+    wanted = {(ResourceType.TOPIC, topic, AclOperation.READ) for topic in (*user.reads, *user.writes)}
+    wanted |= {(ResourceType.TOPIC, topic, AclOperation.WRITE) for topic in user.writes}
+    # nothing is kept in a group, but clients ask for its coordinator before they read
+    wanted.add((ResourceType.GROUP, ANY, AclOperation.READ))
+    principal = f"User:{user.login.user}"
+    return [
+        AclBinding(kind, name, ResourcePatternType.LITERAL, principal, ANY, operation, AclPermissionType.ALLOW)
+        for kind, name, operation in wanted
+    ]
+
+
+def _exactly(right: AclBinding) -> AclBindingFilter:
+    return AclBindingFilter(
+        right.restype,
+        right.name,
+        right.resource_pattern_type,
+        right.principal,
+        right.host,
+        right.operation,
+        right.permission_type,
+    )
+
+
+def _await_all(futures: "Mapping[Any, Future[Any]]", seconds: float) -> None:
+    for future in futures.values():
+        future.result(seconds)

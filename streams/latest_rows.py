@@ -1,0 +1,63 @@
+"""Looks at the end of topics now and then; in between nothing is fetched."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from streams.errors import StreamRefusedError
+from streams.partition_consumer import PartitionConsumer
+from streams.records import Position, Record
+from streams.topic_admin import check_reachable
+
+_Answer = TypeVar("_Answer")
+
+
+class TopicGlance:
+    """The newest rows of topics, for those who need a few of them every few seconds: following all rows would cost
+    each of them what the writers wrote.
+    """
+
+    def __init__(self, address: str, *topics: str) -> None:
+        self._address = address
+        self._topics = topics
+        self._consumer: PartitionConsumer | None = None
+        # one thread for all calls: the library's consumer must not be closed while another thread polls it
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-glance")
+
+    async def open(self) -> None:
+        """Raises StreamUnavailableError within seconds, StreamRefusedError where the topic is missing. Opens once."""
+        if self._consumer is None:
+            await check_reachable(self._address)
+            self._consumer = await self._in_thread(self._resting_consumer)
+
+    async def newest(self, rows: int) -> list[Record]:
+        """At most so many of each partition, as they end now, in the order of each partition.
+
+        Raises StreamUnavailableError.
+        """
+        if self._consumer is None:
+            raise StreamRefusedError("this glance is closed.")
+        consumer = self._consumer
+        return await self._in_thread(lambda: consumer.newest(rows))
+
+    async def ends(self) -> dict[Position, int]:
+        """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
+        if self._consumer is None:
+            raise StreamRefusedError("this glance is closed.")
+        return await self._in_thread(self._consumer.ends)
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await self._in_thread(consumer.close)
+        self._thread.shutdown(wait=False)
+
+    def _resting_consumer(self) -> PartitionConsumer:
+        consumer = PartitionConsumer(self._address, self._topics, "latest")
+        consumer.rest()
+        return consumer
+
+    async def _in_thread(self, function: Callable[[], _Answer]) -> _Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)

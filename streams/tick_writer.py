@@ -1,0 +1,51 @@
+"""The log: what goes where on `ticks`, so that each base has one total order of all that decides about it."""
+
+from market.decide.settings import Settings
+from market.prices.quotes import FeedMark, Quote
+from streams.message_format import mark_row, marker_row, quote_row, settings_row
+from streams.topic_writer import TopicWriter
+from streams.topics import TICKS, bases_by_partition, partition_of
+
+
+class LogWriter:
+    """Writes rows of a base to the base's partition; FX and settings rows once to every partition that has bases.
+
+    Every method returns at once and raises as `TopicWriter.write` does.
+    """
+
+    def __init__(self, writer: TopicWriter, bases: tuple[str, ...], partitions: int) -> None:
+        self._writer = writer
+        self._partitions = partitions
+        self._bases = bases_by_partition(bases, partitions)
+
+    def row(self, row: Quote | FeedMark) -> None:
+        """A recorded row, whichever it is."""
+        if isinstance(row, Quote):
+            self.quote(row)
+        else:
+            self.mark(row)
+
+    def quote(self, quote: Quote) -> None:
+        if quote.kind == "fx":
+            for partition, bases in self._bases.items():
+                self._writer.write(TICKS, quote_row(quote, bases), quote.symbol, partition)
+        else:
+            self._of_base(quote.base, quote_row(quote))
+
+    def mark(self, mark: FeedMark) -> None:
+        if mark.kind in ("fx_alive", "fx_withdrawn"):
+            for partition, bases in self._bases.items():
+                self._writer.write(TICKS, mark_row(mark, bases), mark.symbol, partition)
+        else:
+            self._of_base(mark.base, mark_row(mark))
+
+    def settings(self, settings: Settings, received_time: int) -> None:
+        for partition, bases in self._bases.items():
+            self._writer.write(TICKS, settings_row(settings, received_time, bases), "settings", partition)
+
+    def marker(self, kind: str, base: str, marker_id: str, received_time: int) -> None:
+        """A `probe` or `end` row."""
+        self._of_base(base, marker_row(kind, base, marker_id, received_time))
+
+    def _of_base(self, base: str, row: bytes) -> None:
+        self._writer.write(TICKS, row, base, partition_of(base, self._partitions))

@@ -1,0 +1,133 @@
+"""Reads topics from a chosen place on; keeps nothing in Kafka and nothing on disk."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self, TypeVar
+
+from streams.errors import StreamRefusedError
+from streams.partition_consumer import PartitionConsumer
+from streams.records import Position, Record, Start
+from streams.topic_admin import check_reachable
+
+_Answer = TypeVar("_Answer")
+
+
+class TopicReader:
+    """All partitions of `topics` from `start` on, in the order of each partition; across partitions there is none.
+
+    An outage of Kafka only delays: reading goes on behind the last row. Rows are fetched ahead into a bounded buffer
+    and wait there for a slow caller. Breaking off `records` and calling it again loses and repeats nothing. Where
+    retention has deleted what comes next, reading goes on at the oldest row there is. One task may read at a time.
+    """
+
+    def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
+        """`patience`: seconds that rows may wait for others; many at once cost reader and broker far less."""
+        self._patience = patience
+        self._address = address
+        self._topics = topics
+        self._start = start
+        self._consumer: PartitionConsumer | None = None
+        self._taking: asyncio.Future[list[Record]] | None = None
+        self._rows: deque[Record] = deque()
+        self._next: dict[Position, int] = {}
+        # one thread for all calls: the library's consumer must not be closed while another thread polls it
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-reader")
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Fix the place to start from: with "latest", all that is written after this returns will be read.
+
+        Raises StreamUnavailableError within seconds, StreamRefusedError where a topic is missing. Opens once.
+        """
+        if self._consumer is None:
+            await check_reachable(self._address)
+            self._consumer = await self._in_thread(
+                lambda: PartitionConsumer(self._address, self._topics, self._start, self._patience)
+            )
+            self._next = dict(self._consumer.first)
+
+    async def records(self) -> AsyncIterator[Record]:
+        """Rows one by one, without end; opens the reader where that was not done."""
+        await self.open()
+        while True:
+            while self._rows:
+                yield self._handed_out(self._rows.popleft())
+            await self._fill()
+
+    async def batches(self) -> AsyncIterator[list[Record]]:
+        """Rows as they come, some hundreds at once, without end; never an empty list. Cheaper where rows are many."""
+        await self.open()
+        while True:
+            if self._rows:
+                batch = [self._handed_out(record) for record in self._rows]
+                self._rows.clear()
+                yield batch
+            await self._fill()
+
+    async def records_to_end(self) -> AsyncIterator[Record]:
+        """Rows up to where the topics end at the time of the call, then stop; `records` goes on from there."""
+        ends = await self.end_offsets()
+        open_ends = {position for position, end in ends.items() if self._next[position] < end}
+        later: list[Record] = []
+        try:
+            while open_ends:
+                while open_ends and self._rows:
+                    record = self._rows.popleft()
+                    if record.offset + 1 >= ends[record.position]:
+                        open_ends.discard(record.position)
+                    if record.offset < ends[record.position]:
+                        yield self._handed_out(record)
+                    else:
+                        later.append(record)
+                if open_ends:
+                    await self._fill()
+        finally:
+            self._rows.extendleft(reversed(later))
+
+    async def end_offsets(self) -> dict[Position, int]:
+        """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
+        await self.open()
+        return await self._in_thread(self._opened().ends)
+
+    @property
+    def next_offsets(self) -> dict[Position, int]:
+        """The offset of the row of each partition that will be handed out next; empty before it is opened."""
+        return dict(self._next)
+
+    async def close(self) -> None:
+        """Let go of the connection (0.2 s at most); reading ends."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await self._in_thread(consumer.close)
+        self._thread.shutdown(wait=False)
+
+    def _handed_out(self, record: Record) -> Record:
+        self._next[record.position] = record.offset + 1
+        return record
+
+    async def _fill(self) -> None:
+        """Wait a moment for more rows. A caller that is cancelled here finds them at its next try."""
+        if self._taking is None:
+            self._taking = asyncio.get_running_loop().run_in_executor(self._thread, self._opened().take)
+        await asyncio.wait([self._taking])
+        taken, self._taking = self._taking, None
+        self._rows.extend(taken.result())
+
+    def _opened(self) -> PartitionConsumer:
+        if self._consumer is None:
+            raise StreamRefusedError("this reader is closed.")
+        return self._consumer
+
+    async def _in_thread(self, function: Callable[[], _Answer]) -> _Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)

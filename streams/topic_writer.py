@@ -1,0 +1,125 @@
+"""Writes to topics without waiting for each row; what could not be written is never passed over in silence."""
+
+import asyncio
+import logging
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
+from streams.log_throttle import Troubles
+from streams.topic_admin import check_reachable, client_settings, reason_of
+
+DELIVERY_SECONDS = 30.0
+"""An outage of Kafka up to this long loses nothing."""
+FLUSH_SLICE_SECONDS = 0.2
+ANY_PARTITION = -1  # the library's word for: by the key's CRC-32
+BUFFERED_ROWS = 100_000
+BUFFERED_KILOBYTES = 128 * 1024
+
+log = logging.getLogger("streams")
+
+
+class TopicWriter:
+    """Rows reach each partition in the order of `write`, once each (idempotent producer, all replicas acknowledge).
+
+    A row that Kafka did not take within 30 s is lost: the next `write`, `flush` or `close` raises, and from then on
+    every one does. The writer is of no use then: close it and open another.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._troubles = Troubles(address)
+        self._failure: StreamError | None = None
+        self._producer = Producer(
+            client_settings(address)
+            | {
+                "linger.ms": 0,
+                "acks": "all",
+                "enable.idempotence": True,
+                "delivery.timeout.ms": int(DELIVERY_SECONDS * 1_000),
+                "queue.buffering.max.messages": BUFFERED_ROWS,
+                "queue.buffering.max.kbytes": BUFFERED_KILOBYTES,
+                "error_cb": self._on_error,
+            }
+        )
+
+    async def open(self) -> None:
+        """Check once that Kafka is there. Raises StreamUnavailableError within seconds."""
+        await check_reachable(self._address)
+
+    def write(self, topic: str, value: bytes, key: str | None = None, partition: int | None = None) -> None:
+        """Hand one row over; returns at once. Without a partition, the key's (as `topics.partition_of` has it).
+
+        Raises StreamUnavailableError where an earlier row was lost, or this one has no room in the buffer and was not
+        taken; StreamRefusedError where Kafka refused a row.
+        """
+        self._producer.poll(0)  # hear what became of earlier rows
+        self._raise_failure()
+        try:
+            self._producer.produce(
+                topic,
+                value=value,
+                key=None if key is None else key.encode(),
+                partition=ANY_PARTITION if partition is None else partition,
+                on_delivery=self._on_delivery,
+            )
+        except BufferError:
+            raise StreamUnavailableError(
+                f"{len(self._producer)} rows wait for Kafka at {self._address}; no more are taken until it answers."
+            ) from None
+        except KafkaException as error:
+            raise _stream_error(error.args[0], f"a row for {topic} at {self._address} was not taken") from None
+
+    async def flush(self, seconds: float = DELIVERY_SECONDS) -> None:
+        """Return once all rows written so far are acknowledged.
+
+        Raises StreamUnavailableError where some are not within `seconds`; they may still arrive.
+        """
+        deadline = wall_now() + int(seconds * MICROSECONDS)
+        # in slices: a thread cannot be cancelled, and the process must be able to end within 2 s
+        try:
+            while waiting := await asyncio.to_thread(self._producer.flush, FLUSH_SLICE_SECONDS):
+                if wall_now() >= deadline:
+                    break
+        except KafkaException as error:
+            raise _stream_error(error.args[0], f"Kafka at {self._address} shut this writer out") from None
+        self._raise_failure()
+        if waiting:
+            raise StreamUnavailableError(f"{waiting} rows were not acknowledged by Kafka at {self._address}.")
+
+    async def close(self, seconds: float = 1.5) -> None:
+        """Flush for at most `seconds`, then drop the connection. Raises as `flush` does."""
+        try:
+            await self.flush(seconds)
+        finally:
+            self._producer.purge(blocking=False)
+            self._producer.poll(0)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and self._failure is None:
+            self._failure = _stream_error(error, f"a row for {message.topic()} at {self._address} was lost")
+            log.error(
+                "row lost", extra={"topic": message.topic(), "partition": message.partition(), "cause": error.str()}
+            )
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._troubles.note(error.str())
+        if error.fatal() and self._failure is None:
+            self._failure = StreamRefusedError(f"Kafka at {self._address} shut this writer out ({error.str()}).")
+
+
+def _stream_error(error: KafkaError, sentence: str) -> StreamError:
+    """Retriable faults, time-outs and rows given up on at closing mean try again; the rest does not get better."""
+    again = error.retriable() or error.code() in (
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._PURGE_QUEUE,
+        KafkaError._TRANSPORT,
+    )
+    kind = StreamUnavailableError if again else StreamRefusedError
+    return kind(f"{sentence} ({reason_of(KafkaException(error))}).")

@@ -1,0 +1,89 @@
+"""Settings that changed while a session was recorded are in force from then on, where a backtest is to follow them."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pytest
+
+from backtest.backtest_parameters import FeeTier
+from backtest.simulate.quote_history import QuoteTape, tape_of
+from backtest.simulate.trade_simulation import trade
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import open_tick_set
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA, TICK_SCHEMA
+from market.decide.settings import Settings
+from streams.message_format import settings_row
+from tests.backtest.trading_samples import (
+    EASY,
+    MARKETS,
+    SECOND,
+    START,
+    counts,
+    offered,
+    parameters_of,
+    refilled,
+    steady_quotes,
+)
+from tests.market.samples import settings_of
+
+CHANGE = START + 5 * SECOND
+FIRST = settings_of(**EASY)
+RAISED = FIRST.model_copy(update={"version": 2, "min_net_bps": 60.0})
+
+
+def _row(settings: Settings, time: int) -> dict[str, object]:
+    row: dict[str, object] = dict.fromkeys(TICK_SCHEMA.names)
+    return row | {
+        "kind": "settings",
+        "received_time": time,
+        "document": settings_row(settings, time, ("BTC",)).decode(),
+    }
+
+
+def _tape(folder: Path, rows: list[dict[str, object]]) -> QuoteTape:
+    source = [row | {"base": "BTC", "rank": 0, "offset": offset} for offset, row in enumerate(rows)]
+    with TickSetBuilder(folder / "set", ("BTC",)) as builder:
+        builder.add(pa.Table.from_pylist(source, SOURCE_SCHEMA))
+        builder.finish(Manifest("set", "set", "session", "USD", MARKETS, (), (), 2))
+    return tape_of(open_tick_set(folder / "set"))
+
+
+@pytest.fixture
+def tape(tmp_path: Path) -> QuoteTape:
+    return _tape(tmp_path, [_row(FIRST, START - 1), *steady_quotes([START]), _row(RAISED, CHANGE)])
+
+
+@pytest.mark.parametrize(
+    ("follow", "refused"), [(True, {"below_threshold": 1}), (False, {})], ids=["followed", "left alone"]
+)
+def test_a_raised_threshold_refuses_from_then_on(tape: QuoteTape, *, follow: bool, refused: dict[str, int]) -> None:
+    opportunities = [offered(CHANGE - 2 * SECOND, "before"), offered(CHANGE + 1, "after")]
+    outcome = trade(opportunities, tape, MARKETS, parameters_of(FIRST, follow_logged_settings=follow))
+    assert counts(outcome) == refused
+    assert outcome.arbitrages[0].arbitrage_id == "before"
+
+
+def test_a_change_leaves_the_fees_of_tiers_alone(tmp_path: Path) -> None:
+    other = FIRST.model_copy(update={"version": 2, "opportunity_lifetime_ms": 400})
+    rows = [_row(FIRST, START - 1), *steady_quotes([START]), _row(other, CHANGE)]
+    later = refilled([offered(CHANGE + 1)])
+    tiers = {"alpha": (FeeTier(Decimal(0), Decimal("0.0005")),)}
+    opportunities = [offered(START + SECOND, "before"), offered(CHANGE + 1, "after")]
+    parameters = parameters_of(FIRST, follow_logged_settings=True, fee_tiers=tiers)
+    outcome = trade(opportunities, _tape(tmp_path, [*rows, *later]), MARKETS, parameters)
+    rates = [fill.fee / fill.cost for fill in outcome.fills if fill.exchange == "alpha"]
+    assert rates == [Decimal("0.0005"), Decimal("0.0005")]
+
+
+def test_a_cut_tape_does_not_know_of_a_later_change(tape: QuoteTape) -> None:
+    assert [change.time for change in tape.settings_changes] == [START - 1, CHANGE]
+    assert [change.time for change in tape.until(CHANGE).settings_changes] == [START - 1]
+
+
+def test_a_change_leaves_what_the_log_does_not_tell_as_it_was(tape: QuoteTape) -> None:
+    raised = tape.settings_changes[-1].applied(FIRST)
+    assert raised == FIRST.model_copy(update={"min_net_bps": 60.0})
+    assert orjson.loads(settings_row(RAISED, CHANGE, ()))["max_quote_age"] == raised.max_quote_age_ms * 1_000

@@ -1,0 +1,90 @@
+"""A sweep in Spark: each set is what a backtest with its parameters comes to alone, and nothing is done twice."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from backtest.backtest_run import run_backtest
+from backtest.detect.batch_session import backtest_session
+from backtest.sweep.parameter_grids import Grid, axis_of, range_of
+from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_job import run_sweep
+from backtest.sweep.sweep_parameters import checked_against, variables_of, with_values
+from backtest.sweep.sweep_results import WHOLE, result_of
+from backtest.sweep.sweep_store import SweepDefinition, SweepStore, sweep_store
+from datasets.ticksets.tick_set import TickSet
+from tests.backtest.sweep_samples import log_of, parameters_of, tick_set_of
+
+GRID = Grid(
+    (axis_of("latency_ms=0,90"), axis_of("max_quote_age_ms=200,2000")),
+    (range_of("min_net_bps=3:14"), range_of("fee_bps.kraken=2:11"), range_of("max_notional=100:5000")),
+    draws=60,
+    seed=4,
+)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    if shutil.which("java") is None:
+        pytest.skip("no java on the PATH")
+    with backtest_session(tmp_path_factory.mktemp("home"), "local[2]") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def tick_set(tmp_path_factory: pytest.TempPathFactory) -> TickSet:
+    return tick_set_of(log_of(seed=11, rows=120), tmp_path_factory.mktemp("ticks") / "set")
+
+
+def definition_of(tick_set: TickSet, grid: Grid, name: str) -> SweepDefinition:
+    parameters = parameters_of()
+    return SweepDefinition(name, tick_set.folder, "abc", checked_against(grid, parameters), parameters, 1, {})
+
+
+def swept(spark: SparkSession, tick_set: TickSet, definition: SweepDefinition, home: Path) -> SweepStore:
+    store = sweep_store(home, definition.name)
+    store.begin(definition)
+    run_sweep(spark, tick_set, definition, store, lambda _stage, _share: None)
+    return store
+
+
+def test_sixty_sets_are_what_each_comes_to_alone(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
+    definition = definition_of(tick_set, GRID, "sixty")
+    store = swept(spark, tick_set, definition, tmp_path)
+    whole = [one for one in store.results() if one.span == WHOLE]
+    assert [one.number for one in whole] == list(range(60))
+    assert len({one.digest for one in whole}) > 50
+    known = variables_of(definition.parameters)
+    points = list(definition.grid.points())
+    for number in (0, 17, 42, 59):
+        parameters = with_values(definition.parameters, points[number], known)
+        assert parameters is not None
+        alone = run_backtest(spark, tick_set, parameters)
+        assert whole[number] == result_of(number, WHOLE, points[number], alone.trading, alone.performance)
+    assert all(one.is_balanced for one in whole)
+    assert sum(one.trades for one in whole) > 60
+
+    # what is missing is done again from what was found once, and comes to the same
+    parts = {path: path.read_bytes() for path in sorted((store.folder / "results").iterdir())}
+    for path in list(parts)[::3]:
+        path.unlink()
+    run_sweep(spark, tick_set, definition, store, lambda _stage, _share: None)
+    assert {path: path.read_bytes() for path in sorted((store.folder / "results").iterdir())} == parts
+
+
+def test_a_sweep_without_a_set_is_refused(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
+    grid = Grid((axis_of("min_net_bps=-5,-3"),))
+    with pytest.raises(SweepRefusedError, match="no set is left"):
+        swept(spark, tick_set, definition_of(tick_set, grid, "none"), tmp_path)
+
+
+def test_nothing_is_done_where_all_is_there(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
+    definition = definition_of(tick_set, replace(GRID, draws=2), "two")
+    store = swept(spark, tick_set, definition, tmp_path)
+    shutil.rmtree(store.candidates)
+    run_sweep(spark, tick_set, definition, store, lambda _stage, _share: None)
+    assert not store.candidates.exists()

@@ -1,0 +1,39 @@
+"""What the log of a tick set leads to, by the plain loop that the real-time job is tested against."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import TickSet, batches
+from session.session import Session
+from tests.cep.oracle import Known, as_written, learn, spreads
+
+QUOTED = ("kind", "exchange", "symbol", "received_time", "exchange_time", "sequence")
+TEXTS = ("bid", "bid_amount", "ask", "ask_amount", "bids", "asks")
+
+
+def plainly_derived(tick_set: TickSet) -> Iterable[tuple[str, int, bytes]]:
+    """(base, offset, message)."""
+    session = _session(tick_set.manifest)
+    for base in tick_set.manifest.bases:
+        known = Known()
+        for offset, row in _rows(tick_set, base):
+            learn(known, row)
+            for spread in spreads(offset, base, row, known, session):
+                if spread.net_bps >= spread.settings["emit_net_bps"]:
+                    yield base, offset, json.dumps(as_written(spread)).encode()
+
+
+def _rows(tick_set: TickSet, base: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for table in batches(tick_set, base):
+        for row in table.to_pylist():
+            if row["document"] is not None:
+                yield row["offset"], json.loads(row["document"])
+            else:
+                yield row["offset"], {name: row[name] for name in (*QUOTED, *TEXTS)} | {"base": base}
+
+
+def _session(manifest: Manifest) -> Session:
+    return Session("", "paper", Path(), "", "", "", manifest.markets, manifest.settlement_currency)

@@ -1,0 +1,272 @@
+"""A small recorded session, made up: two exchanges, a few ticks, every kind of decision, by the real functions."""
+
+import gzip
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter
+
+from backtest.verify.recorded_session import (
+    ARBITRAGES,
+    FILLS,
+    HEAD,
+    KEPT_ARBITRAGE,
+    KEPT_FILL,
+    OPPORTUNITIES,
+    REFUSAL,
+    REFUSALS,
+    SESSION,
+    SETTINGS,
+    SETTINGS_VERSION,
+    TICK_SET,
+    SessionHead,
+)
+from bots.decide.state_cache import Knowledge
+from bots.execute.leg_reserver import Reserver
+from bots.execute.rejection_log import Notes
+from datasets.ticksets.log_parts import ROW_SCHEMA, LogParts
+from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
+from datasets.ticksets.tick_set import open_tick_set
+from market.decide.settings import Settings
+from market.instruments.markets import Market
+from market.instruments.orders import OrderReport, Side
+from market.money import Amount
+from market.prices.opportunities import Opportunity
+from market.prices.quotes import FeedMark, Quote
+from market.time_units import MICROSECONDS
+from market.trade.leg_planning import advancing, markets_by_symbol
+from pricefeeds.recording.feed_recording import (
+    Note,
+    RecordingHeader,
+    end_line,
+    header_line,
+    note_line,
+    part_path,
+    row_text,
+)
+from store.memory.memory_store import MemoryTradeStore
+from store.queries.session_export import KeptArbitrage, KeptFill
+from store.server.documents import SettingsVersion
+from streams.message_format import mark_row, marker_row, opportunity_of, quote_row, row_of, settings_row
+from streams.records import Record
+from streams.topics import TICKS
+from tests.backtest.verify.derivation import plainly_derived
+from tests.market.samples import EUR_MARKET, USD_MARKET, fill_of, levels, settings_of
+
+START = 1_700_000_000 * MICROSECONDS
+STEP = 100_000
+SESSION_ID = "0123456789abcdef"
+FX_MARKET = replace(USD_MARKET, exchange="desk", symbol="EUR/USD", base="EUR", is_fx=True)
+MARKETS = (USD_MARKET, EUR_MARKET, FX_MARKET)
+TRADED = (USD_MARKET, EUR_MARKET)
+RICH = {"alpha": {"USD": Decimal(100_000), "BTC": Decimal(10)}, "beta": {"EUR": Decimal(100_000), "BTC": Decimal(10)}}
+VERSIONS = (
+    settings_of(version=1),
+    settings_of(version=2, min_net_bps=100.0),
+    settings_of(version=3, max_slippage_bps=7.0),
+)
+Value = TypeVar("Value")
+
+
+class SteppedClock:
+    """Stands still until moved."""
+
+    def __init__(self) -> None:
+        self.time = START
+
+    def now(self) -> int:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += int(seconds * MICROSECONDS)
+
+
+def quote(market: Market, number: int, sequence: int, bid: str, ask: str) -> Quote:
+    kind = "fx" if market.is_fx else "quote"
+    time = START + number * STEP
+    names = (kind, market.exchange, market.region, market.symbol, market.base, market.quote_currency)
+    return Quote(*names, levels((bid, "5")), levels((ask, "5"), ("103", "9")), None, time, sequence)  # type: ignore[arg-type]  # a literal, as above
+
+
+def rows() -> list[Quote | FeedMark | Settings]:
+    """The log, a row each tenth of a second."""
+    alpha, beta = USD_MARKET, EUR_MARKET
+    mark = FeedMark("alive", "alpha", "us", "BTC/USD", "BTC", "USD", START + 5 * STEP, 2)
+    return [
+        VERSIONS[0],
+        quote(FX_MARKET, 1, 1, "1.0999", "1.1001"),
+        quote(alpha, 2, 1, "99.9", "100"),
+        quote(beta, 3, 1, "91.5", "91.6"),
+        quote(alpha, 4, 2, "99.9", "100"),
+        mark,
+        VERSIONS[1],
+        quote(beta, 7, 2, "91.5", "91.6"),
+        VERSIONS[2],
+        quote(alpha, 9, 3, "99.9", "100"),
+        quote(beta, 10, 3, "91.5", "91.6"),
+        quote(alpha, 11, 4, "99", "102"),
+    ]
+
+
+def row_bytes(number: int, row: Quote | FeedMark | Settings) -> bytes:
+    if isinstance(row, Settings):
+        return settings_row(row, START + number * STEP, ("BTC",))
+    if isinstance(row, Quote):
+        return quote_row(row, ("BTC",) if row.kind == "fx" else ())
+    return mark_row(row)
+
+
+async def made_up_session(folder: Path) -> None:
+    """Write the session's folder."""
+    log = folder / "log"
+    span = _write_log(folder, rows())
+    messages = list(plainly_derived(open_tick_set(log / TICK_SET)))
+    write_messages(log / OPPORTUNITIES, [(START + offset * STEP, value) for _, offset, value in messages])
+    world = await World.traded([_opportunity(value, offset) for _, offset, value in messages])
+    write_lines(log / ARBITRAGES, world.arbitrages(), KEPT_ARBITRAGE)
+    write_lines(log / REFUSALS, world.store.refusals.values(), REFUSAL)
+    write_lines(log / FILLS, world.fills(), KEPT_FILL)
+    before = (None, *VERSIONS)
+    versions = [
+        SettingsVersion(one.version, START - 10 * MICROSECONDS, "test", before[one.version - 1], one)
+        for one in VERSIONS
+    ]
+    write_lines(log / SETTINGS, versions, SETTINGS_VERSION)
+    (log / SESSION).write_bytes(HEAD.dump_json(SessionHead("paper", span)))
+
+
+def write_lines(path: Path, values: Iterable[Value], adapter: TypeAdapter[Value]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"".join(adapter.dump_json(value) + b"\n" for value in values))
+
+
+def write_messages(path: Path, messages: Sequence[tuple[int, bytes]]) -> None:
+    """(time, value)."""
+    columns = [[0] * len(messages), list(range(len(messages))), [time for time, _ in messages]]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, ROW_SCHEMA, strict=False)]
+    values = pa.array([value for _, value in messages], pa.binary())
+    pq.write_table(pa.Table.from_arrays([*arrays, values], schema=ROW_SCHEMA), path)
+
+
+def _write_log(folder: Path, log: Sequence[Quote | FeedMark | Settings]) -> LogSpan:
+    values = [row_bytes(number, row) for number, row in enumerate(log)]
+    values.append(marker_row("end", "BTC", SESSION_ID, START + len(log) * STEP))
+    parts = LogParts(folder / "log" / "raw")
+    parts.write(TICKS, [Record(TICKS, 0, number, None, value, START) for number, value in enumerate(values)])
+    span = LogSpan(SESSION_ID, MARKETS, "USD", 1, {0: 0}, None, {"BTC": len(values) - 1}, START)
+    build_tick_set(parts, span, folder / "log" / TICK_SET)
+    for exchange in ("alpha", "beta"):
+        write_feed(folder / exchange, [row for row in log if not isinstance(row, Settings)])
+    return span
+
+
+def write_feed(folder: Path, log: Sequence[Quote | FeedMark]) -> None:
+    folder.mkdir()
+    header = RecordingHeader(SESSION_ID, folder.name, MARKETS)
+    own = [row for row in log if row.exchange == folder.name]
+    notes = [note_line(Note(row.symbol, "row", row.received_time, row_text(row))) for row in own]
+    text = b"".join((header_line(header), *notes, end_line("closed")))
+    part_path(folder, folder.name, 1).write_bytes(gzip.compress(text))
+
+
+def _opportunity(value: bytes, offset: int) -> Opportunity:
+    found = opportunity_of(row_of(value), START + offset * STEP)
+    assert isinstance(found, Opportunity)
+    return found
+
+
+@dataclass
+class World:
+    """Both bots and their store."""
+
+    clock: SteppedClock
+    store: MemoryTradeStore
+    notes: dict[str, Notes]
+    bots: dict[str, Reserver]
+
+    @classmethod
+    async def traded(cls, opportunities: list[Opportunity]) -> "World":
+        """One closed, one that expires half reserved, and one refused by each of: a bot, the store, the store where a
+        leg would have joined."""
+        world = await cls._opened()
+        closed, expiring, repeated, refused, _, poor, joined = opportunities
+        await world._close(closed)
+        await world._attempt("alpha", expiring)
+        await world._expire(expiring)
+        await world._settle(2)
+        await world._attempt("alpha", repeated)
+        await world._attempt("alpha", refused)
+        await world._settle(3)
+        await world.store.set_balances("alpha", {"USD": Decimal(1), "BTC": Decimal(10)}, "now")
+        await world._attempt("alpha", poor)
+        await world.store.set_balances("alpha", RICH["alpha"], "now")
+        await world.store.set_balances("beta", {"EUR": Decimal(1), "BTC": Decimal(0)}, "now")
+        await world._attempt("alpha", joined)
+        await world._attempt("beta", joined)
+        await world._expire(joined)
+        for notes in world.notes.values():
+            await notes.write(world.store)
+        return world
+
+    @classmethod
+    async def _opened(cls) -> "World":
+        clock = SteppedClock()
+        store = MemoryTradeStore(clock)
+        store.steps.are_kept = True
+        await store.create_settings(VERSIONS[0])
+        for exchange, balances in RICH.items():
+            await store.set_balances(exchange, balances, "before")
+        notes: dict[str, Notes] = {}
+        bots: dict[str, Reserver] = {}
+        for exchange in RICH:
+            knowledge = Knowledge(VERSIONS[0])
+            knowledge.see_balances(await store.balance_rows())
+            notes[exchange] = Notes(exchange, knowledge.bounds_of)
+            markets = markets_by_symbol(TRADED)
+            bots[exchange] = Reserver(
+                exchange, store, markets, clock, knowledge, notes[exchange], lambda _, __: None, wall_clock=clock.now
+            )
+        return cls(clock, store, notes, bots)
+
+    async def _settle(self, version: int) -> None:
+        await self.store.change_settings(VERSIONS[version - 1], version - 1, "test")
+        for bot in self.bots.values():
+            bot.knowledge.settings = VERSIONS[version - 1]
+
+    async def _attempt(self, exchange: str, opportunity: Opportunity) -> None:
+        self.clock.time = max(self.clock.time, opportunity.event_time + 10_000)
+        for bot in self.bots.values():
+            bot.knowledge.see_open(await self.store.open_arbitrages())
+        await self.bots[exchange].attempt(opportunity)
+
+    async def _expire(self, opportunity: Opportunity) -> None:
+        started, self.clock.time = self.clock.time, self.clock.time + 2 * MICROSECONDS
+        assert await self.store.expire(opportunity.opportunity_id)
+        self.clock.time = started
+
+    async def _close(self, opportunity: Opportunity) -> None:
+        for exchange in ("beta", "alpha"):
+            await self._attempt(exchange, opportunity)
+        sides: tuple[tuple[Side, Market], ...] = (("buy", USD_MARKET), ("sell", EUR_MARKET))
+        for side, market in sides:
+            self.clock.time += 1_000
+            leg = await self.store.start_sending(opportunity.opportunity_id, side)
+            assert leg is not None
+            await self.store.note_sent(opportunity.opportunity_id, side, f"order-{side}")
+            seen = opportunity.buy if side == "buy" else opportunity.sell
+            fill = fill_of(market, side, leg.amount, seen.price, Decimal("0.001"))
+            report = OrderReport(f"order-{side}", True, Amount(leg.amount), (fill,))
+            await self.store.finish_leg(opportunity.opportunity_id, side, report, advancing(TRADED))
+
+    def arbitrages(self) -> list[KeptArbitrage]:
+        steps = self.store.steps.kept
+        return [KeptArbitrage(one, tuple(steps[name])) for name, one in self.store._arbitrages.items()]
+
+    def fills(self) -> list[KeptFill]:
+        arbitrages = self.store._arbitrages.values()
+        return [KeptFill(one.arbitrage_id, fill) for one in arbitrages for leg in one.legs for fill in leg.fills]

@@ -1,0 +1,388 @@
+"""A made-up recorded session: all of it derives again, and whatever is altered in it is found and named."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from backtest.verify.errors import CannotVerifyError
+from backtest.verify.recorded_session import ARBITRAGES, FILLS, OPPORTUNITIES, REFUSALS, SESSION, SETTINGS, open_session
+from backtest.verify.verify_session import Verified, verified
+from tests.backtest.verify.derivation import plainly_derived
+from tests.backtest.verify.made_up import made_up_session, write_messages
+
+Row = dict[str, Any]
+Alter = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "session"
+    folder.mkdir()
+    asyncio.run(made_up_session(folder))
+    return folder
+
+
+@pytest.fixture
+def session(made: Path, tmp_path: Path) -> Path:
+    """One that may be altered."""
+    folder = tmp_path / "session"
+    shutil.copytree(made, folder)
+    return folder
+
+
+def outcome(folder: Path) -> Verified:
+    return verified(open_session(folder), plainly_derived)
+
+
+def test_everything_derives_again(session: Path) -> None:
+    found = outcome(session)
+    assert found.difference is None
+    assert (found.opportunities, found.refusals, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 12, 8)
+
+
+def test_a_version_of_the_last_moment_may_stand_behind_the_end_of_the_log(session: Path) -> None:
+    with_another_version(session)
+    line(SETTINGS, 3, lambda version: version.update(at=version["at"] + 10_000_000))(session)
+    assert outcome(session).difference is None
+
+
+def test_a_session_is_one_folder_that_can_be_copied_without_its_feeds(session: Path) -> None:
+    without_feeds(session)
+    found = outcome(session)
+    assert (found.difference, found.ticks, found.arbitrages) == (None, 0, 3)
+
+
+@dataclass(frozen=True)
+class Altered:
+    """What is changed, and what must be said of it."""
+
+    what: str
+    alter: Alter
+    named: tuple[str, ...]
+
+
+def without_feeds(folder: Path) -> None:
+    for exchange in ("alpha", "beta"):
+        shutil.rmtree(folder / exchange)
+
+
+def tick(number: int, *, feeds: bool = True, **changed: object) -> Alter:
+    """Row `number` of the log, with other values."""
+
+    def alter(folder: Path) -> None:
+        if not feeds:
+            without_feeds(folder)
+        (path,) = (folder / "log" / "ticks").rglob("ticks.parquet")
+        table = pq.ParquetFile(path).read()
+        rows = table.to_pylist()
+        rows[number] |= changed
+        pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+
+    return alter
+
+
+def line(name: Path, number: int, change: Callable[[Row], object]) -> Alter:
+    """One document of the books."""
+
+    def alter(folder: Path) -> None:
+        path = folder / "log" / name
+        documents = [json.loads(text) for text in path.read_text().splitlines()]
+        change(documents[number])
+        path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+
+    return alter
+
+
+def messages(change: Callable[[list[Row]], object]) -> Alter:
+    """What CEP wrote."""
+
+    def alter(folder: Path) -> None:
+        recorded = [(one.time, json.loads(one.value)) for one in open_session(folder).messages()]
+        rows = [row | {"time": time} for time, row in recorded]
+        change(rows)
+        write_messages(folder / "log" / OPPORTUNITIES, [(row.pop("time"), json.dumps(row).encode()) for row in rows])
+
+    return alter
+
+
+def without_line(name: Path, number: int) -> Alter:
+    """One document less."""
+
+    def alter(folder: Path) -> None:
+        path = folder / "log" / name
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(lines[:number] + lines[number + 1 :]))
+
+    return alter
+
+
+def counted(name: Path, alter: Alter) -> Alter:
+    """The same in a session whose head says how many documents were kept."""
+
+    def altered(folder: Path) -> None:
+        edit_head(folder, kept={str(name): len((folder / "log" / name).read_text().splitlines())})
+        alter(folder)
+
+    return altered
+
+
+def grounds(change: Callable[[Row], object]) -> Callable[[Row], None]:
+    """Of a refusal."""
+
+    def alter(refusal: Row) -> None:
+        kept = json.loads(refusal["grounds"])
+        change(kept)
+        refusal["grounds"] = json.dumps(kept)
+
+    return alter
+
+
+def step(number: int, change: Callable[[Row], object]) -> Callable[[Row], None]:
+    """Of an arbitrage."""
+
+    def alter(kept: Row) -> None:
+        taken = json.loads(kept["steps"][number])
+        change(taken)
+        kept["steps"][number] = json.dumps(taken)
+
+    return alter
+
+
+def with_another_version(folder: Path) -> None:
+    """Made long before the log ended."""
+    path = folder / "log" / SETTINGS
+    newest = json.loads(path.read_text().splitlines()[-1])
+    newest |= {"version": 4, "after": newest["after"] | {"version": 4}}
+    path.write_text(f"{path.read_text()}{json.dumps(newest)}\n")
+
+
+def without_a_version(folder: Path) -> None:
+    path = folder / "log" / SETTINGS
+    first, _, last = path.read_text().splitlines()
+    path.write_text(f"{first}\n{last}\n")
+
+
+def settings_text(folder: Path) -> None:
+    tick(6, document=_log_settings(folder, 6).replace('"min_net_bps":100.0', '"min_net_bps":100.1'))(folder)
+
+
+def _log_settings(folder: Path, number: int) -> str:
+    (path,) = (folder / "log" / "ticks").rglob("ticks.parquet")
+    return str(pq.ParquetFile(path).read().to_pylist()[number]["document"])
+
+
+ALTERED = (
+    Altered(
+        "one digit of a price of a tick",
+        tick(2, ask="100.01", ask_price=100.01),
+        ("tick alpha:BTC/USD:1", "ask", "100 by its feeder", "100.01 in the log"),
+    ),
+    Altered(
+        "one digit of a price, where nothing is left of the feeds",
+        tick(2, feeds=False, ask="100.01", ask_price=100.01),
+        ("tick alpha:BTC/USD:1", "buy.price", "100", "100.01"),
+    ),
+    Altered(
+        "one digit of an exchange rate",
+        tick(1, bid="1.0998", bid_price=1.0998),
+        ("tick desk:EUR/USD:1", "fx[0].bid", "1.0999", "1.0998"),
+    ),
+    Altered("a tick that leads to nothing", tick(11, bid="98", bid_price=98.0), ("tick alpha:BTC/USD:4", "bid", "98")),
+    Altered("the double of a price", tick(11, bid_price=98.5), ("tick alpha:BTC/USD:4", "bid_price", "98.5")),
+    Altered("depth behind the best level", tick(9, asks='[["100","5"]]'), ("tick alpha:BTC/USD:3", "asks", "103")),
+    Altered("a settings row of the log", settings_text, ("settings row 6 of BTC, version 2", "min_net_bps", "100.1")),
+    Altered(
+        "a version of the settings in the store",
+        line(SETTINGS, 1, lambda version: version["after"].update(min_net_bps=101.0)),
+        ("settings row 6 of BTC, version 2", "min_net_bps", "101.0"),
+    ),
+    Altered(
+        "a version that the log lacks",
+        with_another_version,
+        ("settings in the log of BTC", "last version recorded 3", "derived 4"),
+    ),
+    Altered("a version that the store lacks", without_a_version, ("settings row 6 of BTC", "version 2", "nothing in")),
+    Altered(
+        "an opportunity dropped", messages(lambda rows: rows.pop(3)), ("at row 7 of BTC", "nothing", "beta:BTC/EUR:2")
+    ),
+    Altered("the last opportunity dropped", messages(lambda rows: rows.pop()), ("at row 10 of BTC", "nothing")),
+    Altered(
+        "an opportunity more",
+        messages(lambda rows: rows.insert(2, rows[1] | {"offset": 5})),
+        ("at row 5 of BTC", "nothing"),
+    ),
+    Altered("one more behind all others", messages(lambda rows: rows.append(rows[6] | {"offset": 11})), ("at row 11",)),
+    Altered(
+        "two in the wrong order", messages(lambda rows: rows.insert(3, rows.pop(4))), ("opportunity", "before", "row 8")
+    ),
+    Altered(
+        "the last bit of a spread",
+        messages(lambda rows: rows[5].update(net_bps=42.008098000001457)),
+        ("at row 9 of BTC", "net_bps", "42.00809800000145"),
+    ),
+    Altered(
+        "when an opportunity was produced",
+        messages(lambda rows: rows[0].update(time=1)),
+        ("step 1 (reserve sell)", "detected_time"),
+    ),
+    Altered(
+        "a repeat of an opportunity",
+        messages(lambda rows: rows.append(rows[2] | {"net_bps": 1.0})),
+        ("written again", "net_bps", "recorded 1.0"),
+    ),
+    Altered("an arbitrage dropped", without_line(ARBITRAGES, 0), ("fill beta|BTC/EUR|beta-sell-1", "nothing")),
+    Altered("a refusal dropped", counted(REFUSALS, without_line(REFUSALS, 2)), ("refusals", "recorded 2, derived 3")),
+    Altered(
+        "an arbitrage dropped that traded nothing",
+        counted(ARBITRAGES, without_line(ARBITRAGES, 1)),
+        ("arbitrages", "recorded 2, derived 3"),
+    ),
+    Altered(
+        "the reason of a refusal",
+        line(REFUSALS, 0, lambda refusal: refusal.update(reason="stale")),
+        ("refusal", "reason", "stale", "below_threshold"),
+    ),
+    Altered(
+        "what the store refused on",
+        line(REFUSALS, 1, grounds(lambda kept: kept["read"]["balances"][1].update(free="100000"))),
+        ("refusal", "reason", "insufficient_balance", "nothing"),
+    ),
+    Altered(
+        "which opportunity was refused",
+        line(REFUSALS, 0, lambda refusal: refusal.update(opportunity_id="f" * 32)),
+        ("refusal", "opportunity", "f" * 32, "nothing"),
+    ),
+    Altered(
+        "what was tradable",
+        line(REFUSALS, 1, lambda refusal: refusal.update(tradable="9")),
+        ("refusal", "tradable", "9", "0 to 2.1004"),
+    ),
+    Altered(
+        "how many were refused",
+        line(REFUSALS, 0, lambda refusal: refusal.update(count=90)),
+        ("refusals of BTC alpha beta by alpha", "count", "91"),
+    ),
+    Altered(
+        "a fill in the ledger",
+        line(FILLS, 0, lambda row: row["fill"].update(cost="1")),
+        ("fill beta|BTC/EUR|beta-sell-1", "cost", "recorded 1,"),
+    ),
+    Altered(
+        "a fill in the ledger alone",
+        line(FILLS, 0, lambda row: row.update(arbitrage_id="none")),
+        ("fill beta|BTC/EUR|beta-sell-1", "recorded nothing"),
+    ),
+    Altered(
+        "a fill of a leg",
+        line(ARBITRAGES, 0, lambda kept: kept["arbitrage"]["legs"][0]["fills"][0].update(fee="7")),
+        ("arbitrage", "legs[0].fills[0].fee", "7"),
+    ),
+    Altered(
+        "what the exchange reported",
+        line(ARBITRAGES, 0, step(4, lambda taken: taken["cause"]["report"]["fills"][0].update(price="7"))),
+        ("arbitrage", "fills[0].price", "7"),
+    ),
+    Altered(
+        "a balance that a leg was reserved on",
+        line(ARBITRAGES, 0, step(0, lambda taken: taken["read"]["balances"][2].update(free="2"))),
+        ("arbitrage", "amount", "recorded 5", "derived 2"),
+    ),
+    Altered(
+        "the settings that a leg was sized by",
+        line(ARBITRAGES, 0, step(1, lambda taken: taken["cause"]["sight"].update(settings_version=3))),
+        ("arbitrage", "limit_price"),
+    ),
+    Altered(
+        "a profit",
+        line(ARBITRAGES, 0, lambda kept: kept["arbitrage"]["profit"].update(net="1000")),
+        ("arbitrage", "profit.net", "1000"),
+    ),
+    Altered(
+        "who took a step",
+        line(ARBITRAGES, 1, lambda kept: kept["arbitrage"]["history"][0].update(actor="nobody")),
+        ("arbitrage", "history[0].actor", "nobody", "unfenced"),
+    ),
+    Altered("a step dropped", line(ARBITRAGES, 0, lambda kept: kept["steps"].pop(2)), ("arbitrage", "step")),
+    Altered(
+        "text that is no step",
+        line(ARBITRAGES, 1, lambda kept: kept.update(steps=["{}", *kept["steps"][1:]])),
+        ("arbitrage", "step 1", "nothing"),
+    ),
+)
+
+
+@pytest.mark.parametrize("case", ALTERED, ids=[case.what for case in ALTERED])
+def test_what_is_altered_is_found_and_named(session: Path, case: Altered) -> None:
+    case.alter(session)
+    found = outcome(session).difference
+    assert found is not None
+    assert [name for name in case.named if name not in str(found)] == [], str(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "kind"), [(ARBITRAGES, "steps", "arbitrages"), (REFUSALS, "grounds", "refusals")]
+)
+def test_documents_of_earlier_versions_are_counted_and_passed_over(
+    session: Path, name: Path, key: str, kind: str
+) -> None:
+    line(name, 0, lambda document: document.update({key: [] if key == "steps" else None}))(session)
+    found = outcome(session)
+    assert found.difference is None
+    assert found.older == {kind: 1}
+
+
+def without_tick(folder: Path) -> None:
+    (path,) = (folder / "log" / "ticks").rglob("ticks.parquet")
+    table = pq.ParquetFile(path).read()
+    pq.write_table(table.slice(0, len(table) - 1), path)
+
+
+def damaged_ticks(folder: Path) -> None:
+    next((folder / "log" / "ticks").rglob("ticks.parquet")).write_bytes(b"PAR1" * 5)
+
+
+def without_partitions(folder: Path) -> None:
+    path = folder / "log" / "ticks" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"partitions": []}))
+
+
+CANNOT: tuple[tuple[str, Alter, str], ...] = (
+    ("no folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "is no folder"),
+    ("no log", lambda folder: shutil.rmtree(folder / "log"), "holds no recorded log"),
+    ("cut off", lambda folder: (folder / "log" / SESSION).unlink(), "was cut off before its log was put together"),
+    ("another format", lambda folder: edit_head(folder, format=9), "is of format 9"),
+    ("a damaged line", lambda folder: (folder / "log" / FILLS).write_text("{}\n"), "line 1: is not as this version"),
+    ("books gone", lambda folder: (folder / "log" / REFUSALS).unlink(), "cannot be read"),
+    ("messages gone", lambda folder: (folder / "log" / OPPORTUNITIES).write_bytes(b"PAR1"), "cannot be read"),
+    ("a row of the log gone", without_tick, "has 12 rows, and was written with 13"),
+    ("all rows of the log gone", without_partitions, "does not hold the log of BTC"),
+    (
+        "a message that is none",
+        lambda folder: write_messages(folder / "log" / OPPORTUNITIES, [(1, b"{")]),
+        "holds a row that cannot be read",
+    ),
+    ("a message of nothing", messages(lambda rows: rows[0].pop("offset")), "holds a row that cannot be read"),
+    ("a settings row that is none", tick(6, document="{"), "holds a row that cannot be read"),
+    ("a damaged log", damaged_ticks, "ticks.parquet: cannot be read"),
+    ("ticks gone", lambda folder: shutil.rmtree(folder / "log" / "ticks"), "is no tick set"),
+)
+
+
+def edit_head(folder: Path, **changed: object) -> None:
+    path = folder / "log" / SESSION
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+
+@pytest.mark.parametrize(("what", "alter", "sentence"), CANNOT, ids=[what for what, _, _ in CANNOT])
+def test_what_cannot_be_verified_is_said_in_one_sentence(session: Path, what: str, alter: Alter, sentence: str) -> None:
+    alter(session)
+    with pytest.raises(CannotVerifyError, match=sentence):
+        outcome(session)

@@ -1,0 +1,143 @@
+"""A ban pauses an exchange: its bot stays, sends nothing meanwhile, and goes on once the exchange takes the account."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bots.account_lockout import LONGEST_SECONDS, Lockout
+from bots.decide.state_cache import Knowledge
+from bots.exchange_health import HealthWatch
+from exchanges.errors import AccountRefusedError
+from market.decide.circuit_breaker import REFUSED_PAUSE_MS
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import FINAL_STATES
+from session.clock import Clock, steady_now
+from tests.bots.exchange_floor import WAIT_SECONDS, Floor, SlowStore, until
+from tests.bots.ledger import balances_by_fills
+from tests.market.samples import settings_of
+
+EASY = settings_of(max_notional=2_000, cool_down_ms=0, max_open_arbitrages=20, max_quote_age_ms=86_400_000)
+
+
+@dataclass
+class MovedClock:
+    """A clock that a test moves on, so that nobody waits for the end of a pause."""
+
+    clock: Clock
+    ahead: int = 0
+
+    def now(self) -> int:
+        return self.clock.now() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        await self.clock.sleep(seconds)
+
+
+class MovedFloor(Floor):
+    """Its store's clock and its steady one may be moved on."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.moved = MovedClock(self.clock)
+        self.store = SlowStore(self.moved, self.mishaps)
+        self.steady_clock = lambda: steady_now() + self.moved.ahead
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[MovedFloor]:
+    one = MovedFloor(tmp_path, EASY)
+    yield one
+    for exchange in one.desks:
+        await one.kill(exchange)
+
+
+async def closed_one(floor: Floor) -> None:
+    # at other prices: what was traded at those of before is used up
+    identity = floor.offer((("6001", "0.5"),), (("5620", "0.5"),)).opportunity_id
+    found = await until(
+        lambda: floor.store.arbitrage(identity), lambda one: one is not None and one.state in FINAL_STATES
+    )
+    assert found is not None
+    assert found.state == "closed"
+
+
+async def paused_at(floor: Floor, exchange: str) -> None:
+    await until(floor.store.health, lambda ones: any(one.exchange == exchange and one.paused_until > 0 for one in ones))
+
+
+async def resumed(floor: MovedFloor, exchange: str, log: pytest.LogCaptureFixture) -> None:
+    """The ban is over, and some time has passed."""
+    floor.accounts[exchange].is_banned = False
+    floor.moved.ahead += 60 * MICROSECONDS
+    async with asyncio.timeout(WAIT_SECONDS):
+        while "resumed" not in log.text:  # noqa: ASYNC110 - the desk writes it
+            await asyncio.sleep(0.01)
+
+
+def test_a_refused_account_is_asked_again_before_its_pause_ends() -> None:
+    """Else arbitrages would begin there whose orders are refused."""
+    assert LONGEST_SECONDS * 1.1 * 1_000 < REFUSED_PAUSE_MS
+
+
+@pytest.mark.parametrize("exchange", ["alpha", "beta"])
+async def test_a_banned_exchange_is_paused_and_resumed(
+    floor: MovedFloor, exchange: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await floor.open()
+    account = floor.accounts[exchange]
+    account.is_banned = True
+    identity = floor.offer().opportunity_id
+    await paused_at(floor, exchange)
+    assert not any(desk.done() for desk in floor.desks.values())
+    stopped = await until(
+        lambda: floor.store.arbitrage(identity), lambda one: one is not None and one.state in FINAL_STATES
+    )
+    assert stopped is not None
+    assert all(leg.filled == 0 for leg in stopped.legs if leg.exchange == exchange)
+    await resumed(floor, exchange, caplog)
+    await closed_one(floor)
+    await floor.close()
+    before, after = await floor.store.session_balances()
+    assert balances_by_fills(before, await floor.store.fills()) == after
+    assert all(row.held == ZERO for row in await floor.store.balance_rows())
+
+
+async def test_a_bot_that_starts_during_a_ban_waits_for_its_end(
+    floor: MovedFloor, caplog: pytest.LogCaptureFixture
+) -> None:
+    floor.accounts["alpha"].is_banned = True
+    opening = asyncio.create_task(floor.open())
+    await paused_at(floor, "alpha")
+    assert not opening.done()
+    await resumed(floor, "alpha", caplog)
+    await opening
+    await closed_one(floor)
+
+
+async def test_a_key_that_may_not_trade_is_given_longer_each_time_though_it_reads(floor: MovedFloor) -> None:
+    """It answers every question; each arbitrage that begins then leaves a single leg to be unwound at a loss."""
+    now = 1
+    knowledge = Knowledge(EASY)
+    account = floor.accounts["alpha"]
+    lockout = Lockout(account, HealthWatch("alpha", floor.store, knowledge), knowledge, lambda: now)
+
+    def seconds_until_asked() -> int:
+        nonlocal now
+        lockout.begin(AccountRefusedError("may not trade"), of_an_order=True)
+        began = now
+        while not lockout.may_ask:
+            now += MICROSECONDS
+        return (now - began) // MICROSECONDS
+
+    waited = []
+    for _ in range(4):
+        waited.append(seconds_until_asked())
+        await lockout.ask()
+        assert not lockout.is_on
+    assert waited == [15, 30, 60, 120]
+    now += 3_600 * MICROSECONDS
+    assert seconds_until_asked() == 15

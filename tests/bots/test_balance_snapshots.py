@@ -1,0 +1,74 @@
+"""The exchange's own word at both ends of a session: once at the start, and of nothing that moved after it."""
+
+from decimal import Decimal
+
+import pytest
+
+from bots.reconcile.balance_snapshots import Books
+from exchanges.errors import ExchangeUnavailableError
+from tests.bots.reconciling_bench import Bench, ended_without, opened_bench
+from tests.store.wishes import OPENING
+
+USD = OPENING["alpha"]["USD"]
+
+
+@pytest.fixture
+async def bench() -> Bench:
+    return await opened_bench()
+
+
+def books(bench: Bench) -> Books:
+    return Books(bench.store, bench.exchange)
+
+
+async def closing_usd(bench: Bench) -> Decimal:
+    _, after = await bench.store.session_balances()
+    return after["alpha"]["USD"]
+
+
+async def test_a_bot_that_comes_back_leaves_what_differs_to_reconciliation(bench: Bench) -> None:
+    bench.exchange.owned["USD"] -= 7
+    assert await books(bench).opened()
+    assert (await bench.row()).free == USD
+    assert await bench.rounds(bench.process(), 2) == ["balance_differs"]
+    assert (await bench.row()).free == USD - 7
+
+
+async def test_what_comes_after_the_closing_is_in_it_in_the_end(bench: Bench) -> None:
+    await ended_without(bench)
+    closing = books(bench)
+    await closing.close()
+    bench.exchange.owned["USD"] -= 3
+    await closing.close()
+    assert await closing_usd(bench) == USD
+    closing.see(await bench.arbitrage())
+    await closing.close()
+    assert await closing_usd(bench) == USD - 3
+
+
+async def test_a_change_while_the_exchange_is_asked_has_it_asked_again(bench: Bench) -> None:
+    await ended_without(bench)
+    closing = books(bench)
+
+    async def moves() -> None:
+        bench.exchange.owned["USD"] -= 3
+        closing.see(await bench.arbitrage())
+
+    bench.exchange.then["balances"] = moves
+    await closing.close()
+    assert await closing_usd(bench) == USD
+    await closing.close()
+    assert await closing_usd(bench) == USD - 3
+
+
+async def test_an_exchange_that_does_not_answer_is_asked_again(bench: Bench) -> None:
+    closing = books(bench)
+
+    async def fails() -> None:
+        raise ExchangeUnavailableError("not now")
+
+    bench.exchange.first["balances"] = fails
+    with pytest.raises(ExchangeUnavailableError):
+        await closing.close()
+    await closing.close()
+    assert await closing_usd(bench) == USD

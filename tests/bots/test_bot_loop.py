@@ -1,0 +1,217 @@
+"""Two bots on a small market: they trade together, survive anything at any moment, and their books balance."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from market.money import ZERO
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
+from market.trade.leg_planning import NOT_POSTED
+from tests.bots.exchange_floor import WAIT_SECONDS, Book, Floor, Mishaps, until
+from tests.bots.ledger import balances_by_fills
+from tests.market.samples import EUR_MARKET, settings_of
+
+EASY = settings_of(max_notional=2_000, cool_down_ms=0, max_open_arbitrages=20, max_quote_age_ms=86_400_000)
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+    one = Floor(tmp_path, EASY)
+    await one.open()
+    yield one
+    for exchange in one.desks:
+        await one.kill(exchange)
+
+
+async def ended(floor: Floor, identity: str) -> Arbitrage:
+    arbitrage = await until(
+        lambda: floor.store.arbitrage(identity), lambda one: one is not None and one.state in FINAL_STATES
+    )
+    assert arbitrage is not None
+    return arbitrage
+
+
+async def assert_books_balance(floor: Floor) -> None:
+    """Both sides from different sources; nothing is held any more; nothing was posted twice."""
+    before, after = await floor.store.session_balances()
+    assert balances_by_fills(before, await floor.store.fills()) == after
+    for row in await floor.store.balance_rows():
+        assert row.held == 0
+        assert row.free == after[row.exchange].get(row.currency, ZERO)
+    for account in floor.accounts.values():
+        assert all(count == 1 for count in account.posts.values())
+
+
+async def test_both_legs_of_one_opportunity(floor: Floor) -> None:
+    arbitrage = await ended(floor, floor.offer().opportunity_id)
+    assert arbitrage.state == "closed"
+    assert [leg.role for leg in sorted(arbitrage.legs, key=lambda leg: leg.role)] == ["buy", "sell"]
+    assert {leg.filled for leg in arbitrage.legs} == {arbitrage.amount}
+    assert arbitrage.profit is not None
+    assert arbitrage.profit.net > 0
+    assert {"event", "detected", "reserved", "sent", "filled", "ended"} <= arbitrage.times.keys()
+    await floor.close()
+    await assert_books_balance(floor)
+
+
+async def test_a_raised_threshold_acts_at_once_and_is_taken_back(floor: Floor) -> None:
+    raised = await floor.store.change_settings(EASY.model_copy(update={"min_net_bps": 60.0}), 1, "test")
+    await asyncio.sleep(0)
+    refused = floor.offer()
+    await until(_refusals(floor), lambda reasons: reasons == {("alpha", "below_threshold")})
+    assert await floor.store.arbitrage(refused.opportunity_id) is None
+    assert refused.opportunity_id not in floor.store.opportunities
+    await floor.store.change_settings(EASY, raised.version, "test")
+    await asyncio.sleep(0)
+    assert (await ended(floor, floor.offer().opportunity_id)).state == "closed"
+
+
+def _refusals(floor: Floor) -> Callable[[], Awaitable[set[tuple[str, str]]]]:
+    async def seen() -> set[tuple[str, str]]:
+        return {(refusal.exchange, refusal.reason) for refusal in floor.store.refusals.values()}
+
+    return seen
+
+
+async def test_a_half_reservation_expires_and_gives_its_hold_back(floor: Floor) -> None:
+    await floor.kill("beta")
+    arbitrage = await ended(floor, floor.offer().opportunity_id)
+    assert arbitrage.state == "expired"
+    await floor.start("beta")
+    await floor.close()
+    await assert_books_balance(floor)
+    assert await floor.store.fills() == []
+
+
+async def test_a_bot_that_missed_the_opportunity_finds_the_other_half(floor: Floor) -> None:
+    opportunity = floor.offer(told=["alpha"])
+    assert (await ended(floor, opportunity.opportunity_id)).state == "closed"
+
+
+@pytest.mark.parametrize(
+    ("later", "state", "roles"),
+    [
+        ((("5618", "0.05"), ("5600", "1")), "closed", ["buy", "sell", "complete"]),
+        ((("5618", "0.05"),), "unwound", ["buy", "sell", "complete", "reverse"]),
+        ((("5000", "1"),), "unwound", ["buy", "sell", "complete", "reverse"]),
+    ],
+)
+async def test_a_book_that_thinned_out_is_completed_else_reversed(
+    floor: Floor, later: Book, state: str, roles: list[str]
+) -> None:
+    opportunity = floor.offer()
+    floor.show(EUR_MARKET, later, (("5700", "1"),))
+    arbitrage = await ended(floor, opportunity.opportunity_id)
+    assert arbitrage.state == state
+    assert {leg.role for leg in arbitrage.legs} == set(roles)
+    await floor.close()
+    await assert_books_balance(floor)
+
+
+async def test_an_unwinding_order_without_room_waits_and_is_sent_once_there_is_some(floor: Floor) -> None:
+    for account in floor.accounts.values():
+        account.room = 1
+    opportunity = floor.offer()
+    floor.show(EUR_MARKET, (("5618", "0.05"),), (("5700", "1"),))
+    held = await ended(floor, opportunity.opportunity_id)
+    assert (held.state, held.reason) == ("held", NOT_POSTED)
+    for account in floor.accounts.values():
+        account.room = None
+    arbitrage = await until(
+        lambda: floor.store.arbitrage(opportunity.opportunity_id),
+        lambda one: one is not None and one.state == "unwound",
+    )
+    assert arbitrage is not None
+    assert [leg.role for leg in arbitrage.legs if leg.reason is None] == ["buy", "sell", "flatten"]
+    await floor.close()
+    await assert_books_balance(floor)
+
+
+async def test_many_opportunities_at_once_are_traded_one_after_the_other(floor: Floor) -> None:
+    """Both books show half a coin per quote: whatever is traded, no depth is used twice."""
+    offers = [floor.offer().opportunity_id for _ in range(30)]
+    states = await until(floor.store.session_arbitrages, lambda ones: bool(ones) and all(_is_over(one) for one in ones))
+    assert "closed" in {one.state for one in states}
+    assert {one.arbitrage_id for one in states} <= set(offers)
+    await floor.close()
+    await assert_books_balance(floor)
+
+
+def _is_over(arbitrage: Arbitrage) -> bool:
+    return arbitrage.state in FINAL_STATES
+
+
+async def test_after_the_stop_nothing_begins(floor: Floor) -> None:
+    await floor.store.stop_reservations()
+    await until(floor.store.session_balances, lambda balances: len(balances[1]) == 2)
+    opportunity = floor.offer()
+    await until(_refusals(floor), lambda reasons: reasons == {("alpha", "stopping")})
+    assert await floor.store.arbitrage(opportunity.opportunity_id) is None
+
+
+@pytest.mark.parametrize(("stuck", "sent"), [("before", "not_sent"), ("after", "done")])
+async def test_what_a_dead_bot_sent_is_looked_up_never_sent_again(
+    tmp_path: Path, stuck: Literal["before", "after"], sent: LegState
+) -> None:
+    floor = Floor(tmp_path, EASY, unknown_after=0.2)
+    await floor.open()
+    floor.accounts["alpha"].stuck = stuck
+    identity = floor.offer().opportunity_id
+    async with asyncio.timeout(WAIT_SECONDS):
+        await floor.accounts["alpha"].reached.wait()
+    assert _is_sending(await floor.store.arbitrage(identity), "buy")
+    await floor.kill("alpha")
+    floor.accounts["alpha"].stuck = None
+    await floor.start("alpha")
+    arbitrage = await ended(floor, identity)
+    leg = arbitrage.leg("buy")
+    assert leg is not None
+    assert leg.state == sent
+    assert arbitrage.state == "closed"
+    await floor.close()
+    await assert_books_balance(floor)
+
+
+def _is_sending(arbitrage: Arbitrage | None, role: LegRole) -> bool:
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    return leg is not None and leg.state == "sending"
+
+
+kills = st.lists(st.tuples(st.sampled_from(["alpha", "beta"]), st.integers(0, 60)), max_size=8)
+
+
+@pytest.mark.parametrize("policy", ["complete", "reverse", "hold"])
+@hypothesis_settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), share=st.sampled_from([0.0, 0.1, 0.3]), deaths=kills)
+async def test_any_death_at_any_moment(
+    tmp_path_factory: pytest.TempPathFactory, policy: str, seed: int, share: float, deaths: list[tuple[str, int]]
+) -> None:
+    """Bots die at any await and start again, orders and answers get lost, books thin out: nothing is posted twice,
+    everything ends, and before + fills − fees = after."""
+    random = Random(seed)
+    settings = EASY.model_copy(update={"single_leg_policy": policy})
+    floor = Floor(tmp_path_factory.mktemp("floor"), settings, Mishaps(random, share), speed=40.0)
+    await floor.open()
+    for exchange, turns in [*deaths, ("alpha", 5)]:
+        for _ in range(3):
+            floor.offer()
+            if random.random() < 0.3:
+                floor.show(EUR_MARKET, (("5618", "0.05"),), (("5700", "1"),))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        await floor.kill(exchange)
+        await floor.start(exchange)
+    await until(floor.store.session_arbitrages, lambda ones: all(_is_over(one) for one in ones))
+    await floor.close()
+    await assert_books_balance(floor)
+    for arbitrage in await floor.store.session_arbitrages():
+        if arbitrage.state == "closed":
+            bought = sum(leg.filled for leg in arbitrage.legs if leg.side == "buy")
+            assert bought == sum(leg.filled for leg in arbitrage.legs if leg.side == "sell")

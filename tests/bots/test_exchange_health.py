@@ -1,0 +1,142 @@
+"""Failures reach the store once, pauses and openings reach the bot."""
+
+from collections.abc import Collection
+from decimal import Decimal
+
+import pytest
+
+from bots.decide.state_cache import Knowledge
+from bots.exchange_health import HealthWatch
+from bots.execute.leg_executor import Trader
+from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.requests.order_permits import ANY_TIME, Permit
+from market.decide.circuit_breaker import Failure, Health
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
+from market.money import Amount
+from market.trade.leg_planning import advancing, client_order_id
+from market.trade.reservation_state import BalanceRow
+from store.errors import StoreUnavailableError
+from store.memory.memory_store import MemoryTradeStore
+from tests.market.samples import MARKETS, settings_of
+from tests.store.wishes import open_books, opportunity, reserve_both
+
+
+class UnreachableStore(MemoryTradeStore):
+    """Failures cannot be noted while it is unreachable."""
+
+    is_unreachable = True
+
+    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+        if self.is_unreachable:
+            raise StoreUnavailableError("gone")
+        return await super().note_failure(exchange, failure)
+
+
+async def watch_on(store: MemoryTradeStore) -> tuple[HealthWatch, Knowledge]:
+    settings = settings_of(breaker_failures=2, breaker_pause_ms=30_000)
+    await store.create_settings(settings)
+    knowledge = Knowledge(settings)
+    return HealthWatch("alpha", store, knowledge), knowledge
+
+
+async def test_failures_are_told_once_and_the_pause_is_known_at_once() -> None:
+    store = MemoryTradeStore()
+    watch, knowledge = await watch_on(store)
+    for _ in range(3):
+        watch.note("order_refused", "order-1")
+    await watch.round()
+    (health,) = await store.health()
+    assert [one.kind for one in health.failures] == ["order_refused"]
+    assert knowledge.paused_until == {"alpha": 0}
+    watch.note("outcome_unknown", "order-1")
+    await watch.round()
+    (paused,) = await store.health()
+    assert paused.is_paused(await store.server_now())
+    assert knowledge.paused_until == {"alpha": paused.paused_until}
+
+
+async def test_what_others_found_is_known_too() -> None:
+    store = MemoryTradeStore()
+    watch, knowledge = await watch_on(store)
+    for identity in ("1", "2"):
+        await store.note_failure("beta", Failure(identity, "outcome_unknown"))
+    await store.set_balances("beta", {"BTC": Decimal(3)}, "before")
+    knowledge.see_balances([BalanceRow("beta", "BTC", Decimal(1), Decimal(1))])
+    await watch.round()
+    assert knowledge.paused_until["beta"] > await store.server_now()
+    assert knowledge.drift == {"BTC": Decimal(-1)}
+
+
+async def test_one_order_looked_up_in_vain_counts_once_a_second() -> None:
+    store = MemoryTradeStore()
+    watch, _ = await watch_on(store)
+    for _ in range(50):
+        watch.note("look_up_unanswered", "order-1")
+    await watch.round()
+    (health,) = await store.health()
+    assert 1 <= len(health.failures) <= 2
+
+
+async def test_an_outage_loses_no_failure() -> None:
+    store = UnreachableStore()
+    watch, _ = await watch_on(store)
+    watch.note("order_refused", "order-1")
+    with pytest.raises(StoreUnavailableError):
+        await watch.run()
+    watch.note("order_refused", "order-2")
+    store.is_unreachable = False
+    await watch.round()
+    (health,) = await store.health()
+    assert [one.failure_id for one in health.failures] == ["order-1:order_refused", "order-2:order_refused"]
+
+
+class TroubledAccount:
+    """Fails in one way at each call."""
+
+    exchange = "alpha"
+
+    def __init__(self, placing: Exception, looking: Exception | None = None) -> None:
+        self._placing = placing
+        self._looking = [] if looking is None else [looking]
+
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+        raise self._placing
+
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
+        if self._looking:
+            raise self._looking.pop()
+        return OrderReport("exchange-1", is_final=True, filled=Amount(Decimal(0)), fills=())
+
+    async def balances(self) -> dict[str, Decimal]:
+        raise self._placing
+
+    async def open_orders(self) -> list[OpenOrder]:
+        return []
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        return []
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+@pytest.mark.parametrize(
+    ("account", "kinds"),
+    [
+        (TroubledAccount(OrderRefusedError("no")), ["order_refused"]),
+        (TroubledAccount(OutcomeUnknownError("timed out")), ["outcome_unknown"]),
+        (
+            TroubledAccount(OutcomeUnknownError("timed out"), ExchangeUnavailableError("away")),
+            ["outcome_unknown", "look_up_unanswered"],
+        ),
+    ],
+)
+async def test_a_trader_tells_what_went_wrong(account: TroubledAccount, kinds: list[str]) -> None:
+    store = MemoryTradeStore()
+    await open_books(store)
+    await reserve_both(store, opportunity())
+    heard: list[tuple[str, str]] = []
+    trader = Trader(store, account, advancing(MARKETS), troubled=lambda kind, order: heard.append((kind, order)))
+    await trader.execute("opportunity-1", "buy")
+    order_id = client_order_id("opportunity-1", "buy")
+    assert heard == [(kind, order_id) for kind in kinds]

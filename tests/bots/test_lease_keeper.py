@@ -1,0 +1,81 @@
+"""A process takes its exchange's lease, keeps it over outages, and ends once another has it."""
+
+import asyncio
+
+import pytest
+
+from bots.lease_keeper import Tenure, holder_name
+from market.trade.leases import LEASE_SECONDS, Lease
+from store.errors import FencedOutError, StoreUnavailableError
+from store.memory.memory_store import MemoryTradeStore
+from tests.store.conftest import SteppedClock
+
+
+class StoreWithOutages(MemoryTradeStore):
+    """Not reached while `is_away`."""
+
+    is_away = False
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        if self.is_away:
+            raise StoreUnavailableError("away")
+        return await super().renew_lease(lease)
+
+
+async def test_a_free_lease_is_taken_at_once_and_released_for_the_next() -> None:
+    store = MemoryTradeStore(SteppedClock())
+    first = Tenure(store, "alpha", "one")
+    assert (await first.take()).token == 1
+    await first.release()
+    assert (await Tenure(store, "alpha", "two").take()).token == 2
+
+
+async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> None:
+    clock, said = SteppedClock(), asyncio.Event()
+    store = MemoryTradeStore(clock)
+    await Tenure(store, "alpha", "one").take()
+    waited = iter(range(0, 1_000_000_000, int(LEASE_SECONDS * 1_000_000)))
+    standby = asyncio.create_task(Tenure(store, "alpha", "two", lambda: next(waited)).take(said.set))
+    await asyncio.wait_for(said.wait(), 10)
+    assert not standby.done()
+    await clock.sleep(LEASE_SECONDS)
+    assert (await asyncio.wait_for(standby, 10)).token == 2
+
+
+async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts() -> None:
+    """By this process's own clock: an answer that was long on its way makes it no longer."""
+    store, steady = StoreWithOutages(SteppedClock()), [0]
+    tenure = Tenure(store, "alpha", "one", lambda: steady[0])
+    assert not tenure.is_held()
+    await tenure.take()
+    lasts = int(LEASE_SECONDS * 1_000_000)
+    steady[0] = lasts - 1
+    assert tenure.is_held()
+    await tenure.renew()
+    steady[0] += lasts - 1
+    assert tenure.is_held()
+    store.is_away = True
+    await tenure.renew()
+    steady[0] += 1
+    assert not tenure.is_held()
+
+
+async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
+    clock = SteppedClock()
+    store = StoreWithOutages(clock)
+    tenure = Tenure(store, "alpha", "one")
+    await tenure.take()
+    store.is_away = True
+    await tenure.renew()
+    store.is_away = False
+    await clock.sleep(10 * LEASE_SECONDS)
+    await tenure.renew()
+    assert await store.acquire_lease("alpha", "two") is None
+    await clock.sleep(LEASE_SECONDS)
+    assert await store.acquire_lease("alpha", "two") is not None
+    with pytest.raises(FencedOutError, match="another process acts for alpha"):
+        await tenure.renew()
+
+
+def test_no_two_processes_have_one_name() -> None:
+    assert holder_name("alpha") != holder_name("alpha")

@@ -1,0 +1,356 @@
+"""One leg at an exchange that answers in every way it may."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import count
+
+import pytest
+
+from bots.decide.opportunity_checks import Circumstances
+from bots.decide.order_decision import decided
+from bots.execute.leg_executor import NOTHING_FILLED, Trader
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.requests.order_permits import ANY_TIME, Permit
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
+from market.money import ZERO, Amount
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.leg_planning import UNCONFIRMED, HoldAs, advancing, markets_by_symbol
+from store.memory.memory_store import MemoryTradeStore
+from store.store_port import Reservation
+from tests.bots.exchange_floor import OPENING
+from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of, levels, opportunity_of, settings_of
+
+Answer = OrderReport | Exception | None
+OPPORTUNITY = opportunity_of((USD_MARKET, levels(("6000", "1"))), (EUR_MARKET, levels(("5618", "1"))))
+IDENTITY = OPPORTUNITY.opportunity_id
+BITFLYER = replace(USD_MARKET, exchange="bitflyer")
+"""An exchange without client order ids."""
+OPPORTUNITY_THERE = opportunity_of((BITFLYER, levels(("6000", "1"))), (EUR_MARKET, levels(("5618", "1"))))
+EXCHANGES = ("alpha", "beta", "bitflyer")
+SETTINGS = settings_of(max_notional=600, enabled_exchanges=EXCHANGES, taker_fees=dict.fromkeys(EXCHANGES, ZERO))
+
+
+def report(order: LimitOrder, amount: str, is_final: bool = True) -> OrderReport:
+    number = Decimal(amount)
+    fills = (fill_of(USD_MARKET, order.side, number, order.price),) if number else ()
+    return OrderReport("exchange-1", is_final, Amount(number), fills)
+
+
+@dataclass
+class SteppedClock:
+    """The store's time; each look-up takes some of it."""
+
+    time: int = 1_000_000
+
+    def now(self) -> int:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += round(seconds * 1_000_000)
+
+
+@dataclass
+class ScriptedAccount:
+    """Answers in the order written down; the last answer to a look-up stays."""
+
+    clock: SteppedClock
+    placing: Callable[[LimitOrder], Answer]
+    looks: list[Callable[[LimitOrder], Answer]] = field(default_factory=list)
+    posts: list[LimitOrder] = field(default_factory=list)
+    exchange: str = "alpha"
+    owned: dict[str, Decimal] = field(default_factory=dict)
+    others: list[Collection[str]] = field(default_factory=list)
+    """Told with each look-up."""
+    takes: int = 3_000_000
+    """Microseconds that a look-up takes."""
+
+    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+        permit.ask()
+        self.posts.append(order)
+        answer = self.placing(order)
+        if isinstance(answer, OrderReport):
+            return answer
+        raise answer or AssertionError("an order is always answered")
+
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
+        self.clock.time += self.takes
+        self.others.append(others)
+        answer = (self.looks.pop(0) if len(self.looks) > 1 else self.looks[0])(order)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def balances(self) -> dict[str, Decimal]:
+        return self.owned
+
+    async def open_orders(self) -> list[OpenOrder]:
+        return []
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        return []
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+async def reserved(clock: SteppedClock, bought_at: Market = USD_MARKET) -> MemoryTradeStore:
+    """Both legs reserved, nothing sent."""
+    store = MemoryTradeStore(clock)
+    await store.create_settings(SETTINGS)
+    for exchange, balances in OPENING.items():
+        await store.set_balances(bought_at.exchange if exchange == "alpha" else exchange, balances, "before")
+    await reserve_both(store, OPPORTUNITY if bought_at == USD_MARKET else OPPORTUNITY_THERE)
+    return store
+
+
+async def reserve_both(store: MemoryTradeStore, opportunity: Opportunity) -> None:
+    circumstances = Circumstances(SETTINGS, None, opportunity.event_time)
+    sides: tuple[Side, ...] = ("buy", "sell")
+    for side in sides:
+        wish = decided(opportunity, side, markets_by_symbol((*MARKETS, BITFLYER)), {}, circumstances)
+        assert isinstance(wish, Reservation)
+        result = await store.reserve(wish)
+        assert result.refusal is None
+
+
+async def buy_leg(store: MemoryTradeStore) -> Leg:
+    arbitrage = await store.arbitrage(IDENTITY)
+    leg = None if arbitrage is None else arbitrage.leg("buy")
+    assert leg is not None
+    return leg
+
+
+async def executed(
+    placing: Callable[[LimitOrder], Answer], *looks: Callable[[LimitOrder], Answer]
+) -> tuple[Leg, ScriptedAccount]:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, placing, list(looks))
+    trader = Trader(store, account, advancing(MARKETS), steady_clock=clock.now)
+    await trader.execute(IDENTITY, "buy")
+    await trader.execute(IDENTITY, "buy")
+    assert len(account.posts) == 1
+    return await buy_leg(store), account
+
+
+def unknown(_: LimitOrder) -> Answer:
+    return OutcomeUnknownError("timed out")
+
+
+def nothing(_: LimitOrder) -> Answer:
+    return None
+
+
+def away(_: LimitOrder) -> Answer:
+    return ExchangeUnavailableError("maintenance")
+
+
+def found(order: LimitOrder) -> Answer:
+    return report(order, "0.05")
+
+
+def open_still(order: LimitOrder) -> Answer:
+    return report(order, "0", is_final=False)
+
+
+@pytest.mark.parametrize(
+    ("placing", "looks", "state", "filled"),
+    [
+        (found, [], "done", "0.05"),
+        (open_still, [open_still, found], "done", "0.05"),
+        # acknowledged: that the exchange does not show it for a while never means that it is not there
+        (open_still, [*([nothing] * 3), found], "done", "0.05"),
+        (unknown, [nothing, found], "done", "0.05"),
+        (unknown, [nothing], "not_sent", "0"),
+        # a look-up that failed says nothing: only answered ones count
+        (unknown, [*([away] * 3), found], "done", "0.05"),
+        # nor do denials after them that do not last: the exchange may just be coming back
+        (unknown, [*([away] * 3), nothing, found], "done", "0.05"),
+        (unknown, [*([away] * 3), nothing, away, nothing, found], "done", "0.05"),
+        (unknown, [*([away] * 3), nothing, nothing, found], "done", "0.05"),
+        (unknown, [*([away] * 3), *([nothing] * 4), found], "not_sent", "0"),
+        (lambda _: OrderRefusedError("too poor"), [], "done", "0"),
+    ],
+)
+async def test_is_seen_through(
+    placing: Callable[[LimitOrder], Answer], looks: list[Callable[[LimitOrder], Answer]], state: str, filled: str
+) -> None:
+    leg, _ = await executed(placing, *looks)
+    assert leg.state == state
+    assert leg.filled == Decimal(filled)
+    assert leg.held == 0
+
+
+async def test_a_refused_account_ends_the_leg_and_the_bot() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    trader = Trader(store, ScriptedAccount(clock, lambda _: AccountRefusedError("bad key")), advancing(MARKETS))
+    with pytest.raises(AccountRefusedError):
+        await trader.execute(IDENTITY, "buy")
+    assert (await buy_leg(store)).state == "not_sent"
+
+
+async def test_past_its_time_a_leg_is_not_sent() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found)
+    clock.time += 60_000_000
+    await Trader(store, account, advancing(MARKETS)).execute(IDENTITY, "buy")
+    leg = await buy_leg(store)
+    assert account.posts == []
+    assert (leg.state, leg.held) == ("not_sent", Decimal(0))
+
+
+async def test_who_was_held_up_after_the_intent_posts_no_more() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found)
+    moments = count(0, 1_600_000)
+    await Trader(store, account, advancing(MARKETS), steady_clock=lambda: next(moments)).execute(IDENTITY, "buy")
+    leg = await buy_leg(store)
+    assert account.posts == []
+    assert (leg.state, "unconfirmed" in leg.times) == ("not_sent", False), "nobody need look for it"
+
+
+@pytest.mark.parametrize("role", ["buy", "sell"])
+async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole) -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found)
+    trader = Trader(store, account, advancing(MARKETS), forbids=lambda: "halted")
+    await trader.execute(IDENTITY, role)
+    await trader.execute(IDENTITY, role)
+    arbitrage = await store.arbitrage(IDENTITY)
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    assert leg is not None
+    assert (account.posts, leg.state, leg.held) == ([], "not_sent", Decimal(0))
+    assert "sending" in leg.times
+    assert arbitrage is not None
+    told = [step.reason for step in arbitrage.history if step.what == f"{role} not_sent"]
+    assert told == ["halted"], "why it never left"
+    assert await store.unconfirmed_legs(leg.exchange, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("placing", "look", "reason"),
+    [
+        (unknown, lambda _: OutcomeUnknownError("two matches"), "ambiguous_order"),
+        (open_still, nothing, "order_lost"),
+    ],
+)
+async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
+    placing: Callable[[LimitOrder], Answer], look: Callable[[LimitOrder], Answer], reason: str
+) -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    await store.start_sending(IDENTITY, "sell")
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS))
+    account = ScriptedAccount(clock, placing, [look])
+    await Trader(store, account, advancing(MARKETS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    arbitrage = await store.arbitrage(IDENTITY)
+    assert isinstance(arbitrage, Arbitrage)
+    assert (arbitrage.state, arbitrage.reason) == ("held", reason)
+    assert arbitrage.profit is not None
+
+
+async def test_a_step_of_the_stores_clock_makes_no_order_unknown() -> None:
+    """Set forward by an hour while the order is on its way: what counts is for how long it was denied."""
+    clock, steady = SteppedClock(), SteppedClock()
+    store = await reserved(clock)
+
+    def while_it_is_set(_: LimitOrder) -> Answer:
+        clock.time += 3_600_000_000
+        return None
+
+    account = ScriptedAccount(steady, unknown, [nothing, while_it_is_set, found], takes=1_000_000)
+    await Trader(store, account, advancing(MARKETS), steady_clock=steady.now).execute(IDENTITY, "buy")
+    assert (await buy_leg(store)).filled == Decimal("0.05")
+
+
+WITHOUT_IDS = (BITFLYER, EUR_MARKET)
+AT_FIRST = {"USD": Decimal(20_000_000), "BTC": Decimal(300)}
+"""On bitflyer; the order buys 0.1 at 6000."""
+WITH_IT = {"USD": AT_FIRST["USD"] - 300, "BTC": AT_FIRST["BTC"] + Decimal("0.05")}
+
+
+@pytest.mark.parametrize(
+    ("owned", "state", "reason", "leg"),
+    [
+        (AT_FIRST, "unfilled", "nothing_filled", "not_sent"),
+        # denied all along, and filled all the same
+        (WITH_IT, "held", UNCONFIRMED, "not_sent"),
+    ],
+)
+async def test_without_client_ids_the_balances_confirm_a_denial(
+    owned: dict[str, Decimal], state: str, reason: str, leg: str
+) -> None:
+    clock = SteppedClock()
+    store = await reserved(clock, BITFLYER)
+    await store.start_sending(IDENTITY, "sell")
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS))
+    account = ScriptedAccount(clock, unknown, [nothing], exchange="bitflyer", owned=owned, takes=20_000_000)
+    await Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    arbitrage = await store.arbitrage(IDENTITY)
+    assert arbitrage is not None
+    assert (arbitrage.state, arbitrage.reason) == (state, reason)
+    assert [(one.role, one.state) for one in arbitrage.legs] == [("buy", leg), ("sell", "done")]
+    assert "unconfirmed" in (await buy_leg(store)).times
+
+
+async def test_a_doubt_that_is_gone_soon_holds_nothing() -> None:
+    """Another order's fill was not booked yet when the exchange was first asked."""
+    clock = SteppedClock()
+    store = await reserved(clock, BITFLYER)
+    account = ScriptedAccount(clock, unknown, [*([nothing] * 5)], exchange="bitflyer", owned=dict(WITH_IT))
+
+    def settled(_: LimitOrder) -> Answer:
+        account.owned = AT_FIRST
+        return None
+
+    account.looks.append(settled)
+    await Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    assert (await buy_leg(store)).state == "not_sent"
+    arbitrage = await store.arbitrage(IDENTITY)
+    assert arbitrage is not None
+    assert arbitrage.reason is None
+
+
+async def test_a_doubt_counts_from_anew_once_a_look_up_failed() -> None:
+    """The half minute of a doubt begins with the new row of denials."""
+    clock = SteppedClock()
+    store = await reserved(clock, BITFLYER)
+    await store.start_sending(IDENTITY, "sell")
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS))
+    looks = [*([nothing] * 9), away, *([nothing] * 5), found]
+    account = ScriptedAccount(clock, unknown, looks, exchange="bitflyer", owned=dict(WITH_IT))
+    await Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    assert (await buy_leg(store)).filled == Decimal("0.05")
+
+
+async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
+    """Also those of arbitrages that have ended."""
+    clock = SteppedClock()
+    store = await reserved(clock, BITFLYER)
+    account = ScriptedAccount(clock, found, exchange="bitflyer")
+    trader = Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now)
+    await trader.execute(IDENTITY, "buy")
+    await store.start_sending(IDENTITY, "sell")
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, HoldAs("whatever"))
+    await reserve_both(store, replace(OPPORTUNITY_THERE, opportunity_id="opportunity-2"))
+    account.placing, account.looks = unknown, [lambda order: replace(report(order, "0.05"), exchange_order_id="2")]
+    await trader.execute("opportunity-2", "buy")
+    assert account.others == [frozenset({"exchange-1"})]
+
+
+async def test_anybody_ends_a_leg_past_its_time_and_never_sends_it() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, found, exchange="beta")
+    clock.time += 60_000_000
+    await Trader(store, account, advancing(MARKETS)).lapse(IDENTITY, "buy")
+    leg = await buy_leg(store)
+    assert account.posts == []
+    assert (leg.state, leg.held) == ("not_sent", Decimal(0))

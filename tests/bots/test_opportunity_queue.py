@@ -1,0 +1,29 @@
+"""Newest first, oldest pushed out."""
+
+import asyncio
+
+from bots.execute.opportunity_queue import Backlog
+from market.prices.opportunities import Opportunity
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
+
+
+def opportunity(identity: str) -> Opportunity:
+    return opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))), identity=identity)
+
+
+async def test_newest_first_and_the_oldest_pushed_out() -> None:
+    backlog = Backlog(size=2)
+    for identity in ("1", "2", "3"):
+        backlog.push(opportunity(identity))
+    assert [(await backlog.newest()).opportunity_id for _ in range(2)] == ["3", "2"]
+
+
+async def test_waits_where_there_is_none() -> None:
+    backlog = Backlog()
+    waiting = [asyncio.create_task(backlog.newest()) for _ in range(2)]
+    await asyncio.sleep(0)
+    backlog.push(opportunity("1"))
+    done, pending = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    assert len(done) == len(pending) == 1
+    backlog.push(opportunity("2"))
+    assert {(await task).opportunity_id for task in waiting} == {"1", "2"}

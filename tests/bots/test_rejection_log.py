@@ -1,0 +1,121 @@
+"""Refusals counted by second, written once; opportunities kept once."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bots.execute.rejection_log import MOST_NOTES, Notes
+from market.accounting.episodes import TradeBounds
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Refusal
+from store.errors import StoreUnavailableError
+from store.memory.memory_store import MemoryTradeStore
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
+
+
+def opportunity(identity: str) -> Opportunity:
+    return opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))), identity=identity)
+
+
+def at_most(_: Opportunity) -> TradeBounds:
+    return TradeBounds(base=Decimal(1))
+
+
+class UnreachableStore(MemoryTradeStore):
+    """Refusals fail while it is unreachable."""
+
+    is_unreachable = True
+
+    async def refuse(self, refusal: Refusal) -> None:
+        if self.is_unreachable:
+            raise StoreUnavailableError("gone")
+        await super().refuse(refusal)
+
+
+async def test_first_of_each_reason_and_second_whole_the_rest_counted() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    for number, (reason, second) in enumerate(
+        [("stale", 1), ("stale", 1), ("too_small", 1), ("stale", 2), ("stale", 1)]
+    ):
+        notes.refuse(opportunity(str(number)), reason, second * 1_000_000 + number)
+    await notes.write(store)
+    seen = {(one.opportunity_id, one.reason, one.count) for one in store.refusals.values()}
+    assert seen == {("0", "stale", 3), ("2", "too_small", 1), ("3", "stale", 1)}
+    assert store.opportunities.keys() == {"0", "2", "3"}
+
+
+async def test_later_refusals_of_the_same_second_are_added() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    notes.refuse(opportunity("1"), "stale", 1_000_000)
+    await notes.write(store)
+    notes.refuse(opportunity("2"), "stale", 1_500_000)
+    await notes.write(store)
+    await notes.write(store)
+    (refusal,) = store.refusals.values()
+    assert (refusal.opportunity_id, refusal.count) == ("1", 2)
+    assert store.opportunities.keys() == {"1"}, "the second is only counted: no refusal names it, it would seem expired"
+
+
+async def test_an_opportunity_that_is_refused_again_is_counted_once() -> None:
+    """As the stream has it, and again when its other leg is reserved."""
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    notes.refuse(opportunity("1"), "rate_budget", 1_000_000)
+    await notes.write(store)
+    notes.refuse(opportunity("1"), "rate_budget", 1_010_000)
+    notes.refuse(opportunity("1"), "pair_busy", 2_010_000)
+    await notes.write(store)
+    assert await store.refusal_counts() == {"rate_budget": 1}
+
+
+async def test_below_the_threshold_only_the_refusal_is_stored() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    notes.refuse(opportunity("1"), "below_threshold", 1)
+    notes.keep(opportunity("2"))
+    await notes.write(store)
+    assert store.opportunities.keys() == {"2"}
+    assert [refusal.reason for refusal in store.refusals.values()] == ["below_threshold"]
+
+
+async def test_an_outage_loses_no_count() -> None:
+    store, notes = UnreachableStore(), Notes("alpha", at_most)
+    notes.refuse(opportunity("1"), "stale", 1)
+    with pytest.raises(StoreUnavailableError):
+        await notes.write(store)
+    notes.refuse(opportunity("2"), "stale", 2)
+    with pytest.raises(StoreUnavailableError):
+        await notes.write(store)
+    notes.refuse(opportunity("3"), "stale", 3)
+    store.is_unreachable = False
+    await notes.write(store)
+    (refusal,) = store.refusals.values()
+    assert (refusal.opportunity_id, refusal.count, refusal.tradable) == ("1", 3, Decimal(1))
+
+
+async def test_of_a_second_the_most_that_is_tradable_is_kept_and_no_more_than_one_trade_may_use() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    one = opportunity("1")
+    lives = one.expires_at - one.event_time
+    for number, profit in enumerate((200.0, 500.0, 300.0)):
+        deep = replace(one.buy, amount=Decimal(5)), replace(one.sell, amount=Decimal(5))
+        again = replace(one, opportunity_id=str(number))
+        notes.refuse(replace(again, buy=deep[0], sell=deep[1], expected_profit=profit), "stale", number)
+    await notes.write(store)
+    (refusal,) = store.refusals.values()
+    # 100 of 500 dollars are in the one of five coins that a trade may sell
+    assert (refusal.expected_profit, refusal.tradable, refusal.until) == (Decimal(200), Decimal(100), 2 + lives)
+    assert await store.refused_profit() == {"stale": Decimal(100)}
+
+
+async def test_a_long_outage_does_not_fill_the_memory() -> None:
+    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    one = opportunity("1")
+    for second in range(MOST_NOTES + 5):
+        notes.refuse(replace(one, opportunity_id=str(second)), "below_threshold", second * 1_000_000)
+    notes.refuse(replace(one, opportunity_id="of the first second"), "below_threshold", 1)
+    assert notes.dropped == 5
+    await notes.write(store)
+    assert notes.dropped == 0
+    notes.refuse(replace(one, opportunity_id="afterwards"), "stale", 1)
+    await notes.write(store)
+    assert await store.refusal_counts() == {"below_threshold": MOST_NOTES + 1, "stale": 1}

@@ -1,0 +1,185 @@
+"""What a bot has seen lately, and what it spares the store."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bots.decide.state_cache import Knowledge
+from market.decide.risk_checks import hard_limit
+from market.prices.spread_statistics import SpreadWindow
+from market.trade.arbitrages import Arbitrage
+from market.trade.reservation_state import BalanceRow
+from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg, settings_of
+
+BOOKS = ((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
+MINE = opportunity_of(*BOOKS, identity="mine")
+NOW = 10_000_000
+
+
+def window(end: int, share: float, seconds: int = 10, sell: str = "beta") -> SpreadWindow:
+    return SpreadWindow("BTC", "alpha", sell, end - seconds * 1_000_000, end, 0.0, 0.0, 0.0, share, 1)
+
+
+def arbitrage(identity: str, reserved_at: int = 0, turned: bool = False) -> Arbitrage:
+    first, second = (BOOKS[1], BOOKS[0]) if turned else BOOKS
+    opportunity = opportunity_of(first, second, identity=identity)
+    leg = replace(order_leg(USD_MARKET, "buy", Decimal(1), Decimal(1)), times={"reserved": reserved_at})
+    return arbitrage_of(opportunity, leg)
+
+
+def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:
+    knowledge = Knowledge(settings_of())
+    for one in (window(20_000_000, 0.2), window(10_000_000, 0.1), window(30_000_000, 0.6, seconds=60)):
+        knowledge.see_window(one)
+    knowledge.see_window(window(40_000_000, 0.9, sell="gamma"))
+    seen = knowledge.window_of(MINE)
+    assert seen is not None
+    assert seen.share_above == 0.2
+
+
+def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
+    knowledge = Knowledge(settings_of())
+    for end in range(100_000_000, 400_000_001, 50_000_000):
+        knowledge.see_window(window(end, 0.1, seconds=60))
+        knowledge.see_window(window(end, 0.1))
+        knowledge.see_window(window(end, 0.1, seconds=60, sell="gamma"))
+    knowledge.see_window(window(400_000_000, 0.7, seconds=60))
+    late = replace(MINE, event_time=410_000_000)
+    seen = {one.end // 1_000_000: one.share_above for one in knowledge.history_of(late)}
+    assert seen == {250: 0.1, 300: 0.1, 350: 0.1, 400: 0.7}
+    assert knowledge.history_of(replace(MINE, event_time=600_000_000)) == ()
+
+
+@pytest.mark.parametrize(
+    ("prepare", "expected"),
+    [
+        (lambda _: None, None),
+        (lambda knowledge: setattr(knowledge, "stopping", True), "stopping"),
+        (lambda knowledge: knowledge.see_arbitrage(arbitrage("other")), "pair_busy"),
+        (lambda knowledge: knowledge.see_arbitrage(arbitrage("other", turned=True)), None),
+        (lambda knowledge: knowledge.see_arbitrage(arbitrage("mine")), None),
+        (lambda knowledge: knowledge.see_open([arbitrage("1", turned=True)] * 2), None),
+        (lambda knowledge: knowledge.see_open([arbitrage(str(n), turned=True) for n in range(2)]), "too_many_open"),
+        (lambda knowledge: knowledge.paused_until.update(beta=NOW + 1), "exchange_paused"),
+        (lambda knowledge: knowledge.paused_until.update(beta=NOW), None),
+        (lambda knowledge: knowledge.see_arbitrage(sized("4999")), None),
+        (lambda knowledge: knowledge.see_arbitrage(sized("5000")), "exchange_limit"),
+        (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 99_000)), "cooling_down"),
+        (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 100_000)), None),
+    ],
+)
+def test_obstacles(prepare: Callable[[Knowledge], None], expected: str | None) -> None:
+    knowledge = Knowledge(settings_of(max_open_arbitrages=2, cool_down_ms=100))
+    prepare(knowledge)
+    assert obstacle(knowledge) == expected
+
+
+def obstacle(knowledge: Knowledge) -> str | None:
+    """What the store would say, by what the bot has seen."""
+    standing = knowledge.standing(MINE, NOW)
+    return None if standing is None else hard_limit(MINE, standing)
+
+
+def sized(notional: str) -> Arbitrage:
+    """Of the same exchanges, the other way."""
+    return replace(arbitrage("other", turned=True), notional=Decimal(notional))
+
+
+def test_quotes_with_nothing_left() -> None:
+    knowledge = Knowledge(settings_of())
+    knowledge.see_used_up("beta:BTC/EUR:2")
+    assert not knowledge.is_used_up(MINE)
+    knowledge.see_used_up("beta:BTC/EUR:1")
+    assert knowledge.is_used_up(MINE)
+
+
+def test_drift_is_against_the_opening_of_the_exchanges_that_have_one() -> None:
+    knowledge = Knowledge(settings_of())
+    rows = [
+        BalanceRow("alpha", "USD", Decimal(80), Decimal(15)),
+        BalanceRow("beta", "USD", Decimal(7), Decimal(0)),
+        BalanceRow("beta", "BTC", Decimal(3), Decimal(1)),
+    ]
+    knowledge.see_balances(rows)
+    assert knowledge.drift == {}
+    knowledge.see_opening({"alpha": {"USD": Decimal(100)}})
+    assert knowledge.drift == {"USD": -5}
+    knowledge.see_opening({"alpha": {"USD": Decimal(100)}, "beta": {"BTC": Decimal(1)}})
+    assert knowledge.drift == {"USD": 2, "BTC": 3}
+
+
+def _ended(reserved_at: int) -> Arbitrage:
+    return replace(arbitrage("other", reserved_at), state="closed")
+
+
+def test_what_has_ended_is_no_obstacle_any_more() -> None:
+    knowledge = Knowledge(settings_of())
+    knowledge.see_arbitrage(arbitrage("other"))
+    knowledge.see_arbitrage(_ended(0))
+    assert obstacle(knowledge) is None
+
+
+def test_cooling_down_is_by_the_clock_of_the_store() -> None:
+    knowledge = Knowledge(settings_of(cool_down_ms=100), server_ahead=-50_000)
+    knowledge.see_arbitrage(_ended(NOW - 120_000))
+    assert obstacle(knowledge) == "cooling_down"
+
+
+def test_free_balances() -> None:
+    knowledge = Knowledge(settings_of())
+    knowledge.see_balances([BalanceRow("alpha", "USD", Decimal(3), Decimal(4))])
+    assert knowledge.free == {("alpha", "USD"): Decimal(3)}
+
+
+def test_an_old_window_that_comes_again_takes_nothing_from_the_history() -> None:
+    knowledge = Knowledge(settings_of())
+    at = 3_600_000_000
+    for end in (at, at - 600_000_000):
+        knowledge.see_window(window(end, 0.1, seconds=60))
+    assert [window.end for window in knowledge.history_of(replace(MINE, event_time=at))] == [at]
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.booleans(), st.dictionaries(st.integers(0, 4), st.integers(0, 9), max_size=5)), max_size=8
+    )
+)
+def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
+    steps: list[tuple[bool, dict[int, int]]],
+) -> None:
+    """Rows known already are passed over: with any of them new, changed or gone, nothing of that may be seen."""
+    opening = {"alpha": {"USD": Decimal(5), "BTC": Decimal(5)}, "beta": {"EUR": Decimal(5)}}
+    places = (("alpha", "USD"), ("alpha", "BTC"), ("beta", "BTC"), ("beta", "EUR"), ("gamma", "USD"))
+    rows = {place: BalanceRow(*place, Decimal(5), Decimal(0)) for place in places}
+    knowledge = Knowledge(settings_of())
+    knowledge.see_balances(rows.values())
+    knowledge.see_opening(opening)
+    for is_gone, changes in steps:
+        for number, free in changes.items():
+            place = places[number]
+            if is_gone:
+                rows.pop(place, None)
+            else:
+                rows[place] = BalanceRow(*place, Decimal(free), Decimal(1))
+        knowledge.see_balances(rows.values())
+        fresh = Knowledge(settings_of())
+        fresh.see_opening(opening)
+        fresh.see_balances(rows.values())
+        assert (knowledge.free, knowledge.drift) == (fresh.free, fresh.drift)
+
+
+def test_while_the_account_is_refused_no_order_leaves() -> None:
+    knowledge = Knowledge(settings_of())
+    assert knowledge.forbids() is None
+    assert knowledge.can_send()
+    knowledge.is_locked_out = True
+    assert knowledge.forbids() == "the exchange refuses the account"
+    assert not knowledge.can_send()
+
+
+def test_what_never_left_is_sent_again_only_where_there_is_room() -> None:
+    assert not Knowledge(settings_of(), has_room=lambda: False).can_send()

@@ -1,0 +1,36 @@
+"""Which exchanges are compared, and in which order."""
+
+import pytest
+
+from cep.detection.market_layout import layout
+from market.instruments.markets import FxRoute
+from tests.cep.logs import MARKETS, market
+
+
+def test_slots_are_in_the_order_of_the_exchanges_and_shared_by_bases() -> None:
+    found = layout(MARKETS, "USD")
+    assert [(slot.exchange, slot.suffix) for slot in found.slots] == [
+        ("coinbaseexchange", "/USD"),
+        ("bitstamp", "/EUR"),
+        ("bitflyer", "/JPY"),
+        ("kraken", "/USD"),
+        ("kraken", "/EUR"),
+    ]
+
+
+def test_routes_are_those_that_prices_need() -> None:
+    found = layout(MARKETS, "USD")
+    assert found.routes == (FxRoute("EUR", "EUR/USD", inverted=False), FxRoute("JPY", "USD/JPY", inverted=True))
+    assert [slot.fx for slot in found.slots] == [None, 0, 1, None, 0]
+
+
+def test_two_markets_of_one_exchange_are_no_pair() -> None:
+    found = layout(MARKETS, "USD")
+    assert (3, 4) not in found.pairs
+    assert found.pairs[:4] == ((0, 1), (0, 2), (0, 3), (0, 4))
+    assert found.pairs_with(3) == ((0, 3), (1, 3), (2, 3), (3, 0), (3, 1), (3, 2))
+
+
+def test_a_currency_that_nothing_converts_is_refused() -> None:
+    with pytest.raises(LookupError, match="GBP"):
+        layout((market("kraken", "BTC", "GBP"), market("bitstamp", "BTC", "USD")), "USD")

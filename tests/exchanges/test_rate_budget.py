@@ -1,0 +1,261 @@
+"""What a bot has of an exchange's rate limits: how many legs may begin, what is kept for open ones, who waits."""
+
+import asyncio
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from exchanges.errors import ExchangeUnavailableError, NotPostedError
+from exchanges.requests.rate_budget import KEPT_LEGS, Purpose, RateBudget, account_budget, asking_for
+from exchanges.requests.rate_limits import (
+    BOTS_SHARE,
+    BOTS_SHARES,
+    LEGS,
+    LIMITS,
+    OF_THE_ADDRESS,
+    ORDERS,
+    Asked,
+    Weights,
+    weights_of,
+)
+from market.time_units import MICROSECONDS
+from tests.market.samples import settings_of
+
+POSTS = {
+    "coinbaseexchange": Asked(True, "POST", "orders", {}),
+    "bitstamp": Asked(True, "POST", "buy/{pair}/", {}),
+    "bitflyer": Asked(True, "POST", "sendchildorder", {"size": 0.01}),
+    "kraken": Asked(True, "POST", "AddOrder", {}),
+    "binance": Asked(True, "POST", "order", {}, 0.2),
+}
+
+
+PURPOSES: tuple[Purpose, ...] = ("poll", "follow")
+DEFAULTS = settings_of()
+
+
+@dataclass
+class Clock:
+    now: int = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def at(exchange: str) -> tuple[RateBudget, Clock]:
+    clock = Clock()
+    return account_budget(exchange, clock), clock
+
+
+def less(weights: Weights, others: Weights) -> dict[str, int]:
+    return {name: weight - others.get(name, 0) for name, weight in weights.items()}
+
+
+async def traded(budget: RateBudget) -> None:
+    """One leg, and what follows it."""
+    post = weights_of(budget.exchange, POSTS[budget.exchange])
+    budget.spend(post)
+    with asking_for("follow"):
+        await budget.turn(less(LEGS[budget.exchange], post))
+
+
+# legs at once, then one by one over ten minutes with all of it used up before
+@pytest.mark.parametrize(
+    ("exchange", "at_once", "in_ten_minutes"),
+    [
+        ("coinbaseexchange", 4, 1_796),
+        ("bitstamp", 40, 1_000),
+        ("bitflyer", 33, 66),
+        ("kraken", 3, 60),
+        ("binance", 48, 480),
+    ],
+)
+async def test_as_many_legs_begin_as_the_limits_bear(exchange: str, at_once: int, in_ten_minutes: int) -> None:
+    budget, clock = at(exchange)
+    assert budget.legs_left() == at_once
+    for left in range(at_once, 0, -1):
+        assert budget.legs_left() == left
+        await traded(budget)
+    assert budget.legs_left() == 0
+    begun = 0
+    for _ in range(6_000):
+        clock.now += MICROSECONDS // 10
+        while budget.legs_left():
+            await traded(budget)
+            begun += 1
+    assert begun == pytest.approx(in_ten_minutes, rel=0.02)
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> None:
+    budget, _ = at(exchange)
+    while budget.legs_left():
+        await traded(budget)
+    post = weights_of(exchange, POSTS[exchange])
+    assert budget.has_room()
+    unwound = 0
+    while budget.has_room():
+        # what is over half done is not refused for what is kept from new trades
+        budget.spend(post)
+        unwound += 1
+    assert unwound >= KEPT_LEGS
+    assert all(used.left(0) >= 0 for used in budget.trades.values())
+    with pytest.raises(NotPostedError, match=exchange):
+        budget.spend(post)
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> None:
+    """They wait where they would take what is left to the orders that end a trade."""
+    budget, _ = at(exchange)
+    looks = less(LEGS[exchange], weights_of(exchange, POSTS[exchange]))
+
+    async def look_for_ever() -> None:
+        with asking_for("follow"):
+            for _ in range(10_000):
+                await budget.turn(looks)
+
+    looking = asyncio.create_task(look_for_ever())
+    await asyncio.sleep(0)
+    assert not looking.done(), "the clock stands still, so that it waits for ever"
+    post = weights_of(exchange, POSTS[exchange])
+    for _ in range(KEPT_LEGS):
+        budget.spend(post)
+    looking.cancel()
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+async def test_polls_take_nothing_from_trades_and_trades_nothing_from_polls(exchange: str) -> None:
+    budget, _ = at(exchange)
+    before = budget.legs_left()
+    read = dict.fromkeys(budget.polls, 1)
+    async with asyncio.timeout(20):
+        while all(used.left(0) >= 1 for used in budget.polls.values()):
+            await budget.turn(read)
+    assert budget.legs_left() == before
+    waiting = asyncio.create_task(budget.turn(read))
+    async with asyncio.timeout(20):
+        with asking_for("follow"):
+            await budget.turn(read)
+    assert not waiting.done()
+    waiting.cancel()
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+def test_all_parts_together_are_no_more_than_the_exchange_allows(exchange: str) -> None:
+    budget, _ = at(exchange)
+    for name, limit in LIMITS[exchange].items():
+        share = BOTS_SHARES.get(exchange, BOTS_SHARE) if name in OF_THE_ADDRESS[exchange] else 1
+        parts = [purse[name].limit for purse in (budget.polls, budget.trades) if name in purse]
+        assert sum(part.most for part in parts) <= limit.most * share
+        assert sum(part.most / part.seconds for part in parts) <= limit.most / limit.seconds * share
+
+
+def test_after_too_many_nothing_begins_until_the_exchange_wants_it() -> None:
+    budget, clock = at("binance")
+    budget.shut(30)
+    assert budget.legs_left() == 0
+    assert not budget.has_room()
+    clock.now = 30 * MICROSECONDS
+    assert budget.legs_left() == 48
+    assert budget.has_room()
+
+
+async def test_after_too_many_nothing_at_all_leaves_until_the_exchange_wants_it() -> None:
+    """A ban lengthens for who goes on asking."""
+    budget, clock = at("binance")
+    budget.shut(30)
+    for purpose in PURPOSES:
+        with asking_for(purpose), pytest.raises(ExchangeUnavailableError, match="stay away"):
+            await budget.turn({"weight": 1})
+    with pytest.raises(NotPostedError, match="stay away"):
+        budget.spend({"weight": 1, "orders": 1})
+    clock.now = 30 * MICROSECONDS
+    await budget.turn({"weight": 1})
+    budget.spend({"weight": 1, "orders": 1})
+
+
+async def test_after_too_many_polls_begin_one_by_one_and_look_ups_at_once() -> None:
+    """The exchange's count is fuller than ours: what was asked before a restart is in it."""
+    budget, clock = at("bitflyer")
+    look = {"address": 1, "private": 1}
+    budget.shut(1)
+    clock.now += MICROSECONDS
+    polling = asyncio.create_task(budget.turn(look))
+    async with asyncio.timeout(20):
+        with asking_for("follow"):
+            for _ in range(20):
+                await budget.turn(look)
+    assert not polling.done()
+    polling.cancel()
+    # one in 3.75 s
+    clock.now += 4 * MICROSECONDS
+    async with asyncio.timeout(20):
+        await budget.turn(look)
+
+
+def shut_for(budget: RateBudget, clock: Clock) -> int:
+    """Seconds of a "too many" that says nothing; the clock stands at its end then."""
+    since = clock.now
+    budget.shut(None)
+    while not budget.has_room():
+        clock.now += MICROSECONDS
+    return (clock.now - since) // MICROSECONDS
+
+
+def test_without_a_word_how_long_each_pause_is_twice_the_last_until_an_answer() -> None:
+    budget, clock = at("binance")
+    pauses = [shut_for(budget, clock) for _ in range(9)]
+    assert pauses == [1, 2, 4, 8, 16, 32, 64, 120, 120]
+    budget.shut(None)
+    # two that were asked together are refused together, and answers to what went before are no sign of favour
+    budget.shut(None)
+    budget.note_answer()
+    clock.now += 120 * MICROSECONDS
+    assert budget.has_room()
+    assert shut_for(budget, clock) == 120
+    budget.note_answer()
+    assert shut_for(budget, clock) == 1
+
+
+def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
+    """Balances, open orders and fills, which count twice, once in `reconcile_ms`."""
+    limit = at("kraken")[0].polls["private"].limit
+    assert limit.most / limit.seconds >= Fraction(4 * 1_000, DEFAULTS.reconcile_ms)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "asked", "weights"),
+    [
+        ("coinbaseexchange", Asked(False, "GET", "time", {}), {"public": 1}),
+        ("coinbaseexchange", Asked(True, "GET", "fills", {}), {"private": 1, "fills": 1}),
+        ("bitflyer", Asked(False, "GET", "getticker", {}), {"address": 1}),
+        ("bitflyer", Asked(True, "GET", "getbalance", {}), {"address": 1, "private": 1}),
+        (
+            "bitflyer",
+            Asked(True, "POST", "sendchildorder", {"size": 0.1}),
+            {"address": 1, "private": 1, "orders": 1, "small orders": 1},
+        ),
+        (
+            "bitflyer",
+            Asked(True, "POST", "sendchildorder", {"size": Decimal("0.1001")}),
+            {"address": 1, "private": 1, "orders": 1},
+        ),
+        ("kraken", Asked(True, "POST", "AddOrder", {}), {"engine": 1}),
+        ("kraken", Asked(True, "POST", "CancelOrder", {}), {}),
+        ("kraken", Asked(True, "POST", "TradesHistory", {}), {"private": 2}),
+        ("kraken", Asked(True, "POST", "CancelAllOrdersAfter", {}), {"private": 1}),
+        ("binance", Asked(True, "POST", "order", {}, 0.2), {"weight": 1, "orders": 1}),
+        ("binance", Asked(True, "GET", "order", {}, 0.8), {"weight": 4}),
+        ("binance", Asked(True, "GET", "myTrades", {}, 4), {"weight": 20}),
+    ],
+)
+def test_what_a_request_counts_for(exchange: str, asked: Asked, weights: dict[str, int]) -> None:
+    assert weights_of(exchange, asked) == weights
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+def test_what_is_left_to_orders_is_counted_as_they_are(exchange: str) -> None:
+    assert weights_of(exchange, POSTS[exchange]) == ORDERS[exchange]

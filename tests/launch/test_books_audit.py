@@ -1,0 +1,375 @@
+"""The audit finds nothing where nothing is wrong, and each kind of lie by its own name."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from launch.chaos.audit_records import ViolationKind
+from launch.chaos.audit_replacements import IN_TIME
+from launch.chaos.books_audit import account_of
+from market.money import Amount, Price
+from market.trade.arbitrages import Arbitrage, Transition
+from simulators.matching.exchange_journal import Entry
+from simulators.matching.order_records import CustomerOrder, OrderRequest, RefusedOrder
+from store.queries.store_snapshot import LedgerEntry
+from tests.launch.audited_world import AMOUNT, NOON, World, clean_world
+
+
+def order_on(world: World, exchange: str) -> CustomerOrder:
+    (order,) = world.accounts[exchange].orders
+    return order
+
+
+def posted_again(world: World) -> World:
+    again = replace(order_on(world, "alpha"), order_id="order-again", filled=Decimal(0), state="cancelled")
+    return world.with_account("alpha", orders=(*world.accounts["alpha"].orders, again))
+
+
+def refused_again(world: World) -> World:
+    """The exchange itself turned the second one away: it was posted all the same."""
+    order = order_on(world, "alpha")
+    request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, order.client_order_id)
+    return world.with_account("alpha", refused=(RefusedOrder(request, "client_id_used", NOON + 50),))
+
+
+def strange_order(world: World) -> World:
+    strange = replace(order_on(world, "alpha"), order_id="strange", client_order_id="nobody's", state="cancelled")
+    return world.with_account("alpha", orders=(*world.accounts["alpha"].orders, strange))
+
+
+def without_leave(world: World) -> World:
+    return world.with_leg("buy", times={"reserved": NOON, "done": NOON + 30})
+
+
+def other_size(world: World) -> World:
+    return world.with_account("alpha", orders=(replace(order_on(world, "alpha"), amount=AMOUNT * 2),))
+
+
+def order_on_no_leg(world: World) -> World:
+    """The exchange has it; the leg that it was sent for counts as never sent."""
+    return world.with_leg("buy", state="not_sent", exchange_order_id=None, fills=())
+
+
+def replaced_while_it_had_filled(world: World) -> World:
+    """Denied by the exchange, so that another was sent; then found and booked after all."""
+    given_up, replaced, found = NOON + 25, NOON + 26, NOON + 30
+    buy, sell = world.arbitrage.legs
+    denied = replace(buy, times=buy.times | {"unconfirmed": given_up})
+    again = replace(
+        buy, role="complete", client_order_id="again", times={"reserved": given_up, "sending": replaced}, fills=()
+    )
+    steps = [
+        Transition("buy filled", found, "bot", 1) if one.what == "buy filled" else one
+        for one in world.arbitrage.history
+    ]
+    both = with_state(world, legs=(denied, sell, again), history=tuple(steps))
+    return both.with_account("alpha", filled_since={"order-buy": NOON + 15})
+
+
+def order_still_open(world: World) -> World:
+    return world.with_account("alpha", orders=(replace(order_on(world, "alpha"), state="open"),))
+
+
+def fill_not_in_the_ledger(world: World) -> World:
+    return world.with_snapshot(ledger=world.snapshot.ledger[1:])
+
+
+def fill_on_no_leg(world: World) -> World:
+    return world.with_leg("buy", fills=())
+
+
+def fill_booked_twice(world: World) -> World:
+    return world.with_snapshot(ledger=(*world.snapshot.ledger, world.snapshot.ledger[0]))
+
+
+def fill_on_two_legs(world: World) -> World:
+    (fill,) = world.arbitrage.legs[0].fills
+    return world.with_leg("buy", fills=(fill, fill))
+
+
+def fill_of_nobody(world: World) -> World:
+    invented = replace(world.snapshot.ledger[0].fill, fill_id="invented")
+    return world.with_snapshot(ledger=(*world.snapshot.ledger, LedgerEntry("opportunity-1", invented)))
+
+
+def fill_of_nobody_on_a_leg(world: World) -> World:
+    (fill,) = world.arbitrage.legs[0].fills
+    return world.with_leg("buy", fills=(fill, replace(fill, fill_id="invented", amount=Amount(Decimal(0)))))
+
+
+def other_fee(world: World) -> World:
+    first, *rest = world.snapshot.ledger
+    dearer = replace(first, fill=replace(first.fill, fee=first.fill.fee + Decimal("0.00000001")))
+    return world.with_snapshot(ledger=(dearer, *rest))
+
+
+def fill_on_another_leg(world: World) -> World:
+    """Two arbitrages on one exchange: each has the other's fill."""
+    (order,), (fill,) = world.accounts["alpha"].orders, world.accounts["alpha"].fills
+    other_order = replace(order, order_id="order-2", client_order_id="second")
+    other_fill = replace(fill, fill_id="fill-2", order_id="order-2")
+    (booked,) = world.arbitrage.legs[0].fills
+    other_booked = replace(booked, fill_id="fill-2")
+    leg = replace(world.arbitrage.legs[0], fills=(other_booked,))
+    other_leg = replace(leg, client_order_id="second", exchange_order_id="order-2", fills=(booked,))
+    sell = world.arbitrage.legs[1]
+    first = replace(world.arbitrage, legs=(leg, sell))
+    second = replace(world.arbitrage, arbitrage_id="opportunity-2", legs=(other_leg, replace(sell, fills=())))
+    two = world.with_account("alpha", orders=(order, other_order), fills=(fill, other_fill))
+    return two.with_snapshot(
+        arbitrages=(first, second),
+        ledger=(*world.snapshot.ledger, LedgerEntry("opportunity-2", other_booked)),
+    )
+
+
+def with_state(world: World, **changes: object) -> World:
+    changed: Arbitrage = replace(world.arbitrage, **changes)  # type: ignore[arg-type]  # fields by their names
+    return world.with_arbitrage(changed)
+
+
+def still_open(world: World) -> World:
+    history = world.arbitrage.history[:-1]
+    return with_state(world, state="reserved", history=history)
+
+
+def leg_still_sending(world: World) -> World:
+    return world.with_leg("sell", state="sending")
+
+
+def leg_still_holds(world: World) -> World:
+    return world.with_leg("sell", held=Decimal("0.01"))
+
+
+def never_sold(world: World) -> World:
+    return world.with_leg("sell", fills=())
+
+
+def sold_too_little(world: World) -> World:
+    (fill,) = world.arbitrage.legs[1].fills
+    return world.with_leg("sell", fills=(replace(fill, amount=Amount(AMOUNT / 2)),))
+
+
+def held_for_no_reason(world: World) -> World:
+    last = replace(world.arbitrage.history[-1], what="held")
+    return with_state(world, state="held", history=(*world.arbitrage.history[:-1], last))
+
+
+def still_held(world: World) -> World:
+    first, *rest = world.snapshot.balances
+    return world.with_snapshot(balances=(replace(first, free=first.free - 1, held=Decimal(1)), *rest))
+
+
+def step_skipped(world: World) -> World:
+    history = tuple(step for step in world.arbitrage.history if step.what != "buy sending")
+    return with_state(world, history=history)
+
+
+def sent_twice_by_history(world: World) -> World:
+    steps = world.arbitrage.history
+    return with_state(world, history=(*steps[:5], steps[4], *steps[5:]))
+
+
+def state_skipped(world: World) -> World:
+    return with_state(world, history=tuple(step for step in world.arbitrage.history if step.what != "reserved"))
+
+
+def time_went_back(world: World) -> World:
+    *steps, last = world.arbitrage.history
+    return with_state(world, history=(*steps, replace(last, at=NOON)))
+
+
+def history_of_another_end(world: World) -> World:
+    return with_state(world, history=(*world.arbitrage.history, Transition("held", NOON + 60, "bot", 1)))
+
+
+def off_by_the_last_digit(world: World) -> World:
+    first, *rest = world.snapshot.balances
+    return world.with_snapshot(balances=(replace(first, free=first.free + Decimal("0.00000001")), *rest))
+
+
+def report_off(world: World) -> World:
+    after = {**world.snapshot.after, "alpha": {**world.snapshot.after["alpha"], "USD": Decimal(1)}}
+    return world.with_snapshot(after=after)
+
+
+def opening_off(world: World) -> World:
+    before = {**world.snapshot.before, "alpha": {**world.snapshot.before["alpha"], "ETH": Decimal(1)}}
+    return world.with_snapshot(before=before)
+
+
+Tampering = Callable[[World], World]
+
+CASES: tuple[tuple[str, Tampering], ...] = (
+    ("posted_twice", posted_again),
+    ("posted_twice", refused_again),
+    ("unknown_order", strange_order),
+    ("unknown_order", without_leave),
+    ("order_unbooked", order_on_no_leg),
+    ("replaced_while_filled", replaced_while_it_had_filled),
+    ("order_differs", other_size),
+    ("left_open", order_still_open),
+    ("fill_missing", fill_not_in_the_ledger),
+    ("fill_missing", fill_on_no_leg),
+    ("fill_twice", fill_booked_twice),
+    ("fill_twice", fill_on_two_legs),
+    ("fill_unknown", fill_of_nobody),
+    ("fill_unknown", fill_of_nobody_on_a_leg),
+    ("fill_differs", other_fee),
+    ("fill_misfiled", fill_on_another_leg),
+    ("left_open", still_open),
+    ("left_open", leg_still_sending),
+    ("left_open", leg_still_holds),
+    ("single_leg_undecided", never_sold),
+    ("single_leg_undecided", sold_too_little),
+    ("single_leg_undecided", held_for_no_reason),
+    ("reservation_left", still_held),
+    ("reservation_left", lambda world: world.with_snapshot(pairs={"pair|BTC|alpha|beta": "opportunity-1"})),
+    ("reservation_left", lambda world: world.with_snapshot(halves={"half|alpha|USD|alpha|beta": "opportunity-1"})),
+    ("reservation_left", lambda world: world.with_snapshot(open_arbitrages=1)),
+    ("reservation_left", lambda world: world.with_snapshot(open_arbitrages=-1)),
+    ("reservation_left", lambda world: world.with_snapshot(notional={"total": Decimal("0.01")})),
+    ("liquidity_differs", lambda world: world.with_snapshot(liquidity={"alpha:BTC/USD:1|buy": AMOUNT * 2})),
+    ("liquidity_differs", lambda world: world.with_snapshot(liquidity={"alpha:BTC/USD:7|buy": AMOUNT})),
+    ("illegal_history", step_skipped),
+    ("illegal_history", sent_twice_by_history),
+    ("illegal_history", state_skipped),
+    ("illegal_history", time_went_back),
+    ("illegal_history", history_of_another_end),
+    ("day_net_differs", lambda world: world.with_snapshot(day_net=("2023-11-14", Decimal("0.01")))),
+    ("balance_missing", lambda world: world.with_snapshot(after={})),
+    ("balance_differs", off_by_the_last_digit),
+    ("balance_differs", report_off),
+    ("balance_differs", opening_off),
+)
+
+
+@pytest.mark.parametrize("has_client_ids", [True, False])
+def test_nothing_is_wrong_where_nothing_is(has_client_ids: bool) -> None:
+    assert clean_world(has_client_ids).violations() == []
+
+
+@pytest.mark.parametrize(("kind", "tamper"), CASES, ids=[f"{kind}-{number}" for number, (kind, _) in enumerate(CASES)])
+def test_each_lie_is_found_by_its_name(kind: str, tamper: Tampering) -> None:
+    assert kind in {violation.kind for violation in tamper(clean_world()).violations()}
+
+
+def test_every_kind_of_violation_can_be_found() -> None:
+    assert {kind for kind, _ in CASES} == set(get_args(ViolationKind)) - {"not_recovered"}
+
+
+def test_every_kind_is_explained() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "chaos.md").read_text()
+    assert [kind for kind in get_args(ViolationKind) if f"| `{kind}` |" not in text] == []
+
+
+def test_an_order_without_client_id_is_known_by_its_likeness() -> None:
+    """bitFlyer takes no id of ours: a leg that nobody acknowledged is found by side, price, size and time."""
+    world = clean_world(has_client_ids=False).with_leg("buy", exchange_order_id=None)
+    assert {violation.kind for violation in world.violations()} == {"order_unbooked"}
+    assert "posted_twice" in {violation.kind for violation in posted_again(world).violations()}
+    dearer = replace(order_on(world, "alpha"), order_id="dearer", price=Price(Decimal(60_001)), state="cancelled")
+    strange = world.with_account("alpha", orders=(*world.accounts["alpha"].orders, dearer))
+    assert "unknown_order" in {violation.kind for violation in strange.violations()}
+
+
+def test_a_leg_that_counted_as_refused_and_was_replaced_is_looked_at_too() -> None:
+    """Whatever it was given up for: its order had filled."""
+    world = replaced_while_it_had_filled(clean_world())
+    legs = [
+        replace(leg, times={name: at for name, at in leg.times.items() if name != "unconfirmed"} | {"done": NOON + 25})
+        if leg.role == "buy"
+        else leg
+        for leg in world.arbitrage.legs
+    ]
+    refused = with_state(world, legs=tuple(legs), history=world.arbitrage.history)
+    assert "replaced_while_filled" in {one.kind for one in refused.violations()}
+    booked = [
+        Transition("buy filled", NOON + 25, "bot", 1) if one.what == "buy filled" else one
+        for one in world.arbitrage.history
+    ]
+    assert "replaced_while_filled" not in {
+        one.kind for one in with_state(refused, legs=tuple(legs), history=tuple(booked)).violations()
+    }, "it ended with its fills, and what followed completes it"
+
+
+@pytest.mark.parametrize(
+    ("filled_at", "sent_at", "booked_at", "is_replaced"),
+    [
+        (NOON + 15, NOON + 26, NOON + 30, True),
+        # never booked
+        (NOON + 15, NOON + 26, None, True),
+        # before it was given up: the other first leg
+        (NOON + 15, NOON + 10, NOON + 30, False),
+        # after it was found: what flattens it
+        (NOON + 15, NOON + 31, NOON + 30, False),
+        # under way for longer than anybody waits
+        (NOON + 10 + IN_TIME + 1, NOON + 26, NOON + 30, False),
+    ],
+)
+def test_replaced_is_what_was_sent_after_it_was_given_up_and_before_it_was_found(
+    filled_at: int, sent_at: int, booked_at: int | None, is_replaced: bool
+) -> None:
+    world = replaced_while_it_had_filled(clean_world())
+    legs = [
+        replace(leg, times=leg.times | {"sending": sent_at}) if leg.role == "complete" else leg
+        for leg in world.arbitrage.legs
+    ]
+    steps = [one for one in world.arbitrage.history if one.what != "buy filled"]
+    found = [] if booked_at is None else [Transition("buy filled", booked_at, "bot", 1)]
+    changed = with_state(world, legs=tuple(legs), history=(*steps, *found))
+    kinds = {one.kind for one in changed.with_account("alpha", filled_since={"order-buy": filled_at}).violations()}
+    assert ("replaced_while_filled" in kinds) == is_replaced
+
+
+def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exchanges_clock_says() -> None:
+    """Two legs of one content, one after the other; the order of the first was refused. By the exchange's clock, two
+    minutes ahead, both came after either leg was sent."""
+    later = 30 * 1_000_000
+    world = clean_world(has_client_ids=False)
+    buy = world.arbitrage.legs[0]
+    refused_leg = replace(buy, exchange_order_id=None, fills=(), times={"reserved": NOON, "sending": NOON + 10})
+    second = {name: at + later for name, at in buy.times.items()}
+    first = replace(world.arbitrage, legs=(refused_leg,))
+    other = replace(world.arbitrage, arbitrage_id="opportunity-2", legs=(replace(buy, times=second),))
+    both = world.with_snapshot(arbitrages=(first, other))
+    (order,), (fill,) = world.accounts["alpha"].orders, world.accounts["alpha"].fills
+    ahead = replace(order, placed_at=NOON + 5 * later)
+    request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, None)
+    refused = RefusedOrder(request, "order_rejected", NOON + 4 * later)
+    entries = [
+        Entry(opening=dict(world.accounts["alpha"].opening)),
+        Entry(refused=(refused,), at=NOON + 12),
+        Entry(orders=(ahead,), fills=(fill,), at=NOON + 12 + later),
+    ]
+    seen = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", entries)})
+    assert "posted_twice" not in {violation.kind for violation in seen.violations()}
+    # a second one of the second leg is still found
+    again = [*entries, Entry(refused=(refused,), at=NOON + 13 + later)]
+    found = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", again)}).violations()
+    assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == ["opportunity-2"]
+    # one that came when neither had just been sent may be of either
+    strange = [*entries, Entry(refused=(refused,), at=NOON + 12 + 3 * later)]
+    seen = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", strange)})
+    assert "posted_twice" not in {violation.kind for violation in seen.violations()}
+
+
+def test_an_account_is_what_its_journal_says_last() -> None:
+    order = order_on(clean_world(), "alpha")
+    hung = replace(order, state="open", filled=Decimal(0))
+    (fill,) = clean_world().accounts["alpha"].fills
+    account = account_of(
+        "alpha",
+        [
+            Entry(opening={"USD": Decimal(5)}),
+            Entry(orders=(hung,)),
+            Entry(orders=(order,), fills=(fill,), at=NOON + 7),
+            Entry(orders=(order,), fills=(replace(fill, fill_id="later"),), at=NOON + 9),
+        ],
+    )
+    assert account.orders == (order,)
+    assert account.filled_since == {"order-buy": NOON + 7}
+    assert account.opening == {"USD": Decimal(5)}

@@ -1,0 +1,224 @@
+"""Blows land where they are meant to and are taken back; a run's document and exit code say what was found."""
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from exchanges.simulated_markets import paper_markets
+from launch.chaos.audit_records import Violation
+from launch.chaos.chaos_report import Finding, Ordeal
+from launch.chaos.chaos_run import SETTINGS, ChaosOptions, chaos_home, emptied, not_recovered, report
+from launch.chaos.chaos_schedule import Blow, Kill, Misbehaviour, Pause, Retuning, schedule_of
+from launch.chaos.fault_injector import Blows
+from launch.chaos.settings_tuner import Tuner
+from launch.cli.main import run
+from launch.config.configuration import Configuration
+from launch.sessions.paper import paper_settings
+from launch.supervisor.process_groups import Part
+from launch.supervisor.supervisor import Supervisor
+from session.clock import SystemClock
+from session.session import Session
+from simulators.faults.faults import Fault
+from store.mongo.mongo_store import open_store
+from streams.broker.embedded_broker import free_ports
+from tests.exchanges.served import Served, served
+from tests.launch.audited_world import clean_world
+from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
+
+WAIT_SECONDS = 20.0
+BASE = paper_settings(Configuration(settings=SETTINGS))
+
+
+def session_of(home: Path, exchanges_url: str | None = None, mongodb: str = "mongodb://127.0.0.1:1") -> Session:
+    (port,) = free_ports(1)
+    return Session(
+        session_id=uuid4().hex,
+        mode="paper",
+        home=home,
+        kafka="",
+        mongodb=mongodb,
+        database=f"chaos_{uuid4().hex[:8]}",
+        markets=paper_markets(),
+        settlement_currency="USD",
+        exchanges_url=exchanges_url,
+        web_port=port,
+    )
+
+
+@asynccontextmanager
+async def struck_parts(home: Path) -> AsyncIterator[tuple[Supervisor, Blows]]:
+    """Two parts that sleep, ready to be struck."""
+    supervisor = Supervisor(home, [sleeper(home, "bot-kraken"), sleeper(home, "ui")], lambda _: None)
+    await supervisor.start()
+    try:
+        await supervisor.all_ready(WAIT_SECONDS)
+        session = session_of(home)
+        yield supervisor, Blows(session, supervisor, Tuner(session, BASE), lambda _: None)
+    finally:
+        await supervisor.stop()
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not done():
+            await SystemClock().sleep(0.02)
+
+
+async def test_a_kill_is_a_kill_and_the_part_comes_back(tmp_path: Path) -> None:
+    async with struck_parts(tmp_path) as (supervisor, blows):
+        first = process_of(tmp_path, "bot-kraken")
+        other = process_of(tmp_path, "ui")
+        await blows.carry_out([Kill(0.0, "bot-kraken")])
+        assert await eventually_restarted(tmp_path, "bot-kraken", first) != first
+        assert process_of(tmp_path, "ui") == other
+        assert blows.dealt == {"kill bot": 1}
+        assert supervisor.restarts == {"bot-kraken": 1}
+
+
+async def test_a_blow_at_a_part_that_is_not_there_is_not_counted(tmp_path: Path) -> None:
+    async with struck_parts(tmp_path) as (_, blows):
+        await blows.carry_out([Kill(0.0, "cep"), Kill(0.0, "ui", "jvm"), Pause(0.0, "kafka", 3.5)])
+        assert +blows.dealt == Counter()
+
+
+async def test_a_paused_part_stands_still_and_goes_on(tmp_path: Path) -> None:
+    async with struck_parts(tmp_path) as (_, blows):
+        process = psutil.Process(process_of(tmp_path, "ui"))
+        pausing = asyncio.create_task(blows.carry_out([Pause(0.0, "ui", 0.5)]))
+        await until(lambda: process.status() == psutil.STATUS_STOPPED)
+        await pausing
+        await until(lambda: process.status() != psutil.STATUS_STOPPED)
+        assert blows.dealt == {"pause ui": 1}
+
+
+@asynccontextmanager
+async def misbehaving(home: Path) -> AsyncIterator[tuple[Served, Blows]]:
+    async with served(home, only=("kraken",)) as world:
+        session = session_of(home, world.url)
+        yield world, Blows(session, Supervisor(home, [], lambda _: None), Tuner(session, BASE), lambda _: None)
+
+
+async def test_exchanges_misbehave_when_told_to(tmp_path: Path) -> None:
+    async with misbehaving(tmp_path) as (world, blows):
+        await blows.carry_out([Misbehaviour(0.0, Fault("kraken", "rejected_order", count=2))])
+        (active,) = world.faults.active()
+        assert (active.fault.kind, active.left) == ("rejected_order", 2)
+        assert await blows.struck() == {}
+        world.faults.of("kraken").strike("rejected_order")
+        assert await blows.struck() == {"rejected_order": 1}
+
+
+async def test_settings_are_changed_by_the_store_where_the_web_is_down_and_come_back(
+    tmp_path: Path, mongodb_uri: str
+) -> None:
+    session = session_of(tmp_path, mongodb=mongodb_uri)
+    tuner = Tuner(session, BASE)
+    async with await open_store(session) as store:
+        await store.create_settings(BASE)
+        await tuner.change({"trading_state": "halted", "max_notional": 60})
+        changed = await store.settings()
+        assert changed is not None
+        assert changed == BASE.model_copy(update={"trading_state": "halted", "max_notional": Decimal(60), "version": 2})
+        await tuner.restore(["trading_state"])
+        await tuner.restore()
+        assert await store.settings() == BASE.model_copy(update={"version": 4})
+    assert tuner.by_rest == 0
+
+
+async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: str) -> None:
+    async with served(tmp_path, only=("kraken",)) as world:
+        session = session_of(tmp_path, world.url, mongodb_uri)
+        supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "ui")], lambda _: None)
+        blows = Blows(session, supervisor, Tuner(session, BASE), lambda _: None)
+        async with await open_store(session) as store:
+            await store.create_settings(BASE)
+            await supervisor.start()
+            await supervisor.all_ready(WAIT_SECONDS)
+            process = psutil.Process(process_of(tmp_path, "ui"))
+            schedule: list[Blow] = [
+                Pause(0.0, "ui", 600.0),
+                Misbehaviour(0.0, Fault("kraken", "maintenance", seconds=600.0)),
+                Retuning(0.0, (("trading_state", "halted"),), 600.0),
+            ]
+            striking = asyncio.create_task(blows.carry_out(schedule))
+            async with asyncio.timeout(WAIT_SECONDS):
+                while (current := await store.settings()) is None or current.trading_state != "halted":
+                    await SystemClock().sleep(0.02)
+            await until(lambda: process.status() == psutil.STATUS_STOPPED and bool(world.faults.active()))
+            striking.cancel()
+            await asyncio.gather(striking, return_exceptions=True)
+            await blows.take_back()
+            await until(lambda: process.status() != psutil.STATUS_STOPPED)
+            assert world.faults.active() == []
+            assert await store.settings() == BASE.model_copy(update={"version": 3})
+        await supervisor.stop()
+
+
+async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
+    async with struck_parts(tmp_path) as (supervisor, _):
+        assert await not_recovered(supervisor) == ()
+        never = Part("bridge", (sys.executable, "-c", "import time; time.sleep(1000)"))
+        supervisor.add([never])
+        (violation,) = await not_recovered(supervisor, 0.2)
+        assert (violation.kind, "bridge" in violation.detail) == ("not_recovered", True)
+
+
+def ordeal_with(*violations: Violation) -> Ordeal:
+    world = clean_world()
+    schedule: tuple[Blow, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
+    snapshot = replace(world.snapshot, leases={"kraken": 3})
+    finding = Finding(tuple(world.accounts.values()), snapshot, violations)
+    return Ordeal(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
+
+
+@pytest.mark.parametrize(
+    ("violations", "code"), [((), 0), ((Violation("posted_twice", "buy leg on kraken: 2", "opportunity-1"),), 1)]
+)
+def test_the_exit_code_and_the_document_say_whether_anything_was_wrong(
+    tmp_path: Path, violations: tuple[Violation, ...], code: int
+) -> None:
+    said: list[str] = []
+    file = tmp_path / "out.json"
+    ordeal = ordeal_with(*violations)
+    assert report(ordeal, ChaosOptions(30.0, 4, file), said.append) == code
+    document = json.loads(file.read_text())
+    assert (document["seed"], document["seconds"], document["faults"]) == (4, 30.0, {"kill bot": 2})
+    assert (document["orders"], document["fills"], document["arbitrages"]) == (2, 2, {"closed": 1})
+    assert document["takeovers"] == {"kraken": 2}, "its first bot took over from nobody"
+    assert [row["kind"] for row in document["violations"]] == [violation.kind for violation in violations]
+    assert len(document["schedule"]) == len(ordeal.schedule)
+    assert any("posted_twice" in line for line in said) == bool(violations)
+
+
+def test_its_folder_is_its_own_and_starts_empty(tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "exchanges").mkdir()
+    (tmp_path / "exchanges" / "kraken.jsonl").write_text("a user's")
+    own = chaos_home(tmp_path)
+    assert own.parent == tmp_path
+    for name in ("lock", "run.json"):
+        (own / name).touch()
+    (own / "exchanges").mkdir()
+    (own / "exchanges" / "kraken.jsonl").write_text("of the run before")
+    emptied(own)
+    assert {path.name for path in own.iterdir()} == {"lock", "jars", "api_key"}
+    assert (tmp_path / "exchanges" / "kraken.jsonl").read_text() == "a user's"
+    assert (tmp_path / "jars").is_dir()
+
+
+def test_without_a_place_for_the_document_nothing_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
+    assert run(["chaos", "--json", str(tmp_path / "no" / "out.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

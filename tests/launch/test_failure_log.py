@@ -1,0 +1,42 @@
+"""What is said of a part that does not become ready."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from launch.supervisor.failure_log import busy_machine, last_words
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (b"WARN old\nSpark is up\n\n", "cep last said: Spark is up"),
+        (json.dumps({"event": "opening", "level": "INFO"}).encode(), "cep last said: opening"),
+        (json.dumps({"event": "failed", "error": "no jars"}).encode(), "cep last said: failed (no jars)"),
+        (b'{"a": 1}', 'cep last said: {"a": 1}'),
+        (b"[1]", "cep last said: [1]"),
+        (b"x" * 20_000, f"cep last said: {'x' * 200}"),
+        (b"\n\n", "cep has logged nothing yet"),
+        (None, "cep has logged nothing yet"),
+    ],
+)
+def test_the_end_of_a_log(tmp_path: Path, log: bytes | None, words: str) -> None:
+    if log is not None:
+        (tmp_path / "cep.log").write_bytes(log)
+    assert last_words(tmp_path, ["cep"], 0).split("; ")[0] == words
+
+
+def test_what_another_session_said_is_not_repeated(tmp_path: Path) -> None:
+    (tmp_path / "cep.log").write_text("stopped\n")
+    told = last_words(tmp_path, ["cep", "ui"], wall_now() + 60 * MICROSECONDS)
+    assert told.split("; ")[:2] == ["cep has logged nothing yet", "ui has logged nothing yet"]
+
+
+@pytest.mark.parametrize(("load", "is_busy"), [(0.3, False), (3.0, False), (3.1, True), (25.4, True)])
+def test_a_busy_machine_is_named_as_one(load: float, is_busy: bool) -> None:
+    told = busy_machine(load, 2)
+    assert bool(told) == is_busy
+    assert not told or told[0].startswith(f"the machine is busy (load {load:.0f} on 2 cores)")

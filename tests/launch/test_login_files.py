@@ -1,0 +1,264 @@
+"""Logins to Kafka and MongoDB: who has which rights, where they are kept, what is refused."""
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from launch.cli.doctor import rights_finding
+from launch.config.configuration import ENVIRONMENT, Configuration
+from launch.errors import CannotStartError
+from launch.sessions.paper import PaperOptions, paper_session, paper_settings, run_paper
+from launch.setup.data_dir import is_private, locked
+from launch.setup.login_files import (
+    LOGIN_VARIABLES,
+    forget_logins,
+    named_kafka_login,
+    named_login,
+    own_logins,
+    session_logins,
+    supervisors_session,
+    with_logins,
+    without_login,
+)
+from launch.setup.login_rights import ROLES, SUPERVISOR
+from launch.supervisor.process_groups import child_environment
+from session.logins import Address, Login, login_of
+from session.session import Session
+from store.mongo.database_setup import prepare_database
+from store.mongo.mongo_store import open_store
+from store.queries.trade_reader import open_reader
+from store.server.database_users import DatabaseUser, ensure_users
+from store.server.documents import COLLECTIONS
+from store.server.mongo_client import connected
+from streams.broker.embedded_broker import free_ports
+from streams.broker.topic_access import spark_options
+from streams.topic_admin import client_settings
+
+DOCS = Path(__file__).parents[2] / "docs" / "security.md"
+MONGODB = {"ARBITRAGE_MONGODB_USER": "erika", "ARBITRAGE_MONGODB_PASSWORD": "her secret"}
+URI = "mongodb://db.example:27017/?replicaSet=rs0"
+
+
+def session(home: Path, told: Configuration) -> Session:
+    return paper_session(home, PaperOptions(None, None, None, None), told)
+
+
+def test_the_docs_show_the_table_of_rights() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$", DOCS.read_text(), re.MULTILINE)
+
+    def named(cell: str) -> tuple[str, ...] | None:
+        return None if "no login" in cell else tuple(re.findall(r"`(\w+)`", cell))
+
+    told = {role: tuple(map(named, cells)) for role, *cells in rows}
+    assert told == {role: (rights.collections, rights.topics, rights.topics_read) for role, rights in ROLES.items()}
+
+
+def test_no_part_but_the_dashboard_may_change_settings_or_the_audit() -> None:
+    for name in ("settings", "settings_versions", "audit"):
+        assert [role for role, rights in ROLES.items() if name in (rights.collections or ())] == ["ui"]
+    written = {name for rights in ROLES.values() for name in rights.collections or ()}
+    assert written <= set(COLLECTIONS)
+
+
+async def test_a_part_changes_in_the_database_what_it_may_and_nothing_else(mongodb_uri: str) -> None:
+    owner, database = connected(mongodb_uri), "rights_of_parts"
+    feed = DatabaseUser(Login("feed", "f" * 20), database, ROLES["feed"].collections)
+    try:
+        for _ in range(2):
+            await ensure_users(owner, [feed])
+        client = connected(str(mongodb_uri).replace("://", f"://feed:{feed.login.password}@"))
+        allowed, refused = client[database]["feeds"], client[database]["settings"]
+        await allowed.insert_one({"_id": 1})
+        assert await refused.find_one() is None
+        for attempt in (
+            refused.update_one({}, {"$set": {"trading_state": "halted"}}, upsert=True),
+            client["elsewhere"]["feeds"].insert_one({"_id": 1}),
+            allowed.create_index("at"),
+            client.admin.command("createUser", "me", pwd="me", roles=["root"]),
+        ):
+            with pytest.raises(Exception, match="not authorized"):
+                await attempt
+        client.close()
+    finally:
+        await owner.admin.command("dropUser", "feed")
+        await owner.admin.command("dropRole", "feed")
+        await owner.drop_database(database)
+        owner.close()
+
+
+async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: Path) -> None:
+    """What each process does before its own work, which must not take more rights than it has."""
+    owner, database = connected(mongodb_uri), f"roles_{uuid4().hex}"
+    parts = [role for role, rights in ROLES.items() if rights.collections is not None]
+    whole = replace(session(tmp_path, Configuration()), mongodb=mongodb_uri, database=database)
+    try:
+        settings = await prepare_database(whole, paper_settings(Configuration()))
+        for role in parts:
+            user = DatabaseUser(Login(f"{role}-here", "p" * 20), database, ROLES[role].collections)
+            await ensure_users(owner, [user])
+            as_role = replace(whole, mongodb=Address(mongodb_uri, user.login))
+            async with await open_store(as_role) as store:
+                assert await store.settings() == settings
+            reader = await open_reader(as_role)
+            assert await reader.settings() == settings
+            await reader.close()
+    finally:
+        for role in parts:
+            await owner.admin.command("dropUser", f"{role}-here")
+            await owner.admin.command("dropRole", f"{role}-here")
+        await owner.drop_database(database)
+        owner.close()
+
+
+def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path) -> None:
+    told = Configuration()
+    mine = supervisors_session(session(tmp_path, told), told, {})
+    own = own_logins(tmp_path)
+    assert own == own_logins(tmp_path)
+    assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(ROLES) + 1
+    assert login_of(mine.kafka) == login_of(mine.mongodb) == own.login(SUPERVISOR)
+    bare = Session.from_json(mine.to_json())
+    for role, rights in ROLES.items():
+        found = with_logins(bare, role)
+        wanted = own.login(role)
+        assert login_of(found.kafka) == (None if rights.topics_read is None else wanted)
+        assert login_of(found.mongodb) == (None if rights.collections is None else wanted)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert {(tmp_path / "logins").stat().st_mode & 0o777} == {0o700}
+    assert not any(secret.encode() in mine.to_json() for secret in own.passwords.values())
+    forget_logins(tmp_path)
+    assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]
+    assert own == own_logins(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("address", "environment", "wanted"),
+    [
+        (URI, MONGODB, Login("erika", "her secret")),
+        (URI.replace("//", "//erika:her%20secret@"), {}, Login("erika", "her secret")),
+        (URI, {}, None),
+    ],
+)
+def test_a_configured_mongodb_is_used_with_the_login_that_is_named(
+    address: str, environment: dict[str, str], wanted: Login | None, tmp_path: Path
+) -> None:
+    told = Configuration(mongodb=address)
+    mine = supervisors_session(session(tmp_path, told), told, environment)
+    assert (mine.mongodb, login_of(mine.mongodb)) == (URI, wanted)
+    found = with_logins(Session.from_json(mine.to_json()), "bot")
+    assert (found.mongodb, login_of(found.mongodb)) == (URI, wanted)
+    assert login_of(found.kafka) == own_logins(tmp_path).login("bot")
+    for role in ("cep", "logrecorder"):
+        assert login_of(with_logins(Session.from_json(mine.to_json()), role).mongodb) is None
+
+
+def test_the_logins_of_parts_go_with_their_session(tmp_path: Path) -> None:
+    told = Configuration(mongodb=URI)
+    with session_logins(session(tmp_path, told), told, MONGODB):
+        assert (tmp_path / "logins" / "bot.json").exists()
+    assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]
+
+
+async def test_a_start_that_finds_its_mongodb_away_leaves_no_login_of_others_behind(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    away = Configuration(mongodb="mongodb://erika:secret@127.0.0.1:9/?replicaSet=rs0", kafka="127.0.0.1:9")
+    options = PaperOptions(None, None, port, None)
+    with pytest.raises(CannotStartError):
+        await run_paper(tmp_path, options, away, lambda _: None)
+    assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]
+
+
+@pytest.mark.parametrize("mode", ["live", "sandbox"])
+def test_real_trading_takes_no_service_that_asks_nobody(mode: str, tmp_path: Path) -> None:
+    told = Configuration(mongodb=URI)
+    real = replace(session(tmp_path, told), mode=mode)  # type: ignore[arg-type]  # a plain str
+    with pytest.raises(CannotStartError, match="ARBITRAGE_MONGODB_USER") as refused:
+        supervisors_session(real, told, {})
+    assert "\n" not in str(refused.value)
+    assert login_of(supervisors_session(real, told, MONGODB).mongodb) == Login("erika", "her secret")
+
+
+@pytest.mark.parametrize("missing", sorted(MONGODB))
+def test_half_a_login_is_one_sentence(missing: str) -> None:
+    half = {name: value for name, value in MONGODB.items() if name != missing}
+    with pytest.raises(CannotStartError, match=f"^{missing} is missing beside ARBITRAGE_MONGODB_"):
+        named_login("MONGODB", half)
+
+
+def test_kafka_is_reached_over_tls_unless_it_is_said_otherwise() -> None:
+    named = {"ARBITRAGE_KAFKA_USER": "erika", "ARBITRAGE_KAFKA_PASSWORD": "x"}
+    assert named_kafka_login({}) is None
+    assert named_kafka_login(named) == Login("erika", "x", "SCRAM-SHA-512", "SASL_SSL")
+    plain = named | {"ARBITRAGE_KAFKA_MECHANISM": "PLAIN", "ARBITRAGE_KAFKA_PROTOCOL": "SASL_PLAINTEXT"}
+    assert named_kafka_login(plain) == Login("erika", "x", "PLAIN", "SASL_PLAINTEXT")
+    with pytest.raises(CannotStartError, match="known are SCRAM-SHA-256"):
+        named_kafka_login(named | {"ARBITRAGE_KAFKA_MECHANISM": "GSSAPI"})
+
+
+def test_certificates_of_a_kafka_reach_its_clients_and_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {"ARBITRAGE_KAFKA_USER": "erika", "ARBITRAGE_KAFKA_PASSWORD": "x", "ARBITRAGE_KAFKA_CA": "ca.pem"}
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CannotStartError, match=r"^ARBITRAGE_KAFKA_CA is 'ca\.pem', which is no file"):
+        named_kafka_login(named)
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----")
+    address = Address("kafka.example:9093", named_kafka_login(named))
+    assert client_settings(address)["ssl.ca.location"] == str(tmp_path / "ca.pem")
+    told = spark_options(address)
+    assert told["kafka.ssl.truststore.location"] == str(tmp_path / "ca.pem")
+    assert told["kafka.ssl.truststore.type"] == "PEM"
+
+
+@pytest.mark.parametrize(
+    "uri", [URI, "mongodb+srv://db.example/", "mongodb://user@db.example/?authMechanism=MONGODB-X509"]
+)
+def test_an_address_without_a_password_stays_as_it_is(uri: str) -> None:
+    assert without_login(uri) == (uri, None)
+
+
+def test_a_damaged_file_of_logins_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "logins").mkdir()
+    (tmp_path / "logins" / "own.json").write_text("[]")
+    (tmp_path / "logins" / "bot.json").write_text("{")
+    with pytest.raises(CannotStartError, match=r"own\.json: cannot be used"):
+        own_logins(tmp_path)
+    with pytest.raises(CannotStartError, match=r"bot\.json: cannot be used"):
+        with_logins(session(tmp_path, Configuration()), "bot")
+
+
+def test_no_process_of_a_session_has_a_login_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address of MongoDB may hold its password."""
+    for name in (*LOGIN_VARIABLES, *ENVIRONMENT):
+        monkeypatch.setenv(name, "mongodb://erika:secret@db.example")
+    assert not [name for name, value in child_environment("kraken", is_notifier=True).items() if "secret" in value]
+
+
+def test_a_start_takes_the_rights_of_others_away_and_the_doctor_sees_them(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    assert rights_finding(home).state == "ok"
+    home.mkdir()
+    home.chmod(0o755)
+    assert rights_finding(home).state == "advice"
+    with locked(home):
+        assert home.stat().st_mode & 0o777 == 0o700
+    assert rights_finding(home).state == "ok"
+
+
+def test_a_folder_of_ours_with_the_sticky_bit_is_closed_too(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    home.mkdir()
+    os.chmod(home, 0o1755)
+    with locked(home):
+        assert is_private(home)
+
+
+def test_a_folder_that_all_may_write_to_keeps_its_rights(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    os.chmod(shared, 0o1777)
+    with locked(shared):
+        assert shared.stat().st_mode & 0o7777 == 0o1777

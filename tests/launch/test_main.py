@@ -1,0 +1,65 @@
+"""A mistake on the command line is one sentence and exit code 2, however large the number."""
+
+import pytest
+
+from launch.cli.main import run
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("chaos --seconds 0", "0 is not a positive number"),
+        ("chaos --seconds 1e999", "'1e999' is out of bounds"),
+        ("chaos --seconds 86401", "86401 is longer than a day"),
+        ("chaos --seconds soon", "'soon' is not a number"),
+        ("chaos --seed 1.5", "1.5 is not a whole number"),
+        ("chaos --seed 1e40", "'1e40' is out of bounds"),
+        ("paper --seed 9223372036854775808", "is not a whole number of less than 64 bits"),
+        ("paper --seconds nan", "'nan' is not a number"),
+        ("paper --port 1e99999", "'1e99999' is out of bounds"),
+        ("replay FILE --speed 1e999", "'1e999' is out of bounds"),
+        ("bot kraken --number 100", "100 is not a number between 1 and 99"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(words.split())
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "paper --secnds 5",
+            "arbitrage paper: there is no --secnds (did you mean --seconds?); see `arbitrage paper --help`",
+        ),
+        (
+            "paper --secnds=5",
+            "arbitrage paper: there is no --secnds (did you mean --seconds?); see `arbitrage paper --help`",
+        ),
+        ("paper --xyzzy", "arbitrage paper: there is no --xyzzy; see `arbitrage paper --help`"),
+        ("paper now", "arbitrage paper: 'now' is one word too many; see `arbitrage paper --help`"),
+        ("backtest set --prgress x", "arbitrage backtest: there is no --prgress; see `arbitrage backtest --help`"),
+        ("papr", "arbitrage: COMMAND: there is no 'papr' (did you mean paper?); see `arbitrage --help`"),
+        ("", "arbitrage: what is missing: COMMAND; see `arbitrage --help`"),
+        ("keys", "arbitrage keys: what is missing: add | list | revoke; see `arbitrage keys --help`"),
+        ("keys drop", "add | list | revoke: there is no 'drop', only add, list, revoke; see `arbitrage keys --help`"),
+        ("keys add", "arbitrage keys add: what is missing: NAME, --role; see `arbitrage keys add --help`"),
+        ("keys add x --rle viewer", "arbitrage keys add: what is missing: --role; see `arbitrage keys add --help`"),
+        ("paper --seconds", "arbitrage paper: --seconds: expected one argument; see `arbitrage paper --help`"),
+    ],
+)
+def test_a_slip_names_its_command_and_what_is_nearest(
+    words: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(words.split())
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.endswith(f"{sentence}\n")
+    assert said.count("\n") == 1

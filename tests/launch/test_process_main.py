@@ -1,0 +1,74 @@
+"""One supervised process: the first SIGTERM asks it to go where it can be asked, the second ends it."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from launch.setup.data_dir import ready_file
+from session.clock import wall_now
+
+SCRIPT = """
+import asyncio, sys
+from pathlib import Path
+from launch.supervisor.process_main import run_process
+
+asked = asyncio.Event()
+
+async def entry(ready):
+    ready()
+    await asked.wait()
+    Path(sys.argv[1], "asked").touch()
+    if sys.argv[2] == "obeys":
+        return
+    await asyncio.Event().wait()
+
+leave = None if sys.argv[2] == "plain" else asked.set
+raise SystemExit(run_process(Path(sys.argv[1]), "bot-alpha", entry, leave))
+"""
+SECONDS = 20
+
+
+@contextmanager
+def process(home: Path, manner: str) -> Iterator["subprocess.Popen[bytes]"]:
+    child = subprocess.Popen([sys.executable, "-c", SCRIPT, str(home), manner], cwd=Path(__file__).parents[2])
+    try:
+        _appears(ready_file(home, "bot-alpha"))
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _appears(path: Path) -> None:
+    deadline = wall_now() + SECONDS * 1_000_000
+    while not path.exists():
+        assert wall_now() < deadline
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_process_that_can_be_asked_is_asked_first(tmp_path: Path, number: signal.Signals) -> None:
+    with process(tmp_path, "obeys") as child:
+        child.send_signal(number)
+        assert child.wait(SECONDS) == 0
+        assert (tmp_path / "asked").exists()
+
+
+def test_a_second_signal_ends_one_that_takes_its_time(tmp_path: Path) -> None:
+    with process(tmp_path, "lingers") as child:
+        child.send_signal(signal.SIGTERM)
+        _appears(tmp_path / "asked")
+        assert child.poll() is None
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(SECONDS) == 0
+
+
+def test_others_end_at_the_first(tmp_path: Path) -> None:
+    with process(tmp_path, "plain") as child:
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(SECONDS) == 0
+        assert not (tmp_path / "asked").exists()

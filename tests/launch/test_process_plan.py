@@ -1,0 +1,44 @@
+"""Which processes a session has."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from launch.cli.main import run
+from launch.config.configuration import Configuration
+from launch.sessions.paper import PaperOptions, paper_session
+from launch.supervisor.process_plan import own_parts
+
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+
+
+def bots_of(home: Path, bots: int) -> dict[str, tuple[str, ...]]:
+    session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
+    return {part.name: part.command for part in own_parts(session, (), fed=True, bots=bots) if "bot" in part.command}
+
+
+def test_one_bot_an_exchange_by_default(tmp_path: Path) -> None:
+    assert Configuration().bots_per_exchange == 1
+    assert set(bots_of(tmp_path, 1)) == {f"bot-{name}" for name in EXCHANGES}
+
+
+def test_standbys_are_parts_of_their_own_with_the_same_command(tmp_path: Path) -> None:
+    bots = bots_of(tmp_path, 2)
+    assert set(bots) == {f"bot-{name}{number}" for name in EXCHANGES for number in ("", "-2")}
+    assert bots["bot-kraken-2"][-4:] == ("bot", "kraken", "--number", "2")
+
+
+@pytest.mark.parametrize("number", ["0", "1.5", "x"])
+def test_a_number_that_is_none_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        run(["bot", "kraken", "--number", number])
+    assert refused.value.code == 2
+    assert number in capsys.readouterr().err
+
+
+def test_the_log_is_recorded_by_a_part_of_its_own_where_the_session_records(tmp_path: Path) -> None:
+    session = paper_session(tmp_path, PaperOptions(None, None, None, None, record=True), Configuration())
+    parts = {part.name: part for part in own_parts(session, ("kafka", "mongodb"), fed=True)}
+    assert parts["logrecorder"].after == ("kafka",)
+    assert "logrecorder" not in {part.name for part in own_parts(replace(session, recordings_mb=None), (), fed=True)}

@@ -1,0 +1,162 @@
+"""Paper trading at live prices: refused in one sentence where it cannot be, and never with a key."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from exchanges.ccxt_client import session_config
+from exchanges.errors import AccountRefusedError
+from exchanges.exchange_credentials import every_key_variable
+from launch.cli.main import run
+from launch.config.configuration import Configuration
+from launch.errors import CannotStartError
+from launch.sessions.live import live_session
+from launch.sessions.paper import PaperOptions, check_simulated
+from launch.sessions.public_paper import OPENING, as_listed, public_session, public_settings, run_public
+from pricefeeds.feed.endpoints import source_of
+from session.clock import SystemClock
+from session.session import Session
+from tests.exchanges.served import served
+
+OPTIONS = PaperOptions(None, None, None, None)
+NAMES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
+PUBLIC = {"mode": "public"}
+PARTS = (*NAMES, "binance")
+
+
+def told(modes: Mapping[str, Mapping[str, str]], **others: object) -> Configuration:
+    return Configuration.model_validate({"exchange": modes} | others)
+
+
+def through(url: str, names: tuple[str, ...] = NAMES) -> Configuration:
+    return told({name: PUBLIC | {"url": url} for name in names})
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def say(_: str) -> None:
+    """Nobody listens."""
+
+
+BOTH = dict.fromkeys(("kraken", "bitstamp"), PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "sentence"),
+    [
+        (told(BOTH | {"bitflyer": {"mode": "live"}}), "one session trades in one mode, but kraken is public, bitst"),
+        (told(BOTH, exchanges=(*BOTH, "bitflyer")), "one session trades in one mode, .* bitflyer is simulated"),
+        (told({"kraken": PUBLIC}, exchanges=("bitstamp", "bitflyer")), "bitstamp is simulated, .* kraken is public"),
+        (
+            told(BOTH | {"kraken": {"mode": "live"}, "bitflyer": PUBLIC}, exchanges=("bitstamp", "bitflyer")),
+            "kraken is live",
+        ),
+        (told({"kraken": PUBLIC}), "names one exchange alone"),
+        (told(BOTH | {"mtgox": PUBLIC}), "unknown exchange 'mtgox'"),
+        (told(BOTH | {"binance": PUBLIC}, exchanges=tuple(BOTH)), "`exchanges` does not name binance"),
+        (told(BOTH, kafka="10.0.0.1:9092"), "`kafka` is set"),
+        (told(BOTH, feeds={"stale_after_ms": 2_999}), r"\[feeds\] stale_after_ms is 2999"),
+        (told(BOTH, paper={"balances": {"binance": {}}}), r"\[paper.balances.binance\]: binance is not traded, only"),
+        (
+            told(BOTH, paper={"balances": {"bitstamp": {"USD": 1}}}),
+            r"\[paper.balances.bitstamp\]: bitstamp has no USD, only BTC, EUR",
+        ),
+        (
+            told({name: PUBLIC | {"url": "http://127.0.0.1:9"} for name in BOTH}),
+            r"\[exchange.bitstamp\] url = http://127.0.0.1:9: bitstamp did not answer",
+        ),
+    ],
+)
+async def test_what_cannot_be_is_refused_in_one_sentence(
+    configuration: Configuration, sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CannotStartError, match=sentence) as refused:
+        await run_public(tmp_path, OPTIONS, configuration, say)
+    assert refused.value.exit_code == 2
+    assert "\n" not in str(refused.value)
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "paper", ["latency_ms = -1", "latency_spread = 3", "balances.kraken.USD = -1", 'balances.kraken.USD = "x"', "x = 1"]
+)
+def test_the_command_says_what_is_wrong(
+    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path / "home"))
+    path = tmp_path / "arbitrage.toml"
+    path.write_text(f'[paper]\n{paper}\n[exchange.kraken]\nmode = "public"\n')
+    assert run(["paper", "--config", str(path)]) == 2
+    path.write_text('[exchange.kraken]\nmode = "public"\n')
+    assert run(["paper", "--config", str(path)]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "paper." in first
+    assert "at least two" in second
+
+
+def test_other_modes_do_not_take_it_over() -> None:
+    with pytest.raises(CannotStartError, match="start it with `arbitrage paper`"):
+        live_session(Path(), OPTIONS, told(BOTH))
+    with pytest.raises(CannotStartError, match="accounts at live prices"):
+        check_simulated(told({}, paper={"balances": {"kraken": {"USD": 1}}}))
+
+
+def test_the_session_is_apart_from_every_other(tmp_path: Path) -> None:
+    configuration = told(
+        BOTH,
+        seed=5,
+        paper={"latency_ms": 80, "latency_spread": 0.4, "balances": {"kraken": {"USD": "2500.5"}}},
+    )
+    session = public_session(tmp_path, OPTIONS, configuration)
+    assert (session.mode, session.home, session.database) == ("public", tmp_path / "public", "arbitrage_public")
+    assert session.exchanges_url is None
+    assert (session.paper_latency_ms, session.paper_latency_spread, session.seed) == (80, 0.4, 5)
+    assert public_session(tmp_path, replace(OPTIONS, seed=7), configuration).seed == 7
+    assert session.paper_balances == {
+        "bitstamp": {"BTC": OPENING["BTC"], "EUR": OPENING["EUR"]},
+        "kraken": {"BTC": OPENING["BTC"], "USD": Decimal("2500.5")},
+    }
+    assert Session.from_json(session.to_json()) == session
+
+
+def test_rates_come_from_kraken_though_it_is_not_traded(tmp_path: Path) -> None:
+    names = ("bitstamp", "bitflyer")
+    url = "https://gateway.example"
+    configuration = told({name: PUBLIC | {"url": url} for name in (*names, "kraken")}, exchanges=names)
+    session = public_session(tmp_path, OPTIONS, configuration)
+    assert set(session.exchanges) == {*names, "kraken"}
+    assert {market.exchange for market in session.traded} == set(names) == set(session.paper_balances)
+    assert session.gateways["kraken"] == url
+
+
+async def test_sizes_and_fees_are_those_that_anybody_is_told(tmp_path: Path) -> None:
+    """Through a gateway; each exchange answers without a key."""
+    async with served(tmp_path / "outside") as outside:
+        session = public_session(tmp_path, OPTIONS, through(outside.url, PARTS))
+        listed, fees = await as_listed(session)
+        assert [market.symbol for market in listed.markets] == [market.symbol for market in session.markets]
+        settings = public_settings(through(outside.url), fees)
+        assert not any(gateway.exchange.customer.orders for gateway in outside.world.gateways.values())
+    assert settings.trading_state == "running"
+    assert settings.taker_fees == fees
+    assert fees.keys() == set(PARTS)
+    assert all(Decimal(0) < fee < Decimal("0.01") for fee in fees.values())
+    assert public_settings(told({}, settings={"min_net_bps": 9}), fees).min_net_bps == 9
+
+
+async def test_no_key_is_read_though_there_are_some(tmp_path: Path) -> None:
+    """Neither from the environment nor from the data folder; a bot that asked for an account would get none."""
+    keys = dict.fromkeys(every_key_variable(), "secret") | {"ARBITRAGE_ARM_LIVE": "yes"}
+    async with served(tmp_path) as outside:
+        session = public_session(tmp_path, OPTIONS, through(outside.url))
+        session = replace(session, home=outside.home)
+        for exchange in session.exchanges:
+            async with source_of(session, exchange, SystemClock(), 5, keys) as source:
+                assert source.credentials is None
+            with pytest.raises(AccountRefusedError, match="local paper accounts"):
+                session_config(session, exchange, keys)

@@ -1,0 +1,31 @@
+"""What setting up says of what it could not do."""
+
+from pathlib import Path
+
+import pytest
+
+from cep.errors import CepStoppedError
+from launch.cli.setup_command import prepare, without_archive
+from launch.errors import LaunchError
+from launch.setup.data_dir import is_private
+
+
+@pytest.mark.parametrize(
+    "error", [CepStoppedError("the JVM wrote no archive of its classes"), LaunchError("not ready within 60 s: kafka.")]
+)
+def test_a_missing_archive_comes_with_advice(error: Exception) -> None:
+    told = without_archive(error)
+    assert str(error) in told
+    assert ".." not in told
+    assert "`make setup` again" in told
+
+
+def test_the_data_folder_is_closed_to_others_before_anything_is_put_into_it(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    home.mkdir()
+    home.chmod(0o755)
+    # so that it comes no further than to look for the jars
+    (home / "jars").write_text("no folder")
+    with pytest.raises(NotADirectoryError):
+        prepare(home, lambda _: None)
+    assert is_private(home)

@@ -1,0 +1,65 @@
+"""The end of a session in which some bots were stopped: whose closing balances are waited for, and whose are kept."""
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from launch.sessions.shutdown import BALANCE_SECONDS, finish_trading
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore, open_store
+from tests.ui.session_database import session_database
+
+OPENING = {"USD": Decimal(100)}
+AT_STOP = {"USD": Decimal(101)}
+AT_END = {"USD": Decimal(102)}
+
+
+@pytest.fixture
+async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
+    async with session_database(tmp_path, mongodb_uri) as made:
+        yield made
+
+
+@pytest.fixture
+async def store(session: Session) -> AsyncIterator[MongoTradeStore]:
+    async with await open_store(session) as opened:
+        yield opened
+
+
+async def test_a_stopped_bot_closed_its_books_when_it_went(session: Session, store: MongoTradeStore) -> None:
+    for exchange in ("alpha", "beta"):
+        await store.set_balances(exchange, OPENING, "before")
+        await store.set_balances(exchange, AT_STOP, "after")
+    # as beta's bot does once reservations have ended, which is before it is waited for
+    await store.stop_reservations()
+    began = wall_now()
+    await finish_trading(store, session, {"alpha"})
+    assert wall_now() - began < BALANCE_SECONDS * MICROSECONDS
+    _, after = await store.session_balances()
+    assert after == {"alpha": AT_STOP, "beta": AT_STOP}
+
+
+async def test_what_one_that_was_started_again_said_at_its_stop_is_forgotten(store: MongoTradeStore) -> None:
+    for exchange in ("alpha", "beta"):
+        await store.set_balances(exchange, OPENING, "before")
+        await store.set_balances(exchange, AT_STOP, "after")
+    await store.forget_closing(["beta"])
+    before, after = await store.session_balances()
+    assert (before, after) == ({"alpha": OPENING, "beta": OPENING}, {"alpha": AT_STOP})
+    await store.set_balances("beta", AT_END, "after")
+    assert (await store.session_balances())[1] == {"alpha": AT_STOP, "beta": AT_END}
+
+
+async def test_one_that_was_stopped_all_the_time_is_not_waited_for(session: Session, store: MongoTradeStore) -> None:
+    await store.set_balances("beta", OPENING, "before")
+    await store.stop_reservations()
+    await store.set_balances("beta", AT_END, "after")
+    began = wall_now()
+    await finish_trading(store, session, {"alpha"})
+    assert wall_now() - began < BALANCE_SECONDS * MICROSECONDS
+    before, after = await store.session_balances()
+    assert before.keys() == after.keys() == {"beta"}

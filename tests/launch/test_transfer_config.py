@@ -1,0 +1,62 @@
+"""A user's own transfer terms: read from the file, refused in one sentence, known ones kept."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from launch.config.configuration import read_configuration
+from launch.config.transfer_config import session_transfers
+from launch.errors import CannotStartError
+from market.accounting.transfer_terms import KNOWN_TERMS, terms_of
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text(text)
+    return path
+
+
+def test_terms_of_the_file_replace_the_known_ones(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        '[transfers.kraken.BTC]\nfee = "0.0001"\nminimum = "0.002"\nminutes = 30\n[transfers.kraken.EUR]\nfee = 12.5\n',
+    )
+    terms = terms_of(session_transfers(read_configuration(file, {}).transfers))
+    mine = terms["kraken", "BTC"]
+    assert (mine.fee, mine.minimum, mine.seconds) == (Decimal("0.0001"), Decimal("0.002"), 1_800)
+    assert "configuration" in mine.source
+    assert terms["kraken", "EUR"].fee == Decimal("12.5")
+    assert len(terms) == len(KNOWN_TERMS) + 1
+    known = terms_of(KNOWN_TERMS)
+    assert terms["bitstamp", "EUR"] == known["bitstamp", "EUR"]
+    assert mine.step == known["kraken", "BTC"].step
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[transfers.kraken.BTC]\nfee = "-1"', "transfers.kraken.BTC.fee"),
+        ('[transfers.kraken.BTC]\nminimum = "1"', "transfers.kraken.BTC.fee"),
+        ('[transfers.kraken.BTC]\nfee = "2"\nminimum = "1"', "minimum must not be below the fee"),
+        ('[transfers.kraken.BTC]\nfee = "1"\nhours = 1', "there is no such setting"),
+    ],
+)
+def test_terms_that_cannot_be_are_refused_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(CannotStartError, match=told) as refused:
+        read_configuration(written(tmp_path, text), {})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[transfers.krakn.BTC]\nfee = "1"', r"^\[transfers.krakn\]: krakn is not traded, only .*kraken"),
+        ('[transfers.kraken.btc]\nfee = "1"', r"^\[transfers.kraken\]: kraken has no btc, only BTC, USD"),
+        ('[transfers.bitstamp.JPY]\nfee = "1"', "bitstamp has no JPY"),
+    ],
+)
+def test_terms_of_what_nobody_could_send_are_refused(tmp_path: Path, text: str, told: str) -> None:
+    configured = read_configuration(written(tmp_path, text), {})
+    with pytest.raises(CannotStartError, match=told):
+        session_transfers(configured.transfers)

@@ -1,0 +1,296 @@
+"""Every check at its edge, in the order of the one table; and that the table, the docs and the words agree."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from market.decide import risk_checks as risk
+from market.decide.risk_checks import (
+    CHECKS,
+    Case,
+    Standing,
+    View,
+    first_refusal,
+    hard_limit,
+    notional_keys,
+    notional_left,
+)
+from market.decide.settings import Settings
+from market.instruments.orders import Side
+from market.money import ZERO
+from market.prices.opportunities import Opportunity
+from market.prices.spread_statistics import SpreadWindow
+from market.trade.arbitrages import Refusal
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
+
+NOW = 1_050_000
+"""50 ms after the event, market time."""
+SERVER_NOW = 1_700_000_000_000_000
+DOCS = Path(__file__).parents[2] / "docs" / "risk.md"
+SIZED = ("recheck_failed", "leg_in_flight", "too_small", "insufficient_balance", "liquidity_used")
+"""Asked of the amount and the leg, after the table."""
+
+
+def opportunity(net_bps: float = 50.0) -> Opportunity:
+    """Buys on alpha for USD, sells on beta for EUR, which is worth 1.1 USD at its mid."""
+    asks, bids = levels(("60000", "1"), ("60001", "1")), levels(("55000", "1"), ("54999", "1"))
+    return opportunity_of((USD_MARKET, asks), (EUR_MARKET, bids), net_bps=net_bps)
+
+
+def standing(settings: Settings, **changes: object) -> Standing:
+    quiet = Standing(
+        now=SERVER_NOW,
+        settings=settings,
+        reservations_open=True,
+        open_arbitrages=0,
+        notional={},
+        day_net=ZERO,
+        paused_until={},
+        pair_busy=False,
+        pair_reserved_at=0,
+    )
+    return replace(quiet, **changes)  # type: ignore[arg-type]  # of Standing, from tables of cases
+
+
+def case(
+    settings: dict[str, object] | None = None, of: Opportunity | None = None, view: View | None = None, **stands: object
+) -> Case:
+    force = settings_of(**(settings or {}))
+    return Case(of or opportunity(), force, standing(force, **stands), view or View(NOW))
+
+
+def drifted(**drift: str) -> View:
+    return View(NOW, drift={currency: Decimal(amount) for currency, amount in drift.items()})
+
+
+def window(share_above: float) -> SpreadWindow:
+    return SpreadWindow("BTC", "alpha", "beta", 0, 10_000_000, 1.0, 1.0, 2.0, share_above, 10)
+
+
+def old(age: int) -> Opportunity:
+    one = opportunity()
+    return replace(one, sell=replace(one.sell, age=age))
+
+
+def with_asks(*rows: tuple[str, str]) -> Opportunity:
+    one = opportunity()
+    return replace(one, buy=replace(one.buy, levels=levels(*rows)))
+
+
+def with_bids(*rows: tuple[str, str]) -> Opportunity:
+    one = opportunity()
+    return replace(one, sell=replace(one.sell, levels=levels(*rows)))
+
+
+def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
+    assert first_refusal(case()) is None
+
+
+@pytest.mark.parametrize(
+    ("refused", "allowed", "reason"),
+    [
+        (case({"trading_state": "halted"}), case(), "halted"),
+        (case({"trading_state": "reducing"}), case(), "reducing"),
+        (case({"enabled_exchanges": ("alpha",)}), case({"enabled_exchanges": ("beta", "alpha")}), "exchange_disabled"),
+        (case({"min_net_bps": 50.1}), case({"min_net_bps": 50.0}), "below_threshold"),
+        (case(of=old(1_950_001)), case(of=old(1_950_000)), "stale"),
+        (case(view=View(3_000_001)), case(view=View(3_000_000)), "stale"),
+        (case(of=with_asks(("60000", "1"), ("60000", "1"))), case(of=with_asks(("60000", "1"))), "crossed"),
+        (case(of=with_bids(("55000", "1"), ("55001", "1"))), case(of=with_bids()), "crossed"),
+        (case({"quarantine_ceiling_bps": 49.9}), case({"quarantine_ceiling_bps": 50.0}), "quarantined"),
+        (
+            case({"min_share_above_10s": 0.5}, view=View(NOW, window(0.49))),
+            case({"min_share_above_10s": 0.5}, view=View(NOW, window(0.5))),
+            "not_persistent",
+        ),
+        (case({"min_share_above_10s": 0.1}), case({"min_share_above_10s": 0.0}), "not_persistent"),
+        (case(reservations_open=False), case(), "stopping"),
+        (case(view=View(NOW, legs_left=0)), case(view=View(NOW, legs_left=1)), "rate_budget"),
+        (case(view=View(NOW, legs_left=-2)), case(view=View(NOW, legs_left=None)), "rate_budget"),
+        (case(day_net=Decimal(-1_000)), case(day_net=Decimal("-999.99999999")), "daily_loss"),
+        (
+            case(paused_until={"beta": SERVER_NOW + 1}),
+            case(paused_until={"beta": SERVER_NOW, "gamma": SERVER_NOW + 1}),
+            "exchange_paused",
+        ),
+        (case(open_arbitrages=4), case(open_arbitrages=3), "too_many_open"),
+        (case(pair_busy=True), case(), "pair_busy"),
+        (
+            case({"cool_down_ms": 100}, pair_reserved_at=SERVER_NOW - 99_999),
+            case({"cool_down_ms": 100}, pair_reserved_at=SERVER_NOW - 100_000),
+            "cooling_down",
+        ),
+        (
+            case(notional={"total": Decimal(10_000)}),
+            case(notional={"total": Decimal("9999.99"), "base|ETH": Decimal(10_000)}),
+            "total_limit",
+        ),
+        (
+            case(notional={"base|BTC": Decimal(10_000)}),
+            case(notional={"base|BTC": Decimal("9999.99")}),
+            "asset_limit",
+        ),
+        (
+            case(notional={"exchange|beta": Decimal(5_000)}),
+            case(notional={"exchange|alpha": Decimal("4999.99"), "exchange|gamma": Decimal(5_000)}),
+            "exchange_limit",
+        ),
+        (case({"max_exposure": 600}, view=drifted(BTC="0.01")), case(view=drifted(BTC="0.0833")), "exposure"),
+        (case({"max_exposure": 600}, view=drifted(BTC="-0.01")), case(view=drifted(BTC="-0.0833")), "exposure"),
+        (
+            case({"max_currency_drift": 110}, view=drifted(USD="-110")),
+            case({"max_currency_drift": 110}, view=drifted(USD="-109.99", EUR="99.99")),
+            "currency_drift",
+        ),
+        (
+            case({"max_currency_drift": 110}, view=drifted(EUR="100")),
+            case({"max_currency_drift": 110}, view=drifted(USD="1000", EUR="-1000")),
+            "currency_drift",
+        ),
+    ],
+)
+def test_each_check_at_its_edge(refused: Case, allowed: Case, reason: str) -> None:
+    assert first_refusal(refused) == reason
+    assert first_refusal(allowed) is None
+
+
+FAILING: dict[str, Callable[[Case], Case]] = {
+    "halted": lambda one: tuned(one, trading_state="halted"),
+    "exchange_disabled": lambda one: tuned(one, enabled_exchanges=("alpha",)),
+    "below_threshold": lambda one: tuned(one, min_net_bps=60.0),
+    "stale": lambda one: tuned(one, max_quote_age_ms=1),
+    "crossed": lambda one: replace(one, opportunity=with_asks(("60000", "1"), ("59999", "1"))),
+    "quarantined": lambda one: tuned(one, quarantine_ceiling_bps=40.0),
+    "not_persistent": lambda one: tuned(one, min_share_above_10s=1.0),
+    "stopping": lambda one: standing_as(one, reservations_open=False),
+    "daily_loss": lambda one: standing_as(one, day_net=Decimal(-5_000)),
+    "exchange_paused": lambda one: standing_as(one, paused_until={"alpha": SERVER_NOW + 1}),
+    "too_many_open": lambda one: standing_as(one, open_arbitrages=9),
+    "pair_busy": lambda one: standing_as(one, pair_busy=True),
+    "cooling_down": lambda one: tuned(standing_as(one, pair_reserved_at=SERVER_NOW), cool_down_ms=1),
+    "total_limit": lambda one: tuned(more_open(one, "total"), max_total_notional=1),
+    "asset_limit": lambda one: tuned(more_open(one, "base|BTC"), max_asset_notional=1),
+    "exchange_limit": lambda one: tuned(more_open(one, "exchange|beta"), max_exchange_notional=1),
+    "exposure": lambda one: tuned(one, max_exposure=1),
+    "currency_drift": lambda one: tuned(one, max_currency_drift=1),
+}
+"""Each makes one check fail and leaves the others as they are."""
+
+
+def tuned(one: Case, **changes: object) -> Case:
+    return replace(one, settings=Settings.model_validate(one.settings.model_dump() | changes))
+
+
+def standing_as(one: Case, **changes: object) -> Case:
+    assert one.standing is not None
+    return replace(one, standing=replace(one.standing, **changes))  # type: ignore[arg-type]  # fields of Standing
+
+
+def more_open(one: Case, key: str) -> Case:
+    assert one.standing is not None
+    return standing_as(one, notional={**one.standing.notional, key: Decimal(100)})
+
+
+def test_switching_the_breaker_off_ends_a_pause() -> None:
+    paused = {"alpha": SERVER_NOW + 1}
+    assert first_refusal(case({"breaker_failures": 1}, paused_until=paused)) == "exchange_paused"
+    assert first_refusal(case({"breaker_failures": 0}, paused_until=paused)) is None
+
+
+@given(st.sets(st.sampled_from(sorted(FAILING)), min_size=1))
+def test_of_several_that_refuse_the_first_of_the_table_is_the_reason(failing: set[str]) -> None:
+    one = case(view=drifted(BTC="0.001", EUR="2"))
+    assert first_refusal(one) is None
+    for reason in failing:
+        one = FAILING[reason](one)
+    assert first_refusal(one) == next(check.reason for check in CHECKS if check.reason in failing)
+
+
+def test_what_is_not_known_where_it_is_asked_refuses_nothing() -> None:
+    force = settings_of(min_share_above_10s=1.0, max_quote_age_ms=1, max_exposure=1)
+    assert first_refusal(Case(opportunity(), force)) is None
+    assert hard_limit(opportunity(), standing(force)) is None
+    assert risk.forbidden(opportunity(), settings_of(trading_state="reducing")) == "reducing"
+    assert hard_limit(opportunity(), standing(force, open_arbitrages=4)) == "too_many_open"
+
+
+@pytest.mark.parametrize(
+    ("side", "drift", "expected"),
+    [
+        ("buy", {"BTC": "0.1"}, "exposure"),
+        ("buy", {"BTC": "-0.1"}, None),
+        ("sell", {"BTC": "-0.1"}, "exposure"),
+        ("sell", {"BTC": "0.1"}, None),
+        ("buy", {"USD": "-200"}, "currency_drift"),
+        ("buy", {"USD": "200"}, None),
+        ("sell", {"USD": "200"}, "currency_drift"),
+        ("sell", {"USD": "-200"}, None),
+    ],
+)
+def test_a_single_order_is_refused_only_where_it_goes_further(
+    side: Side, drift: dict[str, str], expected: str | None
+) -> None:
+    one = opportunity()
+    alone = replace(one, sell=replace(one.buy, levels=()), fx=())
+    force = settings_of(max_exposure=600, max_currency_drift=110)
+    assert first_refusal(Case(alone, force, standing(force), drifted(**drift), solo=side)) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"min_net_bps": 90.0}, None),
+        ({"min_net_bps": 90.0, "enabled_exchanges": ("beta",)}, "exchange_disabled"),
+        ({"enabled_exchanges": (), "trading_state": "reducing"}, "reducing"),
+        ({"trading_state": "halted"}, "halted"),
+    ],
+)
+def test_a_trade_on_one_exchange_has_no_spread_to_compare(changes: dict[str, object], expected: str | None) -> None:
+    alone = replace(opportunity(), sell=opportunity().buy, net_bps=-20.0)
+    assert risk.forbidden(alone, settings_of(**changes)) == expected
+
+
+def test_one_currency_on_both_sides_does_not_drift() -> None:
+    one = opportunity_of((USD_MARKET, levels(("60000", "1"))), (USD_MARKET, levels(("60100", "1"))))
+    assert first_refusal(case({"max_currency_drift": 1}, one, drifted(USD="1000000"))) is None
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["total", "base|BTC", "exchange|alpha", "exchange|beta", "exchange|gamma"]),
+        st.decimals(0, 12_000, places=2),
+    )
+)
+def test_what_is_left_never_takes_any_sum_over_its_limit(notional: dict[str, Decimal]) -> None:
+    stands = standing(settings_of(), notional=notional)
+    left, reason = notional_left(opportunity(), stands)
+    sums = {key: notional.get(key, ZERO) + max(left, ZERO) for key in notional_keys(opportunity())}
+    limits = {key: risk.limit_of(key, stands.settings) for key in sums}
+    assert any(sums[key] == most or left < 0 for key, (most, _) in limits.items())
+    if left > 0:
+        assert all(sums[key] <= most for key, (most, _) in limits.items())
+        assert hard_limit(opportunity(), stands) is None
+    else:
+        assert reason in ("total_limit", "asset_limit", "exchange_limit")
+        assert hard_limit(opportunity(), stands) in ("total_limit", "asset_limit", "exchange_limit")
+
+
+def test_every_reason_stands_in_the_docs_in_its_order_and_in_the_words_of_a_refusal() -> None:
+    rows = re.findall(r"^\| \d+ \| `(\w+)` \| (.*?) \|", DOCS.read_text(), re.MULTILINE)
+    assert [reason for reason, _ in rows] == [check.reason for check in CHECKS] + list(SIZED)
+    for check, (_, names) in zip(CHECKS, rows, strict=False):
+        assert tuple(re.findall(r"`(\w+)`", names)) == check.settings
+    assert Refusal.__doc__ is not None
+    known = set(re.findall(r"\w+", Refusal.__doc__.partition("Reasons,")[2]))
+    assert {check.reason for check in CHECKS} | set(SIZED) <= known
+
+
+def test_every_setting_named_exists() -> None:
+    assert {name for check in CHECKS for name in check.settings} <= set(Settings.model_fields)
+    assert len({check.reason for check in CHECKS}) == len(CHECKS)

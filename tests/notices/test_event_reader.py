@@ -1,0 +1,170 @@
+"""From what happens in a real database to the queue: each thing once, over restarts and a history that is lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+from market.decide.circuit_breaker import Failure
+from notices.event_reader import Reading
+from session.clock import wall_now
+from session.notices import Destination
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.queries.notice_events import HappeningReader
+from store.server.documents import ARBITRAGES
+from store.server.mongo_client import connected
+from tests.market.samples import EUR_MARKET, USD_MARKET
+from tests.notices.running import running, traded
+from tests.notices.samples import webhook
+from tests.services import mongod_process, wait_primary
+from tests.store.rolling import SMALL_OPLOG, roll_oplog
+from tests.store.wishes import SETTINGS, open_books, opportunity, reserve_both
+from tests.ui.waiting import until
+
+DESK = webhook()
+TRADING_ALONE = replace(DESK, name="trading", events=("trading",))
+
+
+@asynccontextmanager
+async def followed(
+    reader: HappeningReader, session: Session, destination: Destination = DESK
+) -> AsyncIterator[Reading]:
+    """Once nothing that follows can be missed."""
+    reading = Reading(reader, session, destination)
+    async with running(reading.run()):
+        await asyncio.wait_for(reading.begun.wait(), 20)
+        yield reading
+
+
+async def events(reader: HappeningReader, destination: str = "desk") -> list[str]:
+    return [row.notice.event for row in await reader.notices.waiting(destination)]
+
+
+async def is_kept(reader: HappeningReader, destination: Destination, after: str | None = None) -> bool:
+    return (await reader.notices.place(destination)).token not in (None, after)
+
+
+async def test_trades_switches_and_pauses(reader: HappeningReader, session: Session, store: MongoTradeStore) -> None:
+    await traded(store, 1)
+    async with followed(reader, session) as desk, followed(reader, session, TRADING_ALONE):
+        await traded(store, 2)
+        settings = await store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "erika")
+        for number in range(settings.breaker_failures):
+            await store.note_failure("beta", Failure(str(number), "order_refused"))
+
+        async def are_put() -> bool:
+            return len(await events(reader)) == 3 and await events(reader, "trading") == ["trading_halted"]
+
+        await until(are_put)
+        assert desk.news.is_set()
+    assert await events(reader) == ["trade_closed", "trading_halted", "breaker_opened"], "the first trade is history"
+    closed = (await reader.notices.waiting("desk"))[0].notice
+    assert closed.line == "Closed BTC alpha → beta 0.01: +1.00 USD net"
+
+
+async def test_what_happens_while_it_is_away_is_told_and_nothing_twice(
+    reader: HappeningReader, session: Session, store: MongoTradeStore
+) -> None:
+    async with followed(reader, session):
+        await traded(store, 1)
+        await until(lambda: is_kept(reader, DESK))
+    await traded(store, 2)
+    async with followed(reader, session):
+        await traded(store, 3)
+
+        async def are_put() -> bool:
+            return len(await events(reader)) == 3
+
+        await until(are_put)
+    ids = [row.notice.facts["arbitrage_id"] for row in await reader.notices.waiting("desk")]
+    assert ids == ["opportunity-1", "opportunity-2", "opportunity-3"]
+
+
+async def test_the_present_is_told_once_however_often_it_is_looked_at(
+    reader: HappeningReader, session: Session, store: MongoTradeStore
+) -> None:
+    halting = SETTINGS.model_copy(update={"max_daily_loss": Decimal("0.5"), "breaker_pause_ms": 1})
+    await store.change_settings(halting, 1, "erika")
+    async with followed(reader, session):
+        for number in range(SETTINGS.breaker_failures):
+            await store.note_failure("beta", Failure(str(number), "order_refused"))
+    for _ in range(2):
+        async with followed(reader, session) as reading:
+            present = await reader.present()
+            lost = replace(present, counters=replace(present.counters, day_net=-present.settings.max_daily_loss))  # type: ignore[union-attr]  # there are settings
+            await reading.look(lost)
+            await reading.look(lost)
+    assert sorted(await events(reader)) == ["breaker_closed", "breaker_opened", "daily_loss_reached"]
+
+
+async def test_a_single_leg_is_told_once_it_has_lasted_and_at_once_where_asked_for(
+    reader: HappeningReader, session: Session, store: MongoTradeStore
+) -> None:
+    at_once = replace(DESK, name="at-once", single_leg_seconds=0)
+    async with followed(reader, session) as desk, followed(reader, session, at_once):
+        made = await reserve_both(store, opportunity("opportunity-1", sequence=1), ("0.01", "0.01"))
+        client = connected(session.mongodb)
+        arbitrages = client[session.database][ARBITRAGES]
+        stands = {"what": "single_leg", "at": wall_now(), "actor": "bot", "token": 1, "reason": None}
+        await arbitrages.update_one(
+            {"_id": made.arbitrage_id}, {"$set": {"state": "single_leg"}, "$push": {"history": stands}}
+        )
+
+        async def is_told_at_once() -> bool:
+            return await events(reader, "at-once") == ["single_leg_begun"]
+
+        await until(is_told_at_once)
+        present = await reader.present()
+        assert [one.arbitrage_id for one in present.single_legs] == [made.arbitrage_id]
+        for seconds, told in ((5, []), (30, ["single_leg_begun"]), (31, ["single_leg_begun"])):
+            now = present.counters.now + seconds * 1_000_000
+            await desk.look(replace(present, counters=replace(present.counters, now=now)))
+            assert await events(reader) == told
+    client.close()
+
+
+async def test_lost_history_is_said_once_and_it_goes_on_from_the_present(tmp_path: Path) -> None:
+    with mongod_process(tmp_path, SMALL_OPLOG) as process:
+        await wait_primary(process)
+        session = Session(
+            "session-1", "paper", tmp_path, "", process.address, "rolled", (USD_MARKET, EUR_MARKET), "USD"
+        )
+        client = connected(process.address)
+        reader = HappeningReader(session)
+        async with await open_store(session) as store:
+            await open_books(store)
+            async with followed(reader, session):
+                await traded(store, 1)
+                await until(lambda: is_kept(reader, DESK))
+            await traded(store, 2)
+            await store.change_settings(SETTINGS.model_copy(update={"trading_state": "reducing"}), 1, "erika")
+            await roll_oplog(client)
+            for number in (3, 4):
+                async with followed(reader, session):
+
+                    async def is_said() -> bool:
+                        return "history_lost" in await events(reader)
+
+                    await until(is_said)
+                    if number == 3:
+                        await store.change_settings(SETTINGS.model_copy(update={"version": 2}), 2, "erika")
+
+                        async def is_resumed() -> bool:
+                            return "trading_resumed" in await events(reader)
+
+                        await until(is_resumed)
+        told = [row.notice for row in await reader.notices.waiting("desk")]
+        await reader.close()
+        client.close()
+    assert sorted(notice.event for notice in told) == [
+        "history_lost",
+        "trade_closed",
+        "trading_reducing",
+        "trading_resumed",
+    ]
+    (lost,) = [notice for notice in told if notice.event == "history_lost"]
+    assert "MongoDB no longer has the changes" in lost.line
+    assert lost.line.endswith("trading is reducing, 0 single legs open")

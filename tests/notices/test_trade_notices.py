@@ -1,0 +1,107 @@
+"""What the history of an arbitrage has to tell."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from notices.trade_notices import notices_of_arbitrage
+from tests.notices.samples import AT, arbitrage
+from tests.store.wishes import filled, wish
+
+AT_ONCE = 0
+SECOND = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("steps", "events"),
+    [
+        (["half_reserved", "reserved"], []),
+        (["half_reserved", "expired"], []),
+        (["reserved", "unfilled"], []),
+        (["half_reserved", "reserved", "closed"], ["trade_closed"]),
+        (["reserved", "unwound"], ["trade_closed"]),
+        (["reserved", "single_leg"], ["single_leg_begun"]),
+        (["buy sending", "single_leg", "complete done", "closed"], ["single_leg_begun", "single_leg_resolved"]),
+        (["reserved", "single_leg", "held"], ["single_leg_begun", "single_leg_held"]),
+        (["reserved", "held"], ["single_leg_held"]),
+        (["reserved", "held", "single_leg", "unwound"], ["single_leg_held", "single_leg_begun", "single_leg_resolved"]),
+        (["reserved", "held", "closed"], ["single_leg_held", "single_leg_resolved"]),
+        (["reserved", "single_leg", "unfilled"], ["single_leg_begun", "single_leg_resolved"]),
+        (["reserved", "closed", "single_leg", "closed"], ["trade_closed", "single_leg_begun", "single_leg_resolved"]),
+        # another reason for the same state is no news
+        (["reserved", "held", "held", "held"], ["single_leg_held"]),
+    ],
+)  # fmt: skip
+def test_each_step_that_people_care_about(steps: list[str], events: list[str]) -> None:
+    told = notices_of_arbitrage(arbitrage(*steps), AT_ONCE)
+    assert [notice.event for notice in told] == events
+    assert len({notice.notice_id for notice in told}) == len(told)
+    assert all(notice.kind == ("trades" if notice.event == "trade_closed" else "single_legs") for notice in told)
+
+
+@pytest.mark.parametrize(
+    ("steps", "seconds", "now", "events"),
+    [
+        # steps are a second apart
+        (["single_leg", "closed"], 10, 0, ["trade_closed"]),
+        (["single_leg", "unwound"], 10, 0, ["trade_closed"]),
+        (["single_leg", "unfilled"], 10, 0, []),
+        (["single_leg", "held"], 10, 0, ["single_leg_held"]),
+        (["single_leg", "held", "closed"], 10, 0, ["single_leg_held", "single_leg_resolved"]),
+        # after an end nobody expects it
+        (["held", "single_leg", "unwound"], 10, 0, ["single_leg_held", "single_leg_begun", "single_leg_resolved"]),
+        (["single_leg", "complete done", "reverse done", "closed"], 3, 0, ["single_leg_begun", "single_leg_resolved"]),
+        (["single_leg", "complete done", "reverse done", "closed"], 4, 0, ["trade_closed"]),
+        (["closed", "single_leg", "closed"], 10, 0, ["trade_closed", "single_leg_begun", "single_leg_resolved"]),
+        # still open
+        (["single_leg"], 10, 0, []),
+        (["single_leg", "complete sending"], 10, 9, []),
+        (["single_leg", "complete sending"], 10, 10, ["single_leg_begun"]),
+    ],
+)  # fmt: skip
+def test_a_single_leg_is_an_alarm_where_it_lasts(steps: list[str], seconds: int, now: int, events: list[str]) -> None:
+    of = arbitrage(*steps)
+    told = notices_of_arbitrage(of, seconds * SECOND, now and AT + now * SECOND)
+    assert [notice.event for notice in told] == events
+
+
+def test_a_later_document_gives_the_same_ids() -> None:
+    early = notices_of_arbitrage(arbitrage("reserved", "single_leg"), AT_ONCE)
+    late = notices_of_arbitrage(arbitrage("reserved", "single_leg", "closed"), AT_ONCE)
+    assert late[0].notice_id == early[0].notice_id
+    assert late[0].at == AT + 1_000_000
+
+
+def test_a_trade_in_one_line() -> None:
+    (notice,) = notices_of_arbitrage(arbitrage("reserved", "closed"), AT_ONCE)
+    assert notice.line == "Closed BTC bitFlyer → Kraken 0.05: +3.21 USD net, 10.7 bps"
+    assert (notice.facts["net"], notice.facts["currency"], notice.facts["amount"]) == ("3.214", "USD", "0.05")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"net": "-0.5"}, "Closed BTC bitFlyer → Kraken 0.05: -0.50 USD net, -1.7 bps"),
+        ({"notional": "0"}, "Closed BTC bitFlyer → Kraken 0.05: +3.21 USD net"),
+        ({"net": None}, "Closed BTC bitFlyer → Kraken 0.05"),
+        (
+            {"strategy": "ma", "legs": (replace(wish("sell").leg, exchange="kraken"),)},
+            "Sold BTC on Kraken 0.05 (moving average)",
+        ),
+    ],
+)
+def test_other_trades(changes: dict[str, object], line: str) -> None:
+    (notice,) = notices_of_arbitrage(arbitrage("reserved", "closed", **changes), AT_ONCE)  # type: ignore[arg-type]  # a table
+    assert notice.line == line
+
+
+def test_a_single_leg_says_what_was_filled_where() -> None:
+    leg = wish("buy").leg
+    bought = replace(leg, exchange="bitflyer", fills=filled(leg, Decimal("0.05")).fills)
+    begun, held = notices_of_arbitrage(arbitrage("single_leg", "held", legs=(bought, wish("sell").leg)), AT_ONCE)
+    assert begun.line == "SINGLE LEG BTC bitFlyer → Kraken: bought 0.05 on bitFlyer; it is being unwound"
+    assert held.line == "HELD BTC bitFlyer → Kraken 0.05: late; look at it"
+    assert held.facts["reason"] == "late"
+    (_, resolved) = notices_of_arbitrage(arbitrage("single_leg", "unwound", net="-1.5", notional="0"), AT_ONCE)
+    assert resolved.line == "Single leg resolved BTC bitFlyer → Kraken: unwound: -1.50 USD net"

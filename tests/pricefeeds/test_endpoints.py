@@ -1,0 +1,75 @@
+"""Where a feeder listens: at the simulated exchange, at the real one, at its sandbox, or at a gateway; and its keys."""
+
+from pathlib import Path
+
+import pytest
+
+from exchanges.exchange_credentials import key_variables
+from exchanges.simulated_markets import simulated_markets
+from pricefeeds.errors import FeedRefusedError
+from pricefeeds.feed.endpoints import source_of
+from pricefeeds.wire.wire_exchanges import wire_of
+from pricefeeds.wire.wire_port import Send
+from session.clock import SystemClock
+from session.session import Mode, Session
+
+ROOT = "http://127.0.0.1:8100/"
+GATEWAY = {"kraken": "https://gateway.example/", "binance": "https://gateway.example"}
+
+
+def session_of(mode: Mode, root: str | None, gateways: dict[str, str] | None = None) -> Session:
+    return Session(
+        session_id="one",
+        mode=mode,
+        home=Path("/nowhere"),
+        kafka="127.0.0.1:1",
+        mongodb="mongodb://127.0.0.1:1",
+        database="arbitrage",
+        markets=simulated_markets(),
+        settlement_currency="USD",
+        exchanges_url=root,
+        gateways=gateways or {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("session", "exchange", "stream"),
+    [
+        (session_of("paper", ROOT), "kraken", "ws://127.0.0.1:8100/kraken/ws/v2"),
+        (session_of("live", None), "kraken", "wss://ws.kraken.com/v2"),
+        (session_of("live", None), "coinbaseexchange", "wss://ws-feed.exchange.coinbase.com"),
+        (session_of("live", None, GATEWAY), "kraken", "wss://gateway.example/kraken/ws/v2"),
+        (session_of("live", None, GATEWAY), "bitflyer", "wss://ws.lightstream.bitflyer.com/json-rpc"),
+        (session_of("sandbox", None), "binance", "wss://stream.testnet.binance.vision/ws"),
+        (session_of("sandbox", None, GATEWAY), "binance", "wss://gateway.example/binance/ws"),
+        (session_of("sandbox", None), "coinbaseexchange", "wss://ws-feed-public.sandbox.exchange.coinbase.com"),
+        (session_of("public", None), "coinbaseexchange", "wss://ws-feed.exchange.coinbase.com"),
+        (session_of("public", None, {"kraken": ROOT}), "kraken", "ws://127.0.0.1:8100/kraken/ws/v2"),
+        # it only brings FX into such a session
+        (session_of("sandbox", None), "kraken", "wss://ws.kraken.com/v2"),
+    ],
+)
+async def test_where_it_listens(session: Session, exchange: str, stream: str) -> None:
+    async with source_of(session, exchange, SystemClock(), 1.0) as source:
+        assert source.stream_address == stream
+        assert source.credentials is None
+
+
+@pytest.mark.parametrize(("mode", "is_sandbox"), [("live", False), ("sandbox", True)])
+async def test_real_keys_come_from_the_environment(mode: Mode, is_sandbox: bool) -> None:
+    """Coinbase signs the subscription of its books; without keys there is a slower channel."""
+    keys, others = (
+        dict.fromkeys(key_variables("coinbaseexchange", box).values(), "c2VjcmV0")
+        for box in (is_sandbox, not is_sandbox)
+    )
+    session, market = session_of(mode, None), simulated_markets()[0]
+    for environment, is_signed in ((keys, True), (others, False)):
+        async with source_of(session, "coinbaseexchange", SystemClock(), 1.0, environment) as source:
+            [subscription] = source.conversation(market).open(SystemClock().now())
+            assert isinstance(subscription, Send)
+            assert ("signature" in subscription.text) is is_signed
+
+
+def test_an_exchange_that_nobody_reads() -> None:
+    with pytest.raises(FeedRefusedError, match="no stream of mtgox"):
+        wire_of("mtgox")

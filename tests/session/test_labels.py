@@ -1,0 +1,64 @@
+"""Every name that a person may meet has words of its own."""
+
+from typing import get_args
+
+import pytest
+
+from market.accounting.rebalancing import NotSent
+from market.decide.circuit_breaker import FailureKind
+from market.decide.risk_checks import CHECKS
+from market.decide.settings import TradingState
+from market.decide.sizing import SizingRefusal
+from market.prices.feed_state import FeedStatus
+from market.trade.arbitrages import PROFIT_PARTS as PARTS
+from market.trade.arbitrages import ArbitrageState, LegRole, LegState, Strategy
+from market.trade.lifecycle import Stage
+from session.labels import (
+    EXCHANGES,
+    PROFIT_PARTS,
+    REASONS,
+    ROLES,
+    STATES,
+    STRATEGIES,
+    exchange_name,
+    pair_name,
+    part_name,
+    reason_name,
+    state_name,
+)
+from session.processes import ProcessState
+
+
+def test_every_name_of_the_program_has_its_words() -> None:
+    kinds = (ArbitrageState, LegState, Stage, ProcessState, FeedStatus, TradingState)
+    states = {state for kind in kinds for state in get_args(kind)} - {"running"}
+    assert states - STATES.keys() == set()
+    reasons = {check.reason for check in CHECKS} | {*get_args(NotSent), *get_args(FailureKind)}
+    assert (reasons | {*get_args(SizingRefusal)} - {"limit_reached"}) - REASONS.keys() == set()
+    assert {*get_args(LegRole)} == ROLES.keys()
+    assert {*get_args(Strategy)} == STRATEGIES.keys()
+    assert {*PARTS} == PROFIT_PARTS.keys()
+
+
+@pytest.mark.parametrize("words", [*REASONS.values(), *STATES.values(), *EXCHANGES.values()])
+def test_words_are_short_and_for_people(words: str) -> None:
+    assert "_" not in words
+    assert not words.endswith(".")
+    assert len(words) <= 40
+
+
+def test_exchanges_that_are_traded_have_names() -> None:
+    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+    assert [exchange_name(one) for one in traded] == ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance"]
+
+
+def test_what_has_no_name_keeps_its_own() -> None:
+    assert exchange_name("alpha") == "alpha"
+    assert pair_name("bitflyer → alpha") == "bitFlyer → alpha"
+    assert pair_name("kraken") == "Kraken"
+    assert part_name("bot-coinbaseexchange-2") == "bot-Coinbase-2"
+    assert part_name("feed coinbase-eur BTC/EUR") == "feed Coinbase EUR BTC/EUR"
+    assert part_name("feed-krakenish") == "feed-krakenish"
+    assert reason_name("too_many_open") == "Too many arbitrages are open"
+    assert reason_name("some_new_reason") == "Some new reason"
+    assert (state_name("half_reserved"), state_name("a_new_state")) == ("awaiting second leg", "a new state")

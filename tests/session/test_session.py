@@ -1,0 +1,49 @@
+"""The description of a run that every process reads."""
+
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from session.clock import ReplayClock, SystemClock
+from session.session import ReplayTime, Session
+from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET
+
+FX_MARKET = replace(USD_MARKET, exchange="delta", symbol="EUR/USD", base="EUR", is_fx=True)
+SESSION = Session(
+    session_id="one",
+    mode="paper",
+    home=Path("/tmp/home"),
+    kafka="127.0.0.1:9092",
+    mongodb="mongodb://127.0.0.1:27017",
+    database="arbitrage",
+    markets=(*MARKETS, FX_MARKET, replace(EUR_MARKET, symbol="ETH/EUR", base="ETH")),
+    settlement_currency="USD",
+    paper_balances={"alpha": {"USD": Decimal("1000.10")}},
+)
+
+
+def test_reads_back_to_the_last_digit() -> None:
+    assert Session.from_json(SESSION.to_json()) == SESSION
+    replay = replace(SESSION, mode="replay", replay=ReplayTime(1, 2, 3.5))
+    assert Session.from_json(replay.to_json()) == replay
+
+
+def test_what_it_trades() -> None:
+    assert SESSION.exchanges == ("alpha", "beta", "gamma", "delta")
+    assert SESSION.bases == ("BTC", "ETH")
+    assert FX_MARKET not in SESSION.traded
+    assert [market.symbol for market in SESSION.markets_of("beta")] == ["BTC/EUR", "ETH/EUR"]
+
+
+def test_its_clock() -> None:
+    assert SESSION.clock() == SystemClock()
+    assert replace(SESSION, replay=ReplayTime(1, 2, 3.5)).clock() == ReplayClock(1, 2, 3.5)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"session_id": 1}'])
+def test_what_is_no_session_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError):
+        Session.from_json(text)

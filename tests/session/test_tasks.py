@@ -1,0 +1,62 @@
+import asyncio
+
+import pytest
+
+from session.clock import SystemClock
+from session.tasks import together
+
+
+async def _wait() -> None:
+    await asyncio.Event().wait()
+
+
+async def _fail(error: Exception) -> None:
+    raise error
+
+
+async def test_the_first_failure_ends_all_and_is_raised_itself() -> None:
+    ended = asyncio.Event()
+
+    async def wait() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with pytest.raises(KeyError, match="first"):
+        await together(wait(), together(wait(), _fail(KeyError("first"))), wait())
+    assert ended.is_set()
+
+
+async def test_all_that_end_are_waited_for() -> None:
+    done: list[int] = []
+
+    async def note(number: int) -> None:
+        done.append(number)
+
+    await together(note(1), note(2))
+    assert sorted(done) == [1, 2]
+
+
+async def test_a_failure_in_the_moment_of_being_cancelled_does_not_undo_that() -> None:
+    release = asyncio.Event()
+
+    async def fail_when_released() -> None:
+        await release.wait()
+        raise KeyError("in the same moment")
+
+    async def outlive() -> None:
+        while True:
+            try:
+                await together(fail_when_released(), _wait())
+            except KeyError:
+                continue
+
+    task = asyncio.create_task(outlive())
+    for _ in range(5):
+        await SystemClock().sleep(0)
+    release.set()
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=5)
+    assert done == {task}
+    assert task.cancelled()

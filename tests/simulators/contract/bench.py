@@ -1,0 +1,159 @@
+"""ccxt as anyone would set it up, on a simulated exchange whose prices stand still unless the test steps them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import ccxt.async_support
+import ccxt.pro
+import pytest
+
+from exchanges.exchange_addresses import simulated_addresses
+from exchanges.exchange_credentials import load_credentials
+from market.instruments.markets import Market
+from market.instruments.orders import Side
+from market.money import Amount, Price, decimal_of, floor_to_step
+from simulators.matching.listings import Listing
+from simulators.matching.order_records import CustomerFill
+from simulators.matching.simulated_exchange import SimulatedExchange
+from tests.exchanges.balancing import balances_after
+from tests.exchanges.served import Served, served
+
+DEADLINE = 20
+AMOUNT = Decimal("0.01")
+Levels = dict[Decimal, Decimal]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """`client` is dynamic by nature: what it answers is checked against the simulated exchange itself."""
+
+    client: Any
+    market: Market
+    outside: Served
+
+    @property
+    def symbol(self) -> str:
+        return self.market.symbol
+
+    @property
+    def exchange(self) -> SimulatedExchange:
+        return self.outside.world.gateways[self.market.exchange].exchange
+
+    @property
+    def listing(self) -> Listing:
+        return self.exchange.listings[self.symbol]
+
+    def best(self, side: Side) -> tuple[Price, Amount]:
+        return self.outside.best(self.market, side)
+
+    def out_of_reach(self, side: Side) -> Decimal:
+        """A price at which an order of `side` rests, a twentieth away from the market."""
+        price, _ = self.best(side)
+        away = Decimal("0.95") if side == "buy" else Decimal("1.05")
+        return floor_to_step(price * away, self.market.tick_size)
+
+    def standing(self, side: Side, depth: int = 10) -> Levels:
+        """The best levels that stand in the book."""
+        levels = self.exchange.books[self.symbol].levels(side, depth)
+        return {self.listing.price(ticks): self.listing.amount(lots) for ticks, lots in levels}
+
+    def fills(self) -> list[CustomerFill]:
+        """All of the account, oldest first."""
+        return list(self.exchange.customer.fills)
+
+    async def totals(self) -> dict[str, Decimal]:
+        totals: dict[str, float] = (await self.client.fetch_balance())["total"]
+        return {currency: decimal_of(amount) for currency, amount in totals.items()}
+
+    async def post(
+        self, side: Side, amount: Decimal, price: Decimal | None, parameters: dict[str, str] | None = None
+    ) -> str:
+        """Place an order, at the market where `price` is None; the exchange's id of it."""
+        kind = "market" if price is None else "limit"
+        limit = None if price is None else float(price)
+        row = await self.client.create_order(self.symbol, kind, side, float(amount), limit, parameters or {})
+        assert row["id"]
+        return str(row["id"])
+
+    async def order(self, order_id: str) -> Row:
+        row: Row = await self.client.fetch_order(order_id, self.symbol)
+        assert (row["id"], row["symbol"]) == (order_id, self.symbol)
+        return row
+
+    async def open_orders(self) -> list[str]:
+        return [str(row["id"]) for row in await self.client.fetch_open_orders(self.symbol)]
+
+    async def cancel(self, order_id: str) -> None:
+        await self.client.cancel_order(order_id, self.symbol)
+
+    def tick_until(self, is_so: Callable[[], bool]) -> None:
+        """Step the world until `is_so`."""
+        for _ in range(20_000):
+            if is_so():
+                return
+            self.outside.world.step()
+        pytest.fail("that never came about")
+
+    async def stepped_until(self, arrived: Callable[[], Awaitable[None]]) -> None:
+        """Step the world until `arrived` is through; a stream needs steps to have something to say."""
+        waiting = asyncio.ensure_future(arrived())
+        async with asyncio.timeout(DEADLINE):
+            while not waiting.done():
+                self.outside.round()
+                await asyncio.wait([waiting], timeout=0.005)
+        await waiting
+
+
+@asynccontextmanager
+async def opened(exchange: str, home: Path) -> AsyncIterator[Bench]:
+    """A client from ccxt's own constructor: addresses and keys, and no waiting between calls."""
+    async with served(home) as outside:
+        listings = outside.world.gateways[exchange].exchange.listings.values()
+        market = next(listing.market for listing in listings if not listing.market.is_fx)
+        keys = load_credentials(home, exchange)
+        client_class = getattr(ccxt.pro, exchange, None) or getattr(ccxt.async_support, exchange)
+        client = client_class(
+            {
+                "urls": {"api": simulated_addresses(exchange, f"{outside.url}/{exchange}")},
+                "apiKey": keys.api_key,
+                "secret": keys.secret,
+                "password": keys.password,
+                "uid": keys.uid,
+                "enableRateLimit": False,
+            }
+        )
+        try:
+            yield Bench(client, market, outside)
+        finally:
+            await client.close()
+
+
+def assert_balances_follow(
+    before: dict[str, Decimal], after: dict[str, Decimal], fills: Iterable[CustomerFill]
+) -> None:
+    """before + fills − fees = after, as far as ccxt's floats reach."""
+    expected = balances_after(before, fills)
+    assert {name: float(amount) for name, amount in after.items()} == pytest.approx(
+        {name: float(amount) for name, amount in expected.items()}, rel=1e-12
+    )
+
+
+def assert_trades_equal(rows: list[Row], fills: list[CustomerFill]) -> None:
+    """What ccxt says of the account's trades is what the exchange booked; a fee where ccxt reads one at all."""
+    assert {str(row["id"]) for row in rows} == {fill.fill_id for fill in fills}
+    by_id = {fill.fill_id: fill for fill in fills}
+    for row in rows:
+        fill = by_id[str(row["id"])]
+        assert (row["symbol"], row["side"], str(row["order"])) == (fill.symbol, fill.side, fill.order_id)
+        assert (decimal_of(row["price"]), decimal_of(row["amount"])) == (fill.price, fill.amount)
+        assert row["takerOrMaker"] in (None, fill.liquidity)
+        fee = row.get("fee") or {}
+        if fee.get("cost") is not None:
+            assert float(fee["cost"]) == pytest.approx(float(fill.fee), rel=1e-12)
+            assert fee["currency"] in (None, fill.fee_currency)

@@ -1,0 +1,66 @@
+"""Whatever a client sends, the streams of Coinbase Exchange and Bitstamp answer it or leave it, and go on."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exchanges.exchange_credentials import Credentials
+from session.clock import SystemClock
+from simulators.bitstamp.bitstamp_stream import BitstampStream
+from simulators.coinbaseexchange.coinbaseexchange_gateway import CoinbaseExchangeGateway
+from simulators.matching.exchange_journal import ForgetfulJournal
+from simulators.matching.listings import listings_of, opening_balances
+from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.web.subscribers import Connection
+
+NAMES = Names(order=lambda number, _micros: str(number), fill=lambda number, _micros: str(number))
+KEYS = Credentials("key", "c2VjcmV0", "password", "7")
+
+leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["\u00b2", "7", "key"])
+names = st.sampled_from(["level2", "user", "matches", "BTC-USD", "live_trades_btceur", "private-my_orders_btceur-7"])
+values = st.recursive(
+    leaves | names, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+)
+fields = st.sampled_from(
+    ["type", "channels", "product_ids", "name", "event", "data", "channel", "auth", "key", "timestamp", "signature"]
+)
+kinds = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["subscribe", "unsubscribe"]),
+        "event": st.sampled_from(["bts:subscribe", "bts:unsubscribe", "bts:heartbeat"]),
+        "data": st.dictionaries(fields, values, max_size=3),
+        "channels": st.lists(names | st.dictionaries(fields, values, max_size=3), max_size=3),
+    },
+)
+frames = st.builds(lambda more, kind: json.dumps({**more, **kind}), st.dictionaries(fields, values, max_size=4), kinds)
+
+
+def exchange_of(name: str) -> SimulatedExchange:
+    return SimulatedExchange(name, listings_of(name), opening_balances(name), NAMES, SystemClock(), ForgetfulJournal())
+
+
+def coinbaseexchange() -> Callable[[Connection, str], None]:
+    return CoinbaseExchangeGateway(exchange_of("coinbaseexchange"), KEYS).hear
+
+
+def bitstamp() -> Callable[[Connection, str], None]:
+    return BitstampStream(exchange_of("bitstamp"), "7").hear
+
+
+@pytest.mark.parametrize("made", [coinbaseexchange, bitstamp])
+def test_nothing_that_is_heard_ends_the_stream(made: Callable[[], Callable[[Connection, str], None]]) -> None:
+    hear = made()
+
+    @settings(max_examples=300)
+    @given(frames | st.text())
+    def heard(text: str) -> None:
+        connection = Connection(web.WebSocketResponse(), None, None)
+        hear(connection, text)
+        assert all(isinstance(channel, str) for channel in connection.channels)
+
+    heard()

@@ -1,0 +1,59 @@
+"""Prices and ladders: the same seed gives the same, books are never crossed, opportunities come and go."""
+
+from itertools import pairwise
+
+import pytest
+
+from simulators.market.ladders import LEVELS, Ladder
+from simulators.market.prices import Prices
+from simulators.matching.listings import listings_of
+
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+LISTINGS = {name: listings_of(name) for name in EXCHANGES}
+STEP = 0.04
+
+
+def path_of(seed: int, steps: int) -> list[dict[str, float]]:
+    """Dollar mids of the exchanges, step by step."""
+    prices = Prices(seed, LISTINGS)
+    euro, yen, tether = (row for row in LISTINGS["kraken"] if row.market.is_fx)
+    path = []
+    for _ in range(steps):
+        prices.advance_latent(STEP)
+        for name in EXCHANGES:
+            prices.advance_exchange(name, STEP)
+        dollars = {"USD": 1.0, "USDT": prices.mid(tether), "EUR": prices.mid(euro), "JPY": 1 / prices.mid(yen)}
+        firsts = {name: LISTINGS[name][0] for name in EXCHANGES}
+        path.append({name: prices.mid(row) * dollars[row.market.quote_currency] for name, row in firsts.items()})
+    return path
+
+
+def test_the_same_seed_gives_the_same_prices() -> None:
+    assert path_of(7, 500) == path_of(7, 500)
+    assert path_of(7, 500) != path_of(8, 500)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_dislocations_come_and_go(seed: int) -> None:
+    gaps = [(max(row.values()) / min(row.values()) - 1) * 10_000 for row in path_of(seed, 5_000)]
+    wide = [gap >= 25 for gap in gaps]
+    starts = sum(now and not before for before, now in pairwise(wide))
+    assert 0.1 < sum(wide) / len(wide) < 0.9
+    assert starts > 30
+    assert max(gaps) < 160
+
+
+@pytest.mark.parametrize("listing", [row for rows in LISTINGS.values() for row in rows], ids=lambda row: row.market_id)
+def test_ladders_are_whole_and_never_crossed(listing: object) -> None:
+    row = next(row for rows in LISTINGS.values() for row in rows if row is listing)
+    ladder, again = Ladder(row, 1), Ladder(row, 1)
+    mid = row.start_price
+    for step in range(500):
+        mid *= 1 + (step % 7 - 3) * 1e-5
+        bids, asks = ladder.levels(mid)
+        assert (bids, asks) == again.levels(mid)
+        assert ladder.taker(STEP) == again.taker(STEP)
+        assert len(bids) == len(asks) == LEVELS
+        prices = [ticks for ticks, _ in reversed(bids)] + [ticks for ticks, _ in asks]
+        assert prices == sorted(set(prices))
+        assert all(lots > 0 for _, lots in bids + asks)

@@ -1,0 +1,121 @@
+"""Watchers that fall behind a rolled oplog go on from a snapshot."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from pymongo import MongoClient
+
+from store.errors import HistoryLostError
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.trade_reader import Change, TradeReader
+from store.server.change_streams import ChangeFollower, ChangeStanding
+from store.server.documents import ARBITRAGES
+from store.server.mongo_client import Client, connected
+from tests.services import LOGIN, mongod_process, wait_primary
+from tests.store.rolling import SMALL_OPLOG, roll_oplog
+from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
+
+DEADLINE_SECONDS = 60
+DATABASE = "rolled"
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """Of a server whose oplog holds very little."""
+    with mongod_process(tmp_path, SMALL_OPLOG) as process:
+        await wait_primary(process)
+        client = connected(process.address)
+        yield client
+        client.close()
+
+
+async def test_a_rolled_oplog_is_told_by_what_stands_now(client: Client) -> None:
+    async with asyncio.timeout(DEADLINE_SECONDS), MongoTradeStore(client, DATABASE, "session-1") as store:
+        await store.prepare()
+        await open_books(store)
+        arbitrage = await reserve_both(store, opportunity())
+        told = store.watch_arbitrages()
+        changes = TradeReader(client, DATABASE).watch([ARBITRAGES])
+        assert await anext(told) == arbitrage
+        assert await anext(changes) is None
+        await sent(store, arbitrage.arbitrage_id, "buy")
+        first = await anext(changes)
+        assert first is not None
+        assert (first.collection, first.operation, first.key) == (ARBITRAGES, "replace", arbitrage.arbitrage_id)
+        await sent(store, arbitrage.arbitrage_id, "sell")
+        await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close)
+        ended = await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close)
+        await roll_oplog(client)
+        with pytest.raises(HistoryLostError):
+            await drained(changes)
+        while (seen := await anext(told)).state != "closed":
+            continue
+        assert seen == ended
+        await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+        assert (await anext(told)).arbitrage_id == "opportunity-2"
+        await told.aclose()
+
+
+async def test_an_old_token_begins_anew(client: Client) -> None:
+    rows = client[DATABASE]["rows"]
+    await rows.insert_one({"_id": 0})
+    async with asyncio.timeout(DEADLINE_SECONDS), rows.watch() as stream:
+        await rows.insert_one({"_id": 1})
+        await stream.next()
+        token = stream.resume_token
+    await rows.insert_one({"_id": 2})
+    async with asyncio.timeout(DEADLINE_SECONDS), ChangeFollower(rows, after=token) as resumed:
+        change = await resumed.next()
+        assert change is not None
+        assert change["fullDocument"] == {"_id": 2}
+    await roll_oplog(client)
+    async with asyncio.timeout(DEADLINE_SECONDS), ChangeFollower(rows, after=token) as anew:
+        assert await anew.next() is None
+        await rows.insert_one({"_id": 3})
+        change = await anew.next()
+        assert change is not None
+        assert change["fullDocument"] == {"_id": 3}
+
+
+async def test_a_server_that_is_away_is_no_lost_history(caplog: pytest.LogCaptureFixture) -> None:
+    client, standing = connected("mongodb://127.0.0.1:1/?replicaSet=rs0", selection_ms=10), ChangeStanding()
+    follower = ChangeFollower(client[DATABASE]["rows"], standing=standing)
+    watching = asyncio.create_task(follower.next())
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while caplog.messages.count("watching again") < 2:  # noqa: ASYNC110 - the log tells by no event
+            await asyncio.sleep(0.01)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    client.close()
+    assert standing.lost == 0
+
+
+async def drained(changes: AsyncIterator[Change | None]) -> None:
+    async for _ in changes:
+        continue
+
+
+async def test_a_change_does_not_wait_behind_the_other_calls_of_the_process(client: Client) -> None:
+    """Sixty of them, each for a second, on fewer threads; the writer is none of this process's."""
+    quiet = [client[DATABASE]["quiet"].watch(max_await_time_ms=1_000) for _ in range(60)]
+    async with (
+        asyncio.timeout(DEADLINE_SECONDS),
+        AsyncExitStack() as opened,
+        ChangeFollower(client[DATABASE]["rows"]) as follower,
+    ):
+        assert await follower.next() is None
+        streams = [await opened.enter_async_context(stream) for stream in quiet]
+        me = (await client.admin.command("hello"))["me"]
+        waiting = [asyncio.create_task(stream.try_next()) for stream in streams]
+        await asyncio.to_thread(insert_elsewhere, f"mongodb://{me}/?directConnection=true")
+        assert await follower.next() is not None
+        assert sum(task.done() for task in waiting) < len(waiting) / 2
+        await asyncio.gather(*waiting)
+
+
+def insert_elsewhere(address: str) -> None:
+    with MongoClient[dict[str, object]](address, username=LOGIN.user, password=LOGIN.password) as other:
+        other[DATABASE]["rows"].insert_one({"_id": "anywhere"})

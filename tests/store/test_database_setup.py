@@ -1,0 +1,23 @@
+"""What a session finds in a database that an earlier one has left."""
+
+from decimal import Decimal
+from pathlib import Path
+
+from session.session import Session
+from store.mongo.database_setup import prepare_database
+from tests.market.samples import MARKETS, settings_of
+
+
+async def test_a_session_with_a_new_exchange_trades_on_it(
+    mongodb_uri: str, database: str, mongo_store: object, tmp_path: Path
+) -> None:
+    session = Session("session-1", "paper", tmp_path, "127.0.0.1:1", mongodb_uri, database, MARKETS, "USD")
+    before = await prepare_database(session, settings_of(min_net_bps=7.0))
+    fees = {**before.taker_fees, "delta": Decimal("0.003")}
+    first = settings_of(enabled_exchanges=("alpha", "delta"), taker_fees=fees)
+    joined = await prepare_database(session, first)
+    assert joined.enabled_exchanges == (*before.enabled_exchanges, "delta")
+    assert joined.taker_fees["delta"] == Decimal("0.003")
+    assert joined.min_net_bps == 7.0
+    assert joined.version == before.version + 1
+    assert await prepare_database(session, first) == joined

@@ -1,0 +1,168 @@
+"""At most one leg in flight per product and side, where an exchange knows no client ids; on both adapters."""
+
+import asyncio
+from dataclasses import replace
+from decimal import Decimal
+
+from market.instruments.markets import Market
+from market.instruments.orders import Side
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage, held_currency
+from market.trade.inflight_orders import flight_key, flight_keys
+from market.trade.leg_planning import client_order_id
+from market.trade.reservations import Reservation
+from store.memory.memory_store import MemoryTradeStore
+from store.store_port import TradeStore
+from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
+from tests.store.conftest import SteppedClock
+from tests.store.wishes import SETTINGS, close, filled, wish
+
+YEN = replace(USD_MARKET, exchange="bitflyer", symbol="BTC/USD")
+"""Dollars, to need no rate; the name is what counts."""
+SELL = replace(EUR_MARKET, exchange="beta")
+SETTINGS_HERE = SETTINGS.model_copy(
+    update={
+        "enabled_exchanges": ("bitflyer", "beta", "gamma"),
+        "taker_fees": dict.fromkeys(("bitflyer", "beta", "gamma"), Decimal("0.001")),
+        "max_open_arbitrages": 10,
+    }
+)
+
+
+def found(identity: str, sell: Market = SELL, buy: Market = YEN) -> Opportunity:
+    """Each on other quotes; another pair of exchanges where `sell` is another's."""
+    made = opportunity_of((buy, levels(("100", "5"))), (sell, levels(("101", "5"))), identity)
+    return replace(
+        made,
+        buy=replace(made.buy, quote_id=f"{identity}:buy"),
+        sell=replace(made.sell, quote_id=f"{identity}:sell"),
+    )
+
+
+def wished(of: Opportunity, side: Side) -> Reservation:
+    seen = of.buy if side == "buy" else of.sell
+    made = wish(side, "2", of, SETTINGS_HERE)
+    own = client_order_id(of.opportunity_id, side)
+    leg = replace(made.leg, exchange=seen.exchange, symbol=seen.symbol, client_order_id=own)
+    leg = replace(leg, quote_currency=seen.quote_currency)
+    return replace(made, leg=leg, hold_currency=held_currency(leg))
+
+
+FIRST, SECOND = found("first"), found("second", replace(SELL, exchange="gamma"))
+OTHER_WAY = found("other way", buy=replace(SELL, exchange="gamma"), sell=YEN)
+
+
+async def opened(store: TradeStore) -> TradeStore:
+    await store.create_settings(SETTINGS_HERE)
+    for exchange in ("bitflyer", "beta", "gamma"):
+        plenty = {name: Decimal(10_000) for name in ("BTC", "USD", "EUR")}
+        await store.set_balances(exchange, plenty, "before")
+    return store
+
+
+async def both(store: TradeStore, of: Opportunity) -> Arbitrage:
+    await store.reserve(wished(of, "buy"))
+    result = await store.reserve(wished(of, "sell"))
+    assert result.arbitrage is not None, result.refusal
+    return result.arbitrage
+
+
+def test_both_sides_of_the_exchange_are_claimed_and_no_others() -> None:
+    assert flight_keys(FIRST) == ("bitflyer|BTC/USD|buy", "bitflyer|BTC/USD|sell")
+    assert flight_keys(found("x", buy=replace(YEN, exchange="alpha"))) == ()
+    assert flight_key(wished(FIRST, "buy").leg) in flight_keys(FIRST)
+
+
+async def test_a_second_leg_of_its_side_is_refused_until_the_first_has_landed(store: TradeStore) -> None:
+    await opened(store)
+    await both(store, FIRST)
+    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+    leg = await store.start_sending("first", "buy")
+    assert leg is not None
+    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+    await store.finish_leg("first", "buy", filled(leg), close)
+    assert (await store.reserve(wished(SECOND, "buy"))).refusal is None
+
+
+async def test_it_is_refused_to_whoever_comes_second_too(store: TradeStore) -> None:
+    """The other bot had reserved its leg before the first one's was."""
+    await opened(store)
+    await store.reserve(wished(SECOND, "sell"))
+    await both(store, FIRST)
+    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+
+
+async def test_the_other_side_may_fly(store: TradeStore) -> None:
+    await opened(store)
+    await both(store, FIRST)
+    await both(store, OTHER_WAY)
+    assert await store.start_sending("first", "buy") is not None
+    assert await store.start_sending("other way", "sell") is not None
+
+
+async def test_where_client_ids_tell_them_apart_many_may_fly(store: TradeStore) -> None:
+    await opened(store)
+    twin = found("twin", replace(SELL, exchange="gamma"), replace(YEN, exchange="beta"))
+    await both(store, twin)
+    assert (await store.reserve(wished(found("again", YEN, replace(YEN, exchange="beta")), "buy"))).refusal is None
+
+
+async def test_two_at_once_cannot_both_have_it(store: TradeStore) -> None:
+    await opened(store)
+    answers = await asyncio.gather(*(store.reserve(wished(one, "buy")) for one in (FIRST, SECOND)))
+    assert sorted(str(answer.refusal) for answer in answers) == ["None", "leg_in_flight"]
+
+
+async def test_an_order_that_was_denied_has_landed(store: TradeStore) -> None:
+    """It may turn up yet, which its look-up tells by the ids of all others."""
+    await opened(store)
+    await both(store, FIRST)
+    assert await store.start_sending("first", "buy") is not None
+    await store.finish_leg("first", "buy", None, close)
+    assert (await store.reserve(wished(SECOND, "buy"))).refusal is None
+
+
+async def test_an_unwinding_leg_is_reserved_and_waits_until_the_other_has_landed(store: TradeStore) -> None:
+    """What is left of a single leg must not be given up for it."""
+    await opened(store)
+    await both(store, OTHER_WAY)
+    await both(store, FIRST)
+    bought, sold = await store.start_sending("other way", "buy"), await store.start_sending("other way", "sell")
+    flying = await store.start_sending("first", "buy")
+    assert bought is not None
+    assert sold is not None
+    assert flying is not None
+    await store.finish_leg("other way", "buy", None, close)
+
+    amount = sold.amount
+
+    def reverses(arbitrage: Arbitrage, *_: object) -> Arbitrage:
+        """Buys back what was sold, on bitFlyer."""
+        leg = replace(
+            wished(FIRST, "buy").leg,
+            role="reverse",
+            amount=amount,
+            client_order_id=client_order_id("other way", "reverse"),
+        )
+        return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, leg))
+
+    await store.finish_leg("other way", "sell", filled(sold), reverses)
+    assert await store.start_sending("other way", "reverse") is None
+    waiting = await store.arbitrage("other way")
+    assert waiting is not None
+    reverse = waiting.leg("reverse")
+    assert reverse is not None
+    assert reverse.state == "reserved"
+    assert waiting.send_by - reverse.times["reserved"] > 10_000_000
+    await store.finish_leg("first", "buy", filled(flying), close)
+    assert await store.start_sending("other way", "reverse") is not None
+    # and now it is the one in flight
+    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+
+
+async def test_a_half_that_expires_has_landed(store_clock: SteppedClock) -> None:
+    store = await opened(MemoryTradeStore(store_clock))
+    await store.reserve(wished(FIRST, "buy"))
+    await store_clock.sleep(2)
+    assert await store.expire("first")
+    assert (await store.reserve(wished(SECOND, "buy"))).refusal is None

@@ -1,0 +1,155 @@
+"""The contract of what reconciliation reads and keeps, on both adapters."""
+
+import asyncio
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.accounting.differences import Difference, KeptDifference, RowCorrection
+from market.trade.reservation_state import BalanceRow
+from session.clock import SystemClock
+from store.errors import FencedOutError
+from store.store_port import TradeStore
+from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+
+FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
+KEPT = KeptDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
+USD = BalanceRow("alpha", "USD", Decimal(1_000), Decimal(0))
+MORE = BalanceRow("alpha", "USD", Decimal("1000.00000001"), Decimal(0))
+
+
+async def row_of(store: TradeStore, exchange: str = "alpha", currency: str = "USD") -> BalanceRow | None:
+    rows = await store.balance_rows()
+    return next((row for row in rows if (row.exchange, row.currency) == (exchange, currency)), None)
+
+
+async def test_a_difference_is_kept_once_as_it_was_first_found(store: TradeStore) -> None:
+    assert await store.differences.keep(KEPT)
+    assert not await store.differences.keep(replace(KEPT, found_at=2_000_000))
+    assert await store.differences.kept() == [KEPT]
+
+
+async def test_two_processes_keep_one(store: TradeStore) -> None:
+    assert sorted(await asyncio.gather(*(store.differences.keep(KEPT) for _ in range(3)))) == [False, False, True]
+
+
+async def test_the_newest_is_told_first(store: TradeStore) -> None:
+    later = replace(KEPT, difference_id="2", found_at=3_000_000)
+    between = replace(KEPT, difference_id="3", found_at=2_000_000)
+    for one in (KEPT, later, between):
+        await store.differences.keep(one)
+    assert await store.differences.kept() == [later, between, KEPT]
+
+
+async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeStore) -> None:
+    assert await store.differences.compared_until("alpha") is None
+    await store.differences.note_compared("alpha", 2_000)
+    await store.differences.note_compared("alpha", 1_000)
+    assert await store.differences.compared_until("alpha") == 2_000
+    assert await store.differences.compared_until("beta") is None
+
+
+async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
+    await open_books(store)
+    arbitrage = (await store.reserve(wish("buy"))).arbitrage
+    assert arbitrage is not None
+    reserved_at = arbitrage.legs[0].times["reserved"]
+    far = reserved_at + 10**12
+    # the other bot has not joined yet
+    assert await store.differences.arbitrages_since("beta", 0) == []
+    assert await store.differences.arbitrages_since("alpha", far) == [arbitrage]
+    await store.reserve(wish("sell"))
+    [both] = await store.differences.arbitrages_since("beta", far)
+    assert both.state == "reserved"
+    for role in ("buy", "sell"):
+        await store.finish_leg(
+            both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled")
+        )
+    assert await store.differences.arbitrages_since("alpha", far) == []
+    [ended] = await store.differences.arbitrages_since("alpha", reserved_at - 1_000)
+    assert (ended.arbitrage_id, ended.state) == (opportunity().opportunity_id, "unfilled")
+    assert await store.differences.arbitrages_since("gamma", 0) == []
+
+
+async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy = await sent(store, "opportunity-1", "buy")
+    await store.finish_leg("opportunity-1", "buy", None, close)
+    await sent(store, "opportunity-1", "sell")
+    await store.finish_leg("opportunity-1", "sell", None, close)
+    first = await store.arbitrage("opportunity-1")
+    assert first is not None
+    since = first.times["ended"] + 1
+    while await store.server_now() < since:
+        await SystemClock().sleep(0.001)
+    assert await store.differences.arbitrages_since("alpha", since) == []
+    late = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
+    assert late.state == "closed"
+    assert await store.differences.arbitrages_since("alpha", since) == [late]
+
+
+async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, "opportunity-1", "buy"), await sent(store, "opportunity-1", "sell")
+    assert await store.differences.orders_since("alpha", 0) == {}
+    await store.note_sent("opportunity-1", "buy", "order-7")
+    await store.finish_leg("opportunity-1", "sell", filled(sell), close)
+    assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: "order-7"}
+    ended = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
+    assert await store.differences.orders_since("alpha", ended.times["ended"]) == {buy.client_order_id: "order-7"}
+    assert list(await store.differences.orders_since("beta", 0)) == [sell.client_order_id]
+    assert await store.differences.orders_since("alpha", ended.times["ended"] + 1) == {}
+
+
+async def test_currencies_that_orders_of_nobodys_moved_since_the_books_were_opened(store: TradeStore) -> None:
+    before = await store.server_now() - 1_000_000
+    await open_books(store)
+    after = await store.server_now() + 1
+    found = replace(KEPT, kind="fill_foreign", currencies=("BTC", "USD"), found_at=before)
+    await store.differences.keep(found)
+    assert await store.differences.foreign_currencies("alpha") == frozenset()
+    await store.differences.keep(replace(found, difference_id="2", found_at=after))
+    await store.differences.keep(replace(KEPT, difference_id="3", found_at=after))
+    assert await store.differences.foreign_currencies("alpha") == {"BTC", "USD"}
+    assert await store.differences.foreign_currencies("beta") == frozenset()
+    assert replace(found, difference_id="2", found_at=after) in await store.differences.kept()
+
+
+async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
+    await open_books(store)
+    assert await store.differences.correct(RowCorrection(USD, MORE))
+    assert await row_of(store) == MORE
+    # again: it is not what was compared any more
+    assert not await store.differences.correct(RowCorrection(USD, replace(USD, free=Decimal(5))))
+    assert await row_of(store) == MORE
+
+
+async def test_a_row_that_moved_since_is_left_alone(store: TradeStore) -> None:
+    await open_books(store)
+    await store.reserve(wish("buy"))
+    held = await row_of(store)
+    assert held is not None
+    assert held.held > 0
+    assert not await store.differences.correct(RowCorrection(USD, MORE))
+    assert await row_of(store) == held
+
+
+async def test_a_currency_without_a_row_counts_as_nothing(store: TradeStore) -> None:
+    nothing = BalanceRow("alpha", "DOGE", Decimal(0), Decimal(0))
+    found = replace(nothing, free=Decimal("0.5"))
+    assert await store.differences.correct(RowCorrection(nothing, found))
+    assert await row_of(store, currency="DOGE") == found
+
+
+async def test_who_was_replaced_corrects_nothing(store: TradeStore) -> None:
+    await open_books(store)
+    lease = await store.acquire_lease("alpha", "first")
+    assert lease is not None
+    await store.release_lease(lease)
+    assert await store.acquire_lease("alpha", "second") is not None
+    with pytest.raises(FencedOutError):
+        await store.differences.correct(RowCorrection(USD, MORE), lease.actor)
+    assert await row_of(store) == USD

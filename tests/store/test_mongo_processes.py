@@ -1,0 +1,156 @@
+"""What the supervisor tells of its processes, and what a user wants of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from session.clock import SystemClock, wall_now
+from session.processes import SILENT_SECONDS, SUPERVISOR, Order, Process, Told
+from store.operations.mongo_processes import MongoProcesses
+from store.server.indexes import lay_out
+from store.server.mongo_client import Database, connected, database_of
+from tests.ui.waiting import until
+
+BOT = Told("bot-alpha", "bot", "alpha", "ready", age=2_000_000, pid=7, restarts=1, last_end="exit code 1")
+CEP = Told("cep", "cep", None, "starting", age=0)
+
+
+@pytest.fixture
+async def database(mongodb_uri: str) -> AsyncIterator[Database]:
+    client = connected(mongodb_uri)
+    name = f"test_{uuid4().hex}"
+    made = database_of(client, name)
+    await lay_out(made)
+    yield made
+    await client.drop_database(name)
+    client.close()
+
+
+@pytest.fixture
+def processes(database: Database) -> MongoProcesses:
+    return MongoProcesses(database, "session-1")
+
+
+async def named(processes: MongoProcesses, name: str) -> Process:
+    return next(one for one in await processes.all() if one.name == name)
+
+
+async def heard(processes: MongoProcesses, beat: int) -> None:
+    """Until it is read: a beat is acknowledged before a majority has it, and only then is it seen."""
+
+    async def is_heard() -> bool:
+        return any(one.name == SUPERVISOR and one.updated == beat for one in await processes.all())
+
+    await until(is_heard)
+
+
+async def test_what_is_told_is_read_with_the_servers_time(processes: MongoProcesses) -> None:
+    now = await processes.beat(pid=1)
+    await heard(processes, now)
+    assert abs(now - wall_now()) < 60_000_000
+    await processes.tell([BOT, CEP], now)
+    bot, cep, supervisor = await processes.all()
+    assert (bot.name, bot.kind, bot.exchange, bot.told_state, bot.pid) == ("bot-alpha", "bot", "alpha", "ready", 7)
+    assert (bot.since, bot.restarts, bot.last_end, bot.order) == (now - 2_000_000, 1, "exit code 1", Order())
+    assert (cep.name, cep.told_state, cep.pid, cep.since, cep.is_stoppable) == ("cep", "starting", None, now, False)
+    assert (supervisor.name, supervisor.kind, supervisor.told_state, supervisor.pid) == (
+        SUPERVISOR,
+        "supervisor",
+        "ready",
+        1,
+    )
+    assert {bot.updated, cep.updated, supervisor.updated} == {now}
+
+
+async def test_a_beat_leaves_since_when_the_supervisor_runs(processes: MongoProcesses, database: Database) -> None:
+    first = await processes.beat(pid=1)
+    second = await processes.beat(pid=1)
+    await heard(processes, second)
+    assert (await named(processes, SUPERVISOR)).since == first
+    following = MongoProcesses(database, "session-2")
+    third = await following.beat(pid=2)
+    await heard(following, third)
+    assert (await named(following, SUPERVISOR)).since == third
+
+
+async def test_of_a_silent_supervisor_nothing_is_known(processes: MongoProcesses, database: Database) -> None:
+    now = await processes.beat(pid=1)
+    await heard(processes, now)
+    await processes.tell([BOT], now)
+    await database["processes"].update_one({"_id": SUPERVISOR}, {"$inc": {"updated": -int(SILENT_SECONDS * 2_000_000)}})
+    bot, supervisor = await processes.all()
+    assert (bot.state, bot.told_state) == ("unknown", "ready")
+    assert supervisor.state == "unknown"
+
+    async def is_known_again() -> bool:
+        await processes.beat(pid=1)
+        return (await named(processes, "bot-alpha")).state == "ready"
+
+    await until(is_known_again)
+
+
+async def test_without_any_supervisor_nothing_is_known(processes: MongoProcesses) -> None:
+    await processes.tell([BOT], wall_now())
+    (bot,) = await processes.all()
+    assert (bot.state, bot.told_state, bot.updated) == ("unknown", "ready", 0)
+
+
+async def test_what_is_wanted_outlives_what_is_told_and_the_session(
+    processes: MongoProcesses, database: Database
+) -> None:
+    now = await processes.beat(pid=1)
+    await processes.tell([BOT, CEP], now)
+    assert await processes.orders() == {"bot-alpha": Order()}
+    stopped = await processes.want("bot-alpha", "stopped", "erika")
+    assert stopped is not None
+    assert (stopped.order.wanted, stopped.order.by) == ("stopped", "erika")
+    assert stopped.order.at >= now
+    await processes.tell([replace(BOT, state="stopped", pid=None)], now)
+    assert (await processes.orders())["bot-alpha"] == stopped.order
+    following = MongoProcesses(database, "session-2")
+    await following.tell([BOT], await following.beat(pid=2))
+    assert (await following.orders())["bot-alpha"] == stopped.order
+
+
+async def test_what_is_wanted_already_keeps_who_wanted_it_first(processes: MongoProcesses) -> None:
+    await processes.tell([BOT], await processes.beat(pid=1))
+    first = await processes.want("bot-alpha", "stopped", "erika")
+    second = await processes.want("bot-alpha", "stopped", "otto")
+    assert first is not None
+    assert second is not None
+    assert second.order == first.order
+    started = await processes.want("bot-alpha", "running", "otto")
+    assert started is not None
+    assert (started.order.wanted, started.order.by) == ("running", "otto")
+
+
+@pytest.mark.parametrize("name", ["cep", SUPERVISOR, "bot-nobody", ""])
+async def test_only_what_may_be_stopped_is_stopped(processes: MongoProcesses, name: str) -> None:
+    await processes.tell([BOT, CEP], await processes.beat(pid=1))
+    assert await processes.want(name, "stopped", "erika") is None
+    assert await processes.orders() == {"bot-alpha": Order()}
+
+
+async def test_another_session_is_neither_read_nor_stopped(processes: MongoProcesses, database: Database) -> None:
+    await processes.tell([BOT], await processes.beat(pid=1))
+    other = MongoProcesses(database, "session-2")
+    assert await other.all() == []
+    assert await other.want("bot-alpha", "stopped", "erika") is None
+    assert {one.name for one in await MongoProcesses(database, None).all()} == {"bot-alpha", SUPERVISOR}
+
+
+async def test_telling_and_wanting_at_once_lose_nothing(processes: MongoProcesses) -> None:
+    now = await processes.beat(pid=1)
+    await processes.tell([BOT], now)
+
+    async def tell_often() -> None:
+        for restarts in range(20):
+            await processes.tell([replace(BOT, restarts=restarts)], now)
+            await SystemClock().sleep(0)
+
+    await asyncio.gather(tell_often(), processes.want("bot-alpha", "stopped", "erika"))
+    bot = await named(processes, "bot-alpha")
+    assert (bot.restarts, bot.order.wanted) == (19, "stopped")

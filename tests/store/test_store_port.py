@@ -1,0 +1,230 @@
+"""The contract of the store, on both adapters."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from market.decide.settings import Settings
+from market.prices.feed_state import FeedState
+from market.trade.arbitrages import Arbitrage, Refusal
+from market.trade.leg_planning import advancing
+from store.errors import StoreError
+from store.store_port import TradeStore
+from tests.market.samples import MARKETS, settings_of
+from tests.store.wishes import (
+    OPENING,
+    balances,
+    close,
+    complete,
+    filled,
+    open_books,
+    opportunity,
+    reserve_both,
+    sent,
+    wish,
+)
+
+DEADLINE_SECONDS = 20
+ID = "opportunity-1"
+
+
+async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None:
+    await open_books(store)
+    half = (await store.reserve(wish("buy", "2"))).arbitrage
+    assert half is not None
+    assert half.state == "half_reserved"
+    assert (await balances(store))["alpha", "USD"] == (Decimal("799.8"), Decimal("200.2"))
+    arbitrage = (await store.reserve(wish("sell", "1.5"))).arbitrage
+    assert arbitrage is not None
+    assert (arbitrage.state, arbitrage.amount) == ("reserved", Decimal("1.5"))
+    assert (await balances(store))["alpha", "USD"] == (Decimal("849.85"), Decimal("150.15"))
+    assert (await balances(store))["beta", "BTC"] == (Decimal("8.5"), Decimal("1.5"))
+    buy = await sent(store, ID, "buy")
+    sell = await sent(store, ID, "sell")
+    await store.note_sent(ID, "buy", "order-1")
+    assert (await store.finish_leg(ID, "buy", filled(buy), close)).state == "reserved"
+    ended = await store.finish_leg(ID, "sell", filled(sell), close)
+    assert ended.state == "closed"
+    assert ended == await store.arbitrage(ID)
+    assert await store.open_arbitrages() == []
+    assert await balances(store) == {
+        ("alpha", "BTC"): (Decimal("1.5"), Decimal(0)),
+        ("alpha", "USD"): (Decimal("849.85"), Decimal(0)),
+        ("beta", "BTC"): (Decimal("8.5"), Decimal(0)),
+        ("beta", "EUR"): (Decimal("151.3485"), Decimal(0)),
+    }
+    assert ended.times.keys() == {"event", "detected", "reserved", "sent", "filled", "ended"}
+    assert [sorted(leg.times) for leg in ended.legs] == [
+        ["done", "reserved", "sending", "sent"],
+        ["done", "reserved", "sending"],
+    ]
+
+
+async def test_what_comes_back_is_what_was_written(store: TradeStore) -> None:
+    await open_books(store)
+    written = await reserve_both(store, opportunity())
+    assert await store.arbitrage(ID) == written
+    assert await store.open_arbitrages() == [written]
+    assert written.opportunity == opportunity()
+
+
+async def test_repeats_change_nothing(store: TradeStore) -> None:
+    await open_books(store)
+    arbitrage = await reserve_both(store, opportunity())
+    assert (await store.reserve(wish("buy", "9"))).arbitrage == arbitrage
+    buy = await sent(store, ID, "buy")
+    assert await store.start_sending(ID, "buy") is None
+    await store.note_sent(ID, "buy", "order-1")
+    await store.note_sent(ID, "buy", "order-2")
+    once = await store.finish_leg(ID, "buy", filled(buy), close)
+    rows = await balances(store)
+    assert await store.finish_leg(ID, "buy", filled(buy), close) == once
+    assert await store.finish_leg(ID, "buy", None, close) == once
+    assert await balances(store) == rows
+    assert len(await store.fills()) == 1
+    done = once.leg("buy")
+    assert done is not None
+    assert (done.state, done.exchange_order_id) == ("done", "order-1")
+
+
+async def test_a_fee_in_base_is_taken_from_base(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("1", "1"))
+    buy = await sent(store, ID, "buy")
+    report = filled(buy)
+    fill = replace(report.fills[0], fee=Decimal("0.00100001"), fee_currency="BTC")
+    await store.finish_leg(ID, "buy", replace(report, fills=(fill,)), close)
+    assert (await balances(store))["alpha", "BTC"] == (Decimal("0.99899999"), Decimal(0))
+    assert (await balances(store))["alpha", "USD"] == (Decimal(900), Decimal(0))
+    assert await store.fills() == [fill]
+
+
+async def test_a_leg_is_added_with_its_hold(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    advance = complete("0.5", hold="0.6")
+    await store.finish_leg(ID, "buy", filled(buy), advance)
+    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance)
+    added = single.leg("complete")
+    assert added is not None
+    assert (single.state, added.state, added.held) == ("single_leg", "reserved", Decimal("0.6"))
+    assert (await balances(store))["beta", "BTC"] == (Decimal("7.9"), Decimal("0.6"))
+    assert single.send_by > await store.server_now()
+    last = await store.finish_leg(ID, "complete", filled(await sent(store, ID, "complete")), advance)
+    assert last.state == "closed"
+    assert (await balances(store))["beta", "BTC"] == (Decimal(8), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    ("bought", "state", "reason", "reverse"),
+    [("2", "single_leg", None, "reserved"), ("0", "held", "insufficient_balance", "not_sent")],
+)
+async def test_a_leg_that_no_balance_bears_is_not_sent_and_the_next_step_follows(
+    store: TradeStore, bought: str, state: str, reason: str | None, reverse: str
+) -> None:
+    """Completing sells on beta, reversing on alpha."""
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    advance = advancing(MARKETS)
+    await store.finish_leg(ID, "buy", filled(buy), advance)
+    await store.set_balances("alpha", {"BTC": Decimal(bought)}, "now")
+    await store.set_balances("beta", {"BTC": Decimal("1.7")}, "now")
+    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance)
+    assert (single.state, single.reason) == (state, reason)
+    assert [(leg.role, leg.state) for leg in single.legs[2:]] == [("complete", "not_sent"), ("reverse", reverse)]
+    assert (single.profit is not None) == (state == "held")
+    assert (await balances(store))["beta", "BTC"] == (Decimal("0.2"), Decimal(0))
+    assert await store.arbitrage(ID) == single
+
+
+async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
+    def insist(arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:
+        return complete("100")(replace(arbitrage, legs=arbitrage.legs[:2]), settings, now)
+
+    def endless(arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:
+        (leg,) = insist(arbitrage, settings, now).legs[2:]
+        return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, leg))
+
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("2", "2"))
+    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await store.finish_leg(ID, "buy", filled(buy), endless)
+    held = await store.finish_leg(ID, "sell", filled(sell), endless)
+    assert (held.state, held.reason) == ("held", "insufficient_balance")
+    assert await store.open_arbitrages() == []
+
+
+async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity())
+    second = opportunity("opportunity-2", sequence=2)
+    assert (await store.reserve(wish("buy", of=second))).refusal == "pair_busy"
+    await store.change_settings(settings_of(max_open_arbitrages=1), 1, "test")
+    assert (await store.reserve(wish("buy", of=second))).refusal == "too_many_open"
+    for role in ("buy", "sell"):
+        await sent(store, ID, "buy" if role == "buy" else "sell")
+    await store.finish_leg(ID, "buy", None, close)
+    await store.finish_leg(ID, "sell", None, close)
+    assert await balances(store) == {
+        (exchange, currency): (amount, Decimal(0))
+        for exchange, amounts in OPENING.items()
+        for currency, amount in amounts.items()
+    }
+    assert (await store.reserve(wish("buy", of=second))).refusal is None
+
+
+async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
+    with pytest.raises(StoreError):
+        await store.finish_leg(ID, "buy", None, close)
+    await open_books(store)
+    with pytest.raises(StoreError):
+        await store.start_sending(ID, "buy")
+    with pytest.raises(StoreError):
+        await store.finish_leg(ID, "buy", None, close)
+    await store.reserve(wish("buy"))
+    with pytest.raises(StoreError):
+        await store.finish_leg(ID, "reverse", None, close)
+
+
+async def test_an_opportunity_is_new_once(store: TradeStore) -> None:
+    assert await store.save_opportunity(opportunity())
+    assert not await store.save_opportunity(opportunity())
+    assert await store.save_opportunity(opportunity("opportunity-2"))
+
+
+async def test_stopping_lets_open_ones_go_on(store: TradeStore) -> None:
+    await open_books(store)
+    await store.reserve(wish("buy"))
+    assert await store.reservations_open()
+    await store.stop_reservations()
+    assert not await store.reservations_open()
+    refused = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+    assert refused.refusal == "stopping"
+    assert (await store.reserve(wish("sell"))).refusal is None
+
+
+async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeStore) -> None:
+    await open_books(store)
+    await store.set_balances("alpha", {"USD": Decimal(5)}, "before")
+    await store.set_balances("beta", {"BTC": Decimal(7)}, "now")
+    await store.set_balances("beta", {"BTC": Decimal("8.00000001")}, "after")
+    assert await store.session_balances() == (OPENING, {"beta": {"BTC": Decimal("8.00000001")}})
+    assert (await balances(store))["alpha", "USD"] == (Decimal(5), Decimal(0))
+    assert (await balances(store))["beta", "EUR"] == (Decimal(0), Decimal(0))
+
+
+async def test_new_balances_leave_holds_held(store: TradeStore) -> None:
+    await open_books(store)
+    await reserve_both(store, opportunity(), ("1", "1"))
+    await store.set_balances("beta", {"BTC": Decimal(12)}, "now")
+    assert (await balances(store))["beta", "BTC"] == (Decimal(11), Decimal(1))
+
+
+async def test_feeds_and_refusals_are_taken(store: TradeStore) -> None:
+    await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1}))
+    refusal = Refusal("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
+    for identity in ("1", "2", "2"):
+        await store.refuse(replace(refusal, refusal_id=identity))

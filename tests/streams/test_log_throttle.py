@@ -1,0 +1,35 @@
+"""An outage is told, not drummed."""
+
+import logging
+
+import pytest
+
+from streams.log_throttle import QUIET, Troubles
+
+
+@pytest.mark.parametrize(
+    ("moments", "told"),
+    [
+        ([0], [0]),
+        ([0, 1, QUIET - 1], [0]),
+        ([0, 1, 2, QUIET], [0, 2]),
+        ([0, QUIET, 2 * QUIET], [0, 0, 0]),
+    ],
+)
+def test_one_cause_is_told_at_once_and_then_with_its_count(
+    moments: list[int], told: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    times = iter(moments)
+    troubles = Troubles("127.0.0.1:9", lambda: next(times))
+    with caplog.at_level(logging.WARNING, "streams"):
+        for _ in moments:
+            troubles.note("connection refused")
+    assert [getattr(record, "times_before", None) for record in caplog.records] == told
+
+
+def test_another_cause_is_told_beside_it(caplog: pytest.LogCaptureFixture) -> None:
+    troubles = Troubles("127.0.0.1:9", lambda: 0)
+    with caplog.at_level(logging.WARNING, "streams"):
+        for cause in ("connection refused", "all brokers down", "connection refused"):
+            troubles.note(cause)
+    assert [getattr(record, "cause", None) for record in caplog.records] == ["connection refused", "all brokers down"]

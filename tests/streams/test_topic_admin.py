@@ -1,0 +1,86 @@
+"""Reaching Kafka and creating the topics."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from confluent_kafka import KafkaError
+from confluent_kafka.admin import AdminClient
+
+from session.logins import Address
+from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
+from streams.topic_admin import check_reachable, client_settings, creation_error, ensure_topics
+from streams.topics import ALL_TOPICS, UNORDERED_TOPICS
+from tests.service_process import ServiceProcess
+from tests.services import LOGIN, embedded_kafka
+
+
+@pytest.fixture(scope="module")
+def empty_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+    with embedded_kafka(tmp_path_factory.mktemp("empty-kafka")) as process:
+        yield process
+
+
+@pytest.fixture
+async def silent_address() -> AsyncIterator[str]:
+    """Something that accepts connections and never says a word."""
+    release = asyncio.Event()
+
+    async def keep_silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await release.wait()
+        writer.close()
+
+    server = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
+    yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    release.set()
+    server.close()
+    await server.wait_closed()
+
+
+async def test_topics_are_created_once_and_found_again(empty_broker: ServiceProcess) -> None:
+    await asyncio.gather(*(ensure_topics(empty_broker.address, 3) for _ in range(4)))
+    await ensure_topics(empty_broker.address, 3)
+    listed = AdminClient(client_settings(empty_broker.address)).list_topics(timeout=10).topics
+    assert {topic: len(listed[topic].partitions) for topic in ALL_TOPICS} == {
+        topic: 1 if topic in UNORDERED_TOPICS else 3 for topic in ALL_TOPICS
+    }
+    with pytest.raises(StreamRefusedError, match="has 3 partitions and the configuration says 1"):
+        await ensure_topics(empty_broker.address, 1)
+
+
+@pytest.mark.parametrize("address", ["", "localhost", "localhost:", ":9092", "localhost:http", "127.0.0.1:9,there"])
+async def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(StreamRefusedError, match="no Kafka address"):
+        await check_reachable(address)
+
+
+async def test_nobody_there_is_said_at_once() -> None:
+    async with asyncio.timeout(5.0):
+        with pytest.raises(StreamUnavailableError, match="connection refused"):
+            await ensure_topics("127.0.0.1:9", 1)
+
+
+async def test_a_listener_that_is_no_kafka_is_given_up_on(silent_address: str) -> None:
+    async with asyncio.timeout(8.0):
+        with pytest.raises(StreamUnavailableError, match="did not answer as Kafka"):
+            await check_reachable(silent_address, 1.5)
+
+
+async def test_one_of_several_hosts_is_enough(empty_broker: ServiceProcess) -> None:
+    await check_reachable(Address(f"127.0.0.1:9,{empty_broker.address}", LOGIN), 10.0)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (KafkaError._TIMED_OUT, StreamUnavailableError),
+        (KafkaError.REQUEST_TIMED_OUT, StreamUnavailableError),
+        (KafkaError.NOT_CONTROLLER, StreamUnavailableError),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, StreamRefusedError),
+        (KafkaError.INVALID_REPLICATION_FACTOR, StreamRefusedError),
+    ],
+)
+def test_a_topic_that_a_slow_kafka_did_not_create_may_be_asked_for_again(code: int, kind: type[StreamError]) -> None:
+    error = creation_error("ticks", "127.0.0.1:9", KafkaError(code))
+    assert type(error) is kind
+    assert str(error).startswith("topic ticks could not be created at 127.0.0.1:9 (")

@@ -1,0 +1,33 @@
+"""What REST says of the destinations of notices."""
+
+import httpx
+from fastapi import FastAPI
+
+from session.notices import Destination
+from store.queries.notice_events import HappeningReader
+from tests.notices.samples import alarm, trade
+from ui.server.application import dashboard_of
+
+
+async def test_each_destination_and_what_it_was_never_told(application: FastAPI, api: httpx.AsyncClient) -> None:
+    assert (await api.get("/api/notices")).json() == {"destinations": [], "given_up": []}
+    known = (Destination("desk", "webhook"), Destination("phone", "telegram"))
+    reader = HappeningReader(dashboard_of(application).session)
+    try:
+        for destination in known:
+            await reader.notices.place(destination)
+        await reader.notices.put("desk", [trade(1), trade(2), alarm(1)])
+        await reader.notices.bind("desk", ["trade:1"], "trade:1")
+        await reader.notices.note_sent("desk", "trade:1")
+        await reader.notices.bind("desk", ["trade:2"], "trade:2")
+        assert await reader.notices.give_up("desk", "trade:2", "HTTP 404 Not Found") == 1
+        await reader.notices.note_failure("phone", "no answer within 10 s", 1_800_000_000_000_000)
+    finally:
+        await reader.close()
+    answer = (await api.get("/api/notices")).json()
+    desk, phone = answer["destinations"]
+    assert (desk["name"], desk["waiting"], desk["sent"], desk["given_up"]) == ("desk", 1, 1, 1)
+    assert (desk["state"], desk["last_error"], desk["next_try_at"]) == ("removed", "HTTP 404 Not Found", None)
+    assert (phone["failures"], phone["next_try_at"], phone["last_sent_at"]) == (1, 1_800_000_000_000_000, None)
+    (given_up,) = answer["given_up"]
+    assert (given_up["notice_id"], given_up["reason"]) == ("trade:2", "HTTP 404 Not Found")

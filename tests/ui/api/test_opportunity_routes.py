@@ -1,0 +1,192 @@
+"""Opportunities through REST: those kept with what became of them, those of the stream, statistics, the preview."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Refusal
+from session.clock import wall_now
+from store.mongo.mongo_store import MongoTradeStore
+from tests.store.wishes import opportunity as wished
+from tests.ui.trading import traded
+from ui.server.application import dashboard_of
+
+SECOND = 1_000_000
+
+
+def seen(number: int, net_bps: float, since: int) -> Opportunity:
+    """`number` seconds after `since`, for as long as the next one needs."""
+    at = since + number * SECOND
+    return replace(wished(f"seen-{number}", number), net_bps=net_bps, event_time=at, expires_at=at + SECOND)
+
+
+def refusal(of: Opportunity, reason: str, count: int = 1) -> Refusal:
+    return Refusal(
+        refusal_id=f"{of.opportunity_id}:{reason}",
+        opportunity_id=of.opportunity_id,
+        base=of.base,
+        buy_exchange=of.buy.exchange,
+        sell_exchange=of.sell.exchange,
+        exchange="alpha",
+        reason=reason,
+        net_bps=of.net_bps,
+        expected_profit=Decimal(2),
+        refused_at=of.event_time,
+        count=count,
+        tradable=Decimal(2),
+        until=of.event_time + SECOND // 2,
+    )
+
+
+@pytest.fixture
+async def four(application: FastAPI, store: MongoTradeStore) -> list[Opportunity]:
+    """Refused, refused, taken, and one below the threshold that nobody kept; all four came by the stream."""
+    since = wall_now() - 60 * SECOND
+    made = [seen(number, net_bps, since) for number, net_bps in enumerate((10.0, 20.0, 30.0, 3.0), start=1)]
+    for one in made:
+        dashboard_of(application).hub.board.apply_opportunity(one)
+    for one, reason in zip(made[:2], ("pair_busy", "stale"), strict=True):
+        await store.save_opportunity(one)
+        await store.refuse(refusal(one, reason, count=5))
+    await store.save_opportunity(made[2])
+    await traded(store, made[2], "0.01")
+    await store.refuse(refusal(made[3], "below_threshold", count=10))
+    return made
+
+
+async def rows(api: httpx.AsyncClient, **parameters: Any) -> list[Any]:
+    found, cursor = [], None
+    while True:
+        given = parameters | ({"cursor": cursor} if cursor else {})
+        page = (await api.get("/api/opportunities", params=given)).raise_for_status().json()
+        found += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return found
+
+
+async def test_pages_say_what_became_of_each(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
+    for limit in (1, 50):
+        kept = await rows(api, limit=limit)
+        assert [(row["opportunity_id"], row["outcome"], row["reason"], row["arbitrage_state"]) for row in kept] == [
+            ("seen-3", "taken", None, "closed"),
+            ("seen-2", "refused", "stale", None),
+            ("seen-1", "refused", "pair_busy", None),
+        ]
+        assert [row["net_profit"] for row in kept] == ["1", None, None]
+
+
+FILTERS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"outcome": "taken"}, ["seen-3"]),
+    ({"reason": "stale"}, ["seen-2"]),
+    ({"min_net_bps": 15, "base": "BTC"}, ["seen-3", "seen-2"]),
+    ({"exchange": "beta", "buy_exchange": "alpha", "outcome": "refused"}, ["seen-2", "seen-1"]),
+    ({"sell_exchange": "alpha"}, []),
+    ({"exchange": "gamma"}, []),
+]
+
+
+async def test_filters(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
+    span = {"from": four[0].event_time, "to": four[1].event_time}
+    for parameters, expected in [*FILTERS, (span, ["seen-1"])]:
+        assert [row["opportunity_id"] for row in await rows(api, **parameters)] == expected, parameters
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("/api/opportunities", {"cursor": "gone"}),
+    ("/api/opportunities", {"outcome": "eaten"}),
+    ("/api/opportunities", {"min_net_bps": "nan"}),
+    ("/api/opportunities", {"from": 2**63}),
+    ("/api/opportunities", {"limit": 501}),
+    ("/api/opportunities/statistics", {"span": "year"}),
+    ("/api/settings/preview", {}),
+    ("/api/settings/preview", {"min_net_bps": 5, "hours": 25}),
+]
+
+
+async def test_what_is_wrong_is_a_problem(api: httpx.AsyncClient) -> None:
+    for path, parameters in WRONG:
+        answer = await api.get(path, params=parameters)
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), parameters
+
+
+async def test_one_is_found_wherever_it_is(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
+    outcomes = {}
+    for one in four:
+        row = (await api.get(f"/api/opportunities/{one.opportunity_id}")).raise_for_status().json()
+        outcomes[row["opportunity_id"]] = (row["outcome"], row["reason"])
+    assert outcomes["seen-1"] == ("refused", "pair_busy")
+    assert outcomes["seen-3"] == ("taken", None)
+    assert outcomes["seen-4"] == ("refused", "below_threshold")
+    answer = await api.get("/api/opportunities/none")
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+async def test_the_stream_has_those_that_nobody_kept(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
+    newest = (await api.get("/api/opportunities/newest", params={"limit": 2})).json()
+    assert [row["opportunity_id"] for row in newest] == ["seen-4", "seen-3"]
+    wide = (await api.get("/api/opportunities/newest", params={"min_net_bps": 15})).json()
+    assert [row["opportunity_id"] for row in wide] == ["seen-3", "seen-2"]
+
+
+async def test_statistics_count_each_kind_apart(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
+    for span in ("10m", "hour", "session"):
+        found = (await api.get("/api/opportunities/statistics", params={"span": span})).raise_for_status().json()
+        assert [found[name] for name in ("seen", "taken", "refused", "unanswered")] == [4, 1, 20, 0]
+        assert (found["taken_expected"], found["taken_net"], found["refused_expected"]) == ("0.002", "1", "6")
+        assert [(row["reason"], row["count"], row["episodes"], row["forgone"]) for row in found["ledger"]] == [
+            ("below_threshold", 10, 1, "2"),
+            ("pair_busy", 5, 1, "2"),
+            ("stale", 5, 1, "2"),
+        ]
+        bars = [(row["from_bps"], row["seen"], row["taken"], row["refused"]) for row in found["histogram"]]
+        assert [bar for bar in bars if any(bar[1:])] == [
+            (3.0, 1, 0, 10),
+            (10.0, 1, 0, 5),
+            (20.0, 1, 0, 5),
+            (30.0, 1, 1, 0),
+        ]
+        lifetimes = found["lifetimes"]
+        assert (lifetimes["all"]["runs"], lifetimes["all"]["longest_ms"]) == (1, 3_000.0)
+        (pair,) = lifetimes["pairs"]
+        assert (pair["buy_exchange"], pair["sell_exchange"], pair["best_bps"]) == ("alpha", "beta", 30.0)
+        none = (await api.get("/api/opportunities/statistics", params={"span": span, "base": "ETH"})).json()
+        assert [none[name] for name in ("seen", "taken", "refused", "histogram")] == [0, 0, 0, []]
+
+
+THRESHOLDS = [
+    (2.0, 1, 0, 10, ["pair_busy", "stale"]),
+    (3.0, 1, 0, 10, ["pair_busy", "stale"]),
+    (3.5, 1, 0, 0, ["pair_busy", "stale"]),
+    (15.0, 1, 0, 0, ["stale"]),
+    (31.0, 0, 1, 0, []),
+]
+
+
+async def test_the_preview_says_what_a_threshold_would_have_done(
+    api: httpx.AsyncClient, four: list[Opportunity]
+) -> None:
+    for threshold, kept, lost, gained, still in THRESHOLDS:
+        answer = await api.get("/api/settings/preview", params={"min_net_bps": threshold, "hours": 1})
+        found = answer.raise_for_status().json()
+        assert [found[name]["count"] for name in ("taken", "kept", "lost", "gained")] == [1, kept, lost, gained]
+        assert found["gained_once_a_second"]["count"] == (1 if gained else 0)
+        episodes = found["gained_episodes"]
+        assert (episodes["count"], episodes["expected"]) == ((1, "2") if gained else (0, "0"))
+        assert found["gained"]["expected"] == found["gained_once_a_second"]["expected"] == episodes["expected"]
+        assert sorted(row["reason"] for row in found["still_refused"]) == still
+    first, last = found["curve"][0], found["curve"][-1]
+    assert (first["min_net_bps"], first["kept"], first["gained"]) == (3.0, 1, 1)
+    assert (last["kept"], last["gained"]) == (0, 0)
+
+
+async def test_nothing_seen_is_no_fault(api: httpx.AsyncClient) -> None:
+    statistics = (await api.get("/api/opportunities/statistics")).raise_for_status().json()
+    assert (statistics["seen"], statistics["histogram"], statistics["lifetimes"]["all"]["p50_ms"]) == (0, [], None)
+    preview = (await api.get("/api/settings/preview", params={"min_net_bps": 5})).raise_for_status().json()
+    assert (preview["curve"], preview["taken"]["count"]) == ([], 0)

@@ -1,0 +1,169 @@
+"""Who comes back: told from the board what it missed, and from the store what the board keeps no more."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import orjson
+import pytest
+
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage
+from session.clock import wall_now
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.trade_reader import TradeReader
+from store.server.documents import ARBITRAGES, arbitrage_document
+from store.server.mongo_client import connected
+from tests.ui.samples import NOWHERE, arbitrage, session_of
+from ui.live.live_snapshot import Sources
+from ui.live.live_state import KEPT_ARBITRAGES, Board
+from ui.stream.broadcaster import Audience
+from ui.stream.live_clients import Message
+from ui.stream.live_messages import SHOWN_ARBITRAGES
+from ui.stream.missed_trades import MOST_MISSED, SLACK_MICROSECONDS, reaches_back
+
+MINUTE = 60 * MICROSECONDS
+
+
+def traded_at(identity: str, reserved: int) -> Arbitrage:
+    return replace(arbitrage(identity, "closed"), times={"event": reserved, "reserved": reserved})
+
+
+class Listening:
+    """An audience over a board that a test fills itself, and a store."""
+
+    def __init__(self, session: Session) -> None:
+        self.board = Board(session, session.clock())
+        self.board.sources = Sources(mongodb=True)
+        self.client = connected(session.mongodb, selection_ms=200)
+        self.reader = TradeReader(self.client, session.database, session.session_id)
+        self.audience = Audience(session, self.board, self.reader)
+
+    def show(self, *arbitrages: Arbitrage) -> None:
+        for each in arbitrages:
+            self.board.apply_arbitrage(each)
+
+    async def first(self, heard: int | None) -> dict[str, object]:
+        """What one who comes back gets first."""
+        async with self.audience.client(heard) as client:
+            return told(await anext(self.audience.messages(client)))
+
+
+def told(message: Message) -> dict[str, object]:
+    document: dict[str, object] = orjson.loads(message.text)
+    assert (document["type"], document["sequence"]) == (message.kind, message.sequence)
+    return document
+
+
+def trades_of(snapshot: dict[str, object]) -> list[str]:
+    rows = snapshot["arbitrages"]
+    assert isinstance(rows, list)
+    return [row["arbitrage_id"] for row in rows]
+
+
+@pytest.fixture
+async def listening(tmp_path: Path) -> AsyncIterator[Listening]:
+    """Its store does not answer."""
+    made = Listening(session_of(tmp_path, f"mongodb://{NOWHERE}"))
+    yield made
+    await made.reader.close()
+
+
+async def test_a_message_is_encoded_once_and_numbered_for_everybody(listening: Listening) -> None:
+    audience = listening.audience
+    async with audience.client() as one, audience.client() as other:
+        one.begin()
+        other.begin()
+        audience.tell("trade", '{"type":"trade"}')
+        audience.tell("trade", '{"type":"trade"}')
+        heard = [client.take() for client in (one, other)]
+        assert heard[0] is heard[1]
+        assert one.take().sequence > heard[0].sequence
+    assert len(audience) == 0
+
+
+async def test_a_page_that_is_open_is_counted_and_a_program_is_not(listening: Listening) -> None:
+    """The session's own meter listens all the time."""
+    audience = listening.audience
+    async with audience.client(), audience.client(is_page=True):
+        assert (len(audience), audience.pages) == (2, 1)
+    assert audience.pages == 0
+
+
+async def test_a_snapshot_is_made_once_for_all_who_come_until_something_is_told(listening: Listening) -> None:
+    first, second = (listening.audience.snapshot_message() for _ in range(2))
+    assert first is second
+    listening.audience.tell("trade", '{"type":"trade"}')
+    assert listening.audience.snapshot_message().sequence > first.sequence
+
+
+async def test_a_new_client_gets_the_newest_trades_and_no_more(listening: Listening) -> None:
+    now = wall_now()
+    listening.show(*(traded_at(f"trade-{n}", now) for n in range(SHOWN_ARBITRAGES + 50)))
+    assert len(trades_of(await listening.first(None))) == SHOWN_ARBITRAGES
+
+
+@pytest.mark.parametrize(("ago", "shown"), [(1, 150), (10, 150), (0, SHOWN_ARBITRAGES)])
+async def test_one_that_comes_back_gets_all_since_it_left(listening: Listening, ago: int, shown: int) -> None:
+    now = wall_now()
+    listening.show(*(traded_at(f"trade-{n}", now - (150 - n)) for n in range(150)))
+    snapshot = await listening.first(now - ago * MINUTE if ago else now + SLACK_MICROSECONDS)
+    assert (len(trades_of(snapshot)), snapshot["is_complete"]) == (shown, True)
+
+
+async def test_without_the_store_a_long_gap_is_told_and_tried_again(listening: Listening) -> None:
+    now = wall_now()
+    listening.show(*(traded_at(f"trade-{n}", now) for n in range(KEPT_ARBITRAGES)))
+    async with listening.audience.client(now) as client:
+        messages = listening.audience.messages(client)
+        assert told(await anext(messages))["is_complete"] is False
+        assert (client.heard, client.is_owed) == (now, True)
+        listening.board = listening.audience._board = Board(session_of(Path("unused")), listening.board._clock)
+        listening.board.sources = Sources(mongodb=True)
+        listening.audience.resynchronise(only_owed=True)
+        assert told(await anext(messages))["is_complete"] is True
+        assert client.heard != now
+
+
+async def test_before_the_store_was_read_nothing_is_promised(listening: Listening) -> None:
+    listening.board.sources = Sources()
+    assert (await listening.first(wall_now()))["is_complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("kept", "age", "reaches"),
+    [(9, 0, True), (10, 0, False), (10, SLACK_MICROSECONDS, False), (10, SLACK_MICROSECONDS + 1, True)],
+)
+def test_how_far_the_board_reaches_back(kept: int, age: int, reaches: bool) -> None:
+    heard = wall_now()
+    trades = [traded_at(f"trade-{n}", heard - age) for n in range(kept)]
+    assert reaches_back(trades, 10, heard) is reaches
+
+
+@pytest.mark.parametrize(
+    ("stored", "since", "missed"), [(1_100, 1_100, 1_100), (1_100, 700, 700), (MOST_MISSED + 600, None, None)]
+)
+async def test_what_the_board_keeps_no_more_is_read_from_the_store(
+    session: Session, store: MongoTradeStore, stored: int, since: int | None, missed: int | None
+) -> None:
+    """One trade a minute; `since` says how many of them came after the client left."""
+    newest = wall_now()
+    ages = zip(count(), range(stored), strict=False)
+    rows = [traded_at(f"trade-{n}", newest - n * MINUTE) for n, _ in ages]
+    listening = Listening(session)
+    await listening.client[session.database][ARBITRAGES].insert_many(
+        arbitrage_document(row) | {"session_id": session.session_id, "revision": 1, "at": row.times["reserved"]}
+        for row in rows
+    )
+    listening.show(*reversed(rows[:KEPT_ARBITRAGES]))
+    heard = newest - (since or stored) * MINUTE + SLACK_MICROSECONDS + MINUTE // 2
+    snapshot = await listening.first(heard)
+    await listening.reader.close()
+    if missed is None:
+        assert snapshot["is_complete"] is False
+        assert trades_of(snapshot)[:MOST_MISSED] == [row.arbitrage_id for row in rows[:MOST_MISSED]]
+    else:
+        assert snapshot["is_complete"] is True
+        assert trades_of(snapshot) == [row.arbitrage_id for row in rows[:missed]]

@@ -1,0 +1,217 @@
+"""The hub on its own (nothing of it runs), then following a real store."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import orjson
+import pytest
+
+from market.prices.feed_state import FeedState
+from market.trade.arbitrages import Arbitrage
+from session.clock import wall_now
+from session.lag import QueryProgress
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore
+from store.queries.trade_reader import TradeReader
+from store.server.mongo_client import connected
+from streams.query_progress import progress_row
+from streams.records import Record
+from streams.topics import HEALTH, OPPORTUNITIES
+from tests.market.samples import USD_MARKET
+from tests.store.wishes import filled, opportunity
+from tests.ui.samples import NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
+from tests.ui.trading import traded
+from tests.ui.waiting import until
+from ui.stream.live_clients import QUEUED_MESSAGES, LiveClient
+from ui.stream.live_hub import Hub
+
+Message = dict[str, object]
+
+
+@pytest.fixture
+async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+    """Its store is never asked."""
+    reader = TradeReader(connected(f"mongodb://{NOWHERE}"), "unused")
+    yield Hub(session_of(tmp_path), reader)
+    await reader.close()
+
+
+async def started(client: LiveClient) -> LiveClient:
+    """Past its first snapshot."""
+    assert client.needs_snapshot
+    client.begin()
+    return client
+
+
+def heard(client: LiveClient) -> list[Message]:
+    """All that waits in the client's queue."""
+    return [orjson.loads(client.take().text) for _ in range(client.waiting)]
+
+
+async def test_a_thousand_quotes_make_one_pulse(hub: Hub) -> None:
+    async with hub.audience.client() as client:
+        await started(client)
+        hub.note_records([record(quote(USD_MARKET, "100", "102", sequence=n), n) for n in range(1_000)])
+        hub.pulse()
+        (pulse,) = heard(client)
+        assert pulse["type"] == "pulse"
+        assert pulse["points"] == {"alpha BTC/USD": [1_700_000_000.0, 101.0, 101.0]}
+
+
+async def test_without_news_there_is_no_second_pulse_within_a_second(hub: Hub) -> None:
+    async with hub.audience.client() as client:
+        await started(client)
+        for _ in range(3):
+            hub.pulse()
+        assert [message["type"] for message in heard(client)] == ["pulse"]
+
+
+async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: Hub) -> None:
+    hub.note_records([record(quote(USD_MARKET, "100", "102"))])
+    hub.pulse()
+    async with hub.audience.client() as client:
+        await started(client)
+        (series, *_) = orjson.loads(hub.audience.snapshot_message().text)["series"]
+        assert series["points"][1] == [101.0]
+        hub.pulse()
+        (pulse,) = heard(client)
+        assert pulse["points"] == {}, "it was in the snapshot"
+        assert [row["bid"] for row in orjson.loads(hub.audience.snapshot_message().text)["quotes"]] == ["100"]
+
+
+async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_path: Path) -> None:
+    reader = TradeReader(connected(f"mongodb://{NOWHERE}"), "unused")
+    now = wall_now()
+    hub = Hub(replace(session_of(tmp_path), started_at=now), reader)
+    async with hub.audience.client() as client:
+        await started(client)
+        hub.pulse()
+        progress = QueryProgress("session-1", "opportunities", True, True, now, now, "")
+        output = b'{"kind": "probe", "base": "BTC", "marker_id": "1", "offset": 6}'
+        hub.note_records(
+            [
+                Record(HEALTH, 0, 0, "opportunities", progress_row(progress), now),
+                Record(OPPORTUNITIES, 0, 0, "BTC", output, now + 1),
+            ]
+        )
+        hub.pulse()
+        assert [pulse["detection"] for pulse in heard(client)] == ["starting", "working"]
+    await reader.close()
+
+
+async def test_a_bad_row_does_not_stop_the_rest(hub: Hub) -> None:
+    bad = replace(record(quote(USD_MARKET, "1", "2")), value=b"{")
+    hub.note_records([bad, record(quote(USD_MARKET, "3", "5"))])
+    assert str(hub.board.snapshot().tops[0].mid) == "4"
+
+
+def with_fill(made: Arbitrage) -> Arbitrage:
+    leg = replace(made.legs[0], state="done", fills=filled(made.legs[0]).fills)
+    return replace(made, legs=(leg, *made.legs[1:]))
+
+
+async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: Hub) -> None:
+    reserved = arbitrage(state="reserved")
+    bought = with_fill(reserved)
+    ended = replace(bought, state="closed", times=reserved.times | {"filled": 7})
+    async with hub.audience.client() as client:
+        await started(client)
+        for step in (replace(reserved, state="half_reserved"), reserved, reserved, bought, ended, ended):
+            hub.note_arbitrage(step)
+        messages = heard(client)
+    assert [(message["type"], message["state"]) for message in messages] == [
+        ("trade", "reserved"),
+        ("trade", "reserved"),
+        ("trade", "closed"),
+    ]
+    assert messages[-1]["arbitrage_id"] == reserved.arbitrage_id
+    assert messages[-1]["times"] == {**reserved.times, "filled": 7}
+    assert messages[-1]["event_time"] == reserved.opportunity.event_time
+
+
+@pytest.mark.parametrize("state", ["half_reserved", "expired"])
+async def test_half_reservations_are_told_to_nobody(hub: Hub, state: str) -> None:
+    async with hub.audience.client() as client:
+        await started(client)
+        hub.note_arbitrage(arbitrage(state=state))
+        assert heard(client) == []
+
+
+async def test_a_client_that_does_not_read_holds_nobody_up(hub: Hub) -> None:
+    async with hub.audience.client() as slow, hub.audience.client() as quick:
+        await started(slow)
+        await started(quick)
+        for number in range(QUEUED_MESSAGES + 1):
+            hub.note_arbitrage(arbitrage(f"id-{number}"))
+            assert quick.take().kind == "trade"
+        assert slow.needs_snapshot, "what it missed comes as a snapshot"
+        snapshot = orjson.loads(hub.audience.snapshot_message().text)
+    assert len(snapshot["arbitrages"]) == QUEUED_MESSAGES + 1
+
+
+async def test_older_settings_change_nothing(hub: Hub) -> None:
+    newest = SETTINGS.model_copy(update={"version": 3})
+    hub.note_settings(newest)
+    hub.note_settings(SETTINGS)
+    assert hub.settings == newest
+
+
+async def test_a_snapshot_has_charts_and_marks(hub: Hub) -> None:
+    hub.note_records([record(quote(USD_MARKET, "1", "3")), record(mark("withdrawn", USD_MARKET, 0))])
+    snapshot = orjson.loads(hub.audience.snapshot_message().text)
+    assert snapshot["series"][0]["points"] == [[1_700_000_000.0], [2.0], [2.0]]
+    assert snapshot["quotes"][0]["status"] == "withdrawn"
+    assert (snapshot["mode"], snapshot["settlement_currency"]) == ("paper", "USD")
+
+
+@pytest.fixture
+async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[Hub]:
+    """Runs; Kafka is nowhere."""
+    reader = TradeReader(connected(session.mongodb), session.database, session.session_id)
+    hub = Hub(session, reader)
+    running = asyncio.create_task(hub.run())
+    await until(lambda: hub.board.sources.mongodb)
+    yield hub
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await reader.close()
+
+
+async def test_it_shows_what_stood_in_the_store_before(following: Hub) -> None:
+    assert following.board.settings == SETTINGS
+    await until(lambda: {row.exchange for row in following.board.ledger.balances} == {"alpha", "beta"})
+    assert not following.board.sources.kafka
+
+
+async def test_a_trade_is_pushed_by_itself_with_its_books(following: Hub, store: MongoTradeStore) -> None:
+    async with following.audience.client() as client:
+        await started(client)
+        await traded(store, opportunity())
+        states: list[object] = []
+        while not states or states[-1] != "closed":
+            await client.wait()
+            message = orjson.loads(client.take().text)
+            if message.get("type") == "trade":
+                states.append(message["state"])
+    await until(lambda: following.board.ledger.totals.arbitrages == {"closed": 1})
+    profit = following.board.ledger.totals.profit
+    assert (profit.currency, profit.gross, profit.net) == ("USD", Decimal("2.5"), Decimal(1))
+
+
+async def test_feeds_and_settings_arrive_by_themselves(following: Hub, store: MongoTradeStore) -> None:
+    await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3))
+    await store.change_settings(SETTINGS.model_copy(update={"min_net_bps": 9.0}), 1, "test")
+    await until(lambda: [feed.quotes for feed in following.board.ledger.feeds] == [3])
+    await until(lambda: following.settings is not None and following.settings.min_net_bps == 9.0)
+
+
+async def test_other_sessions_are_not_shown(following: Hub, session: Session, store: MongoTradeStore) -> None:
+    client = connected(session.mongodb)
+    async with MongoTradeStore(client, session.database, "another") as others:
+        await traded(others, opportunity("foreign"))
+    own = await traded(store, opportunity("own", 2))
+    await until(lambda: bool(following.board.snapshot().arbitrages))
+    assert [one.arbitrage_id for one in following.board.snapshot().arbitrages] == [own.arbitrage_id]

@@ -1,0 +1,113 @@
+"""The page Bots & thresholds as a script (no browser): it steers the bots as REST does."""
+
+import json
+
+from streamlit.testing.v1 import AppTest
+
+from market.decide.settings import Settings
+from session.processes import Order
+from tests.ui.pages.tabs import sign_in
+from tests.ui.told import process_named, told
+from tests.ui.waiting import until
+from ui.services.dashboard import Dashboard
+
+SECONDS = 30
+SCRIPT = "from ui.pages.bots_page import show_bots; show_bots()"
+
+
+def page() -> AppTest:
+    return AppTest.from_string(SCRIPT, default_timeout=SECONDS).run()
+
+
+def settings_now(dashboard: Dashboard) -> Settings:
+    settings = dashboard.answer(dashboard.reader.settings())
+    assert settings is not None
+    return settings
+
+
+def changed_elsewhere(dashboard: Dashboard, **changes: object) -> Settings:
+    current = settings_now(dashboard)
+    changed = current.model_copy(update=changes)
+    saved = dashboard.answer(dashboard.reader.change_settings(changed, current.version, "somebody else"))
+    dashboard.loop.call_soon_threadsafe(dashboard.hub.note_settings, saved)
+    dashboard.answer(until_shown(dashboard, saved))
+    return saved
+
+
+async def until_shown(dashboard: Dashboard, settings: Settings) -> None:
+    await until(lambda: dashboard.hub.settings == settings)
+
+
+def signed_in(dashboard: Dashboard) -> AppTest:
+    app = page()
+    sign_in(app, dashboard)
+    return app
+
+
+def click(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def html(app: AppTest) -> str:
+    return "\n".join(one.proto.body for one in app.get("html"))
+
+
+def test_without_a_server_the_page_says_so() -> None:
+    app = page()
+    assert not app.exception
+    assert [error.value for error in app.error] == ["The dashboard's server is not running."]
+
+
+def test_the_form_is_told_every_field_with_its_range_and_no_value(dashboard: Dashboard) -> None:
+    app = page()
+    assert not app.exception
+    told = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "columns" in one.proto.json)
+    fields = {field["name"]: field for groups in told["columns"] for group in groups for field in group["fields"]}
+    elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees"}
+    assert fields.keys() | elsewhere == set(Settings.model_fields)
+    assert fields["min_net_bps"]["range"] == "−1,000 to 10,000 bps"
+    assert fields["max_notional"]["range"] == "above 0, up to 10,000,000 USD"
+    assert fields["single_leg_policy"]["choices"] == ["complete", "reverse", "hold"]
+    assert told["fee"]["range"] == "0 to 0.1 of the notional"
+    assert tuple(told["exchanges"]) == dashboard.session.exchanges == ("alpha", "beta", "fx")
+    changed_elsewhere(dashboard, min_net_bps=8.0)
+    again = [json.loads(one.proto.json or "{}") for one in app.run().get("bidi_component")]
+    assert told in again, "nothing of a redraw reaches the form"
+
+
+def test_the_history_says_who_changed_what(dashboard: Dashboard) -> None:
+    changed_elsewhere(dashboard, min_net_bps=8.0)
+    shown = html(page())
+    assert "<td>somebody else</td><td>min_net_bps 5.0 → 8.0</td>" in shown
+    assert "<td>start</td><td>as shipped</td>" in shown
+
+
+def test_each_bot_is_shown_and_stopped_and_started(dashboard: Dashboard) -> None:
+    dashboard.answer(told(dashboard.session))
+    app = signed_in(dashboard)
+    shown = html(app)
+    assert 'aria-label="bot-alpha"' in shown
+    assert "Standby" in shown
+    assert "stopped by erika" in shown
+    click(app, "Yes, stop bot-alpha")
+    assert [success.value for success in app.success] == ["bot-alpha stops."]
+    order = dashboard.answer(process_named(dashboard.session, "bot-alpha")).order
+    assert (order.wanted, order.by) == ("stopped", "owner")
+    assert "Stopped by owner at " in html(app)
+    assert "<td>process.stop</td><td>bot-alpha</td>" in html(app.run())
+    click(app, "Start bot-alpha")
+    assert dashboard.answer(process_named(dashboard.session, "bot-alpha")).order.wanted == "running"
+
+
+def test_a_feed_is_stopped_too_and_nothing_without_a_key(dashboard: Dashboard) -> None:
+    dashboard.answer(told(dashboard.session))
+    app = page()
+    click(app, "Yes, stop feed-alpha")
+    assert [error.value for error in app.error] == ["Not done: sign in with an operator's API key first."]
+    assert dashboard.answer(process_named(dashboard.session, "feed-alpha")).order == Order()
+
+
+def test_without_a_supervisor_there_are_no_bots(dashboard: Dashboard) -> None:
+    app = page()
+    assert dashboard.session.exchanges
+    assert [info.value for info in app.info] == ["No supervisor has told of any bot yet."]

@@ -1,0 +1,114 @@
+"""The page Health as a script (no browser), and the tables that it is made of."""
+
+import json
+from datetime import UTC
+
+from streamlit.testing.v1 import AppTest
+
+from session.processes import Told
+from store.mongo.mongo_store import open_store
+from store.operations.mongo_processes import MongoProcesses
+from tests.ui.health_reports import FINDING, LATENCY, part, report
+from tests.ui.waiting import until
+from ui.panels.health_log import log_lines
+from ui.panels.health_tables import (
+    bridge_words,
+    feeds_table,
+    kafka_table,
+    latencies_table,
+    latency_chart,
+    processes_table,
+    queries_table,
+    verdict,
+)
+from ui.services.dashboard import Dashboard
+
+SECONDS = 30
+SCRIPT = "from ui.pages.health_page import show_health; show_health()"
+
+
+def page() -> AppTest:
+    return AppTest.from_string(SCRIPT, default_timeout=SECONDS).run()
+
+
+def shown(app: AppTest) -> str:
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+async def tell_of(dashboard: Dashboard, *names: str) -> None:
+    """As the supervisor does."""
+    async with await open_store(dashboard.session) as store:
+        processes = MongoProcesses(store._database, dashboard.session.session_id)
+        now = await processes.beat(1)
+        await processes.tell([Told(name, "cep", None, "ready", 0, 7) for name in names], now)
+    await until(lambda: _is_told(dashboard, names))
+
+
+async def _is_told(dashboard: Dashboard, names: tuple[str, ...]) -> bool:
+    return set(names) <= await dashboard.health.part_names()
+
+
+def test_without_kafka_the_page_says_so_first(dashboard: Dashboard) -> None:
+    app = page()
+    assert not app.exception
+    html = shown(app)
+    assert 'data-verdict="failing"' in html
+    assert "kafka." in html
+    assert "prices, spreads and opportunities on all pages stand still" in html
+    assert [info.value for info in app.info] == [
+        "No part of this session has a log on this machine: they run elsewhere, or were started by hand."
+    ]
+
+
+def test_the_log_of_a_part_is_shown_filtered_and_without_secrets(dashboard: Dashboard) -> None:
+    logs = dashboard.session.home / "logs"
+    logs.mkdir()
+    events = [("INFO", "it began"), ("ERROR", "query died: apiKey=abcdefgh <b>")]
+    lines = [json.dumps({"time": "t", "level": level, "room": "cep", "event": event}) for level, event in events]
+    (logs / "cep.log").write_text("\n".join(lines))
+    (logs / "other.log").write_text("of no part of this session")
+    dashboard.answer(tell_of(dashboard, "cep", "kafka"))
+    app = page()
+    assert app.selectbox(key="health.log.part").options == ["cep"]
+    assert "query died: apiKey=[hidden] &lt;b&gt;" in shown(app)
+    assert ">it began<" in shown(app)
+    app.selectbox(key="health.log.level").select("ERROR").run()
+    assert ">it began<" not in shown(app)
+    app.text_input(key="health.log.text").input("nowhere").run()
+    assert "No line fits." in shown(app)
+    assert "of no part" not in shown(app)
+
+
+def test_stages_can_be_chosen(dashboard: Dashboard) -> None:
+    app = page()
+    app.selectbox(key="health.stage").select("sent → filled").run()
+    assert not app.exception
+
+
+def test_the_verdict_names_the_part_and_what_to_do() -> None:
+    assert "All well" in verdict(report())
+    html = verdict(report(verdict="failing", summary="1 failing: kafka", findings=[FINDING]))
+    assert "1 failing: kafka" in html
+    assert "<b>Failing: kafka.</b> It is gone &amp; silent. Start it." in html
+
+
+def test_every_table_shows_its_rows() -> None:
+    whole = report()
+    assert "−12 ms" in feeds_table(whole)
+    assert "≤ 40" in kafka_table(whole)
+    assert "first of 5 min" in queries_table(whole, UTC)
+    assert ">7.0 ms<" in latencies_table(whole)
+    assert bridge_words(whole) == "Settings bridge: version 3 in the log, version 3 in force, repeated 500 ms ago."
+    restarted = report(processes=[part("cep", "restarting", last_end="exit code 1")])
+    assert '<td class="bad">restarting</td>' in processes_table(restarted, UTC)
+
+
+def test_the_chart_has_a_bar_for_each_bucket() -> None:
+    chart = json.loads(json.dumps(latency_chart(LATENCY)))
+    assert chart["series"][0]["data"] == [0, 3, 1]
+    assert chart["xAxis"]["data"] == ["≤ 5.0 ms", "≤ 10 ms", "longer"]
+
+
+def test_a_log_that_goes_further_back_says_so() -> None:
+    assert "older lines" in log_lines({"part": "cep", "lines": [], "is_whole": False})
+    assert "older lines" not in log_lines({"part": "cep", "lines": [], "is_whole": True})

@@ -1,0 +1,189 @@
+"""The page Opportunities and the preview of a threshold as scripts (no browser), and what their charts say."""
+
+import json
+from dataclasses import replace
+from datetime import UTC
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Refusal
+from session.clock import wall_now
+from store.mongo.mongo_store import open_store
+from tests.store.wishes import opportunity
+from tests.ui.trading import traded
+from ui.api.opportunity_examples import KEPT, PREVIEW, STATISTICS
+from ui.page_parts.dom_tables import Cell
+from ui.page_parts.money_cells import Steps
+from ui.panels.opportunities_charts import life_chart, preview_chart, spread_chart
+from ui.panels.opportunities_figures import expired_lines, statistics_figures
+from ui.panels.opportunities_list import ROWS, fate, opportunity_lines
+from ui.panels.preview_panel import preview_figures
+from ui.services.dashboard import Dashboard
+
+SECOND = 1_000_000
+STEPS = Steps({("kraken", "BTC/USD"): Decimal("0.1"), ("bitflyer", "BTC/JPY"): Decimal(1)}, {})
+PAGE = "from ui.pages.opportunities_page import show_opportunities; show_opportunities()"
+PREVIEW_PAGE = "from ui.panels.preview_panel import show_preview; show_preview()"
+
+
+def run(script: str) -> AppTest:
+    return AppTest.from_string(script, default_timeout=30).run()
+
+
+def html_of(app: AppTest) -> str:
+    return "".join(one.proto.body for one in app.get("html"))
+
+
+def charts_of(app: AppTest) -> list[Any]:
+    return [json.loads(one.proto.spec) for one in app.get("echarts_chart")]
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return app.button(key=key).click().run()
+
+
+def refusal(of: Opportunity, reason: str) -> Refusal:
+    sides = (of.base, of.buy.exchange, of.sell.exchange)
+    identity = f"{of.opportunity_id}:{reason}"
+    profit = Decimal(2)
+    return Refusal(identity, of.opportunity_id, *sides, "alpha", reason, of.net_bps, profit, of.event_time, 1, profit)
+
+
+def fill(dashboard: Dashboard, refused: int) -> None:
+    """One taken, the newest; before it `refused` ones, and one below the threshold. All came by the stream."""
+    now = wall_now() - 10 * SECOND
+
+    async def work() -> None:
+        async with await open_store(dashboard.session) as store:
+            for number in range(refused + 2):
+                at = now - number * SECOND
+                made = replace(opportunity(f"seen-{number}", number), event_time=at, net_bps=20.0 - number % 3)
+                if number == refused + 1:
+                    made = replace(made, net_bps=3.0)
+                dashboard.hub.board.apply_opportunity(made)
+                if number == 0:
+                    await store.save_opportunity(made)
+                    await traded(store, made, "0.01")
+                elif number <= refused:
+                    await store.save_opportunity(made)
+                    await store.refuse(refusal(made, "pair_busy" if number % 2 else "stale"))
+                else:
+                    await store.refuse(refusal(made, "below_threshold"))
+
+    dashboard.answer(work())
+
+
+@pytest.mark.parametrize("script", [PAGE, PREVIEW_PAGE])
+def test_without_a_server_the_page_says_so(script: str) -> None:
+    assert [error.value for error in run(script).error] == ["The dashboard's server is not running."]
+
+
+@pytest.mark.usefixtures("dashboard")
+def test_before_the_first_opportunity_nothing_looks_like_one() -> None:
+    for script, words in ((PAGE, "No opportunity fits."), (PREVIEW_PAGE, "No other check refused any")):
+        app = run(script)
+        assert not app.exception
+        assert words in html_of(app)
+
+
+def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> None:
+    fill(dashboard, refused=ROWS + 5)
+    app = run(PAGE)
+    assert not app.exception
+    html = html_of(app)
+    assert "Taken: closed" in html
+    assert "Rejected: This pair has one open" in html
+    assert "Pays less than the threshold" in html
+    spreads, _ = charts_of(app)
+    seen, refused, taken, mark = spreads["series"]
+    assert sum(filter(None, seen["data"])) == ROWS + 7
+    assert sum(filter(None, refused["data"])) == ROWS + 6
+    assert sum(filter(None, taken["data"])) == 1
+    assert mark["markLine"]["data"][0]["xAxis"] == 5.0
+    app = press(app, "opportunities.older")
+    assert "Taken: closed" not in html_of(app)
+    assert app.button(key="opportunities.older").disabled
+    app.selectbox(key="opportunities.outcome").select("taken")
+    html = html_of(app.run())
+    assert "Taken: closed" in html
+    assert "Rejected: " not in html
+    app.selectbox(key="opportunities.outcome").set_value(None)
+    app.selectbox(key="opportunities.reason").select("stale")
+    html = html_of(app.run())
+    assert "Rejected: A quote is too old" in html
+    assert "Rejected: This pair has one open" not in html
+    app.number_input(key="opportunities.least").set_value(50.0)
+    assert "No opportunity fits." in html_of(app.run())
+
+
+def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashboard) -> None:
+    fill(dashboard, refused=4)
+    app = run(PREVIEW_PAGE)
+    assert not app.exception
+    assert app.number_input(key="preview.threshold").value == 5.0
+    html = html_of(app)
+    assert 'Gained at most</dt><dd class="">0<' in html
+    assert not [one.value for one in app.caption if "_" in one.value], "no setting by its name in the program"
+    app.number_input(key="preview.threshold").set_value(3.0)
+    app = app.run()
+    assert 'Gained at most</dt><dd class="">1<' in html_of(app)
+    (chart,) = charts_of(app)
+    assert [mark["xAxis"] for mark in chart["series"][-1]["markLine"]["data"]] == [3.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, Cell("Taken: closed", "good")),
+        ({"arbitrage_state": "unfilled", "reason": "halted"}, Cell("Taken: not filled (Trading is halted)")),
+        ({"outcome": "refused", "reason": "stale"}, Cell("Rejected: A quote is too old", "quiet")),
+        ({"outcome": "expired", "arbitrage_state": None}, Cell("Expired", "quiet")),
+    ],
+)
+def test_what_became_of_one_is_said_in_words(changes: dict[str, Any], expected: Cell) -> None:
+    assert fate({**KEPT, **changes}) == expected  # type: ignore[typeddict-item]  # from tables of cases
+
+
+def test_a_line_has_the_money_and_the_time_in_words() -> None:
+    (line,) = opportunity_lines([KEPT], UTC, STEPS)
+    assert [cell.text if isinstance(cell, Cell) else cell for cell in line] == [
+        "2023-11-14 22:13:20 UTC",
+        "Taken: closed",
+        "+$1.10",
+        "+$1.33",
+        "+13.3",
+        "BTC",
+        "Kraken",
+        "$70,001.5",
+        "bitFlyer",
+        "¥10,560,000",
+        "5f0c2b7e9a…",
+    ]
+    # on a phone the time of the day, then what became of it and what it brought
+    assert [cell.narrow for cell in line if isinstance(cell, Cell) and cell.narrow] == ["22:13:20"]
+
+
+def test_figures_say_what_each_number_counts() -> None:
+    shown = {one.name: one.value.text for one in statistics_figures(STATISTICS, UTC)}
+    assert shown["Seen"] == "12,331"
+    assert shown["Expired"] == "6,301"
+    assert shown["Lived (median)"] == "48 ms"
+    preview = {one.name: one.value.text for one in preview_figures(PREVIEW)}
+    assert (preview["Taken then"], preview["Gained at most"], preview["Sightings gained"]) == ("52", "22", "840")
+
+
+def test_why_not_has_a_line_for_those_that_expired_so_that_it_sums_to_all_that_were_not_taken() -> None:
+    assert [line[:2] for line in expired_lines(6_301)] == [["Expired before both bots had answered", "6,301"]]
+    assert expired_lines(0) == []
+
+
+def test_a_threshold_outside_of_a_chart_is_not_drawn_at_its_edge() -> None:
+    bars = STATISTICS["histogram"]
+    assert spread_chart(bars, 50.0)["series"][-1]["markLine"]["data"] == []
+    assert spread_chart([], 5.0)["series"][-1]["markLine"]["data"] == []
+    assert [mark["xAxis"] for mark in preview_chart([], 5.0, 7.0)["series"][-1]["markLine"]["data"]] == [7.0]
+    assert life_chart(STATISTICS["lifetimes"]["histogram"])["xAxis"]["data"] == ["20 ms"]

@@ -1,0 +1,157 @@
+"""The page Trades & P&L as a script (no browser), and what its charts and tables say."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from market.accounting.equity_curve import Ending, EquityCurve
+from market.accounting.profit_groups import ProfitLine, profit_from
+from market.trade.arbitrages import PROFIT_PARTS
+from store.mongo.mongo_store import open_store
+from store.queries.trade_history import TradeFilter
+from tests.store.wishes import opportunity
+from tests.ui.trading import traded
+from ui.page_parts.dom_tables import Cell, numbers, table, words
+from ui.page_parts.page_times import zone_word
+from ui.panels.trades_charts import MOST_BARS, equity_chart, lines_chart, split_chart
+from ui.panels.trades_list import ROWS, file_address, microseconds
+from ui.services.dashboard import Dashboard
+
+SCRIPT = "from ui.pages.trades_page import show_trades; show_trades()"
+
+
+def page() -> AppTest:
+    return AppTest.from_string(SCRIPT, default_timeout=30).run()
+
+
+def trade(dashboard: Dashboard, *identities: str) -> None:
+    async def work() -> None:
+        async with await open_store(dashboard.session) as store:
+            for number, identity in enumerate(identities, 1):
+                await traded(store, opportunity(identity, number), "0.01")
+
+    dashboard.answer(work())
+
+
+def html_of(app: AppTest) -> str:
+    return "".join(one.proto.body for one in app.get("html"))
+
+
+def charts_of(app: AppTest) -> list[dict[str, object]]:
+    return [json.loads(one.proto.spec) for one in app.get("echarts_chart")]
+
+
+def test_without_a_server_the_page_says_so() -> None:
+    assert [error.value for error in page().error] == ["The dashboard's server is not running."]
+
+
+@pytest.mark.usefixtures("dashboard")
+def test_before_the_first_trade_nothing_looks_like_one() -> None:
+    app = page()
+    assert not app.exception
+    assert "Nothing has ended yet" in html_of(app)
+    assert "No arbitrage fits." in html_of(app)
+    assert len(charts_of(app)) == 3
+
+
+def test_what_was_traded_is_summed_listed_and_shown_whole(dashboard: Dashboard) -> None:
+    trade(dashboard, "one", "two")
+    app = page()
+    assert not app.exception
+    html = html_of(app)
+    assert "of 2 that ended" in html
+    assert "2 of 2 traded" in html
+    assert "alpha → beta" in html
+    app.segmented_control(key="trades.by").set_value("pair").run()
+    assert "Profit and loss by pair in USD" in html_of(app)
+    app.selectbox(key="trades.chosen").select("one").run()
+    assert not app.exception
+    for heading in ("Legs", "Fills", "Time of every step", "Decisions"):
+        assert f'aria-label="{heading}"' in html_of(app)
+
+
+def test_the_list_is_filtered_paged_and_of_fills(dashboard: Dashboard) -> None:
+    trade(dashboard, *(f"id-{number}" for number in range(ROWS + 2)))
+    app = page()
+    assert len(app.selectbox(key="trades.chosen").options) == ROWS
+    app.button(key="trades.older").click().run()
+    assert not app.exception
+    assert len(app.selectbox(key="trades.chosen").options) == 2
+    assert app.button(key="trades.older").disabled
+    app.button(key="trades.newer").click().run()
+    assert len(app.selectbox(key="trades.chosen").options) == ROWS
+    app.button(key="trades.older").click().run()
+    app.selectbox(key="trades.base").select("BTC").run()
+    assert len(app.selectbox(key="trades.chosen").options) == ROWS, "another filter begins at the newest"
+    app.segmented_control(key="trades.kind").set_value("Fills").run()
+    assert not app.exception
+    assert "Fills, newest first" in html_of(app)
+    app.multiselect(key="trades.states").select("held").run()
+    assert "No fill fits." in html_of(app)
+
+
+def test_the_equity_chart_marks_what_did_not_simply_close() -> None:
+    curve = EquityCurve()
+    for number, (net, state) in enumerate([("5", "closed"), ("-2", "unwound"), ("-1", "held"), ("9", "closed")], 1):
+        curve.add(Ending(number * 1_000, str(number), state, Decimal(net)))  # type: ignore[arg-type]  # ArbitrageState
+    spec = equity_chart(curve.equity(), "USD", UTC)
+    equity, unwound, held, fall = spec["series"]
+    assert equity["data"] == [[1.0, 5.0], [2.0, 3.0], [3.0, 2.0], [4.0, 11.0]]
+    assert (unwound["data"], held["data"]) == ([[2.0, 3.0]], [[3.0, 2.0]])
+    assert [depth for _, depth in fall["data"]] == [0.0, -2.0, -3.0, 0.0]
+    sums, depths = spec["yAxis"]
+    # as it was drawn: an axis that ended at "-19.177542829999993", and moved the times below it
+    assert (sums["min"], sums["max"], depths["min"], depths["max"]) == (0.0, 15.0, -4.0, 0.0)
+    assert len({grid["left"] for grid in spec["grid"]}) == 1
+    assert not any(grid.get("containLabel") for grid in spec["grid"])
+    assert spec["useUTC"] is True
+    assert equity_chart(curve.equity(), "USD", ZoneInfo("Asia/Tokyo"))["useUTC"] is False
+
+
+def test_each_step_of_the_waterfall_hangs_where_the_one_before_ended() -> None:
+    parts = ("10", "-1", "-2", "-3", "0.5", "-8", "-3.5")
+    profit = profit_from("USD", dict(zip(PROFIT_PARTS, map(Decimal, parts), strict=True)))
+    boxes = split_chart(profit)["series"][0]["data"]
+    assert [box[:2] for box in boxes] == [
+        [0.0, 10.0], [10.0, 9.0], [9.0, 7.0], [7.0, 4.0], [4.0, 4.5], [4.5, -3.5], [0.0, -3.5],
+    ]  # fmt: skip
+    assert boxes[-2][2:] == [-3.5, 4.5]
+
+
+def test_a_chart_of_lines_shows_the_largest() -> None:
+    lines = [ProfitLine(str(net), 1, profit_from("USD", {"net": Decimal(net)})) for net in range(-10, 20)]
+    spec = lines_chart(lines, "USD")
+    assert len(spec["yAxis"]["data"]) == MOST_BARS
+    assert spec["yAxis"]["data"][-1] == "19"
+    assert "0" not in spec["yAxis"]["data"]
+
+
+def test_a_table_escapes_what_others_wrote() -> None:
+    html = table("A <b>", (*words("Name"), *numbers("Net")), [["<script>", Cell("1", "good", '"exact"')]], "none")
+    assert "<script>" not in html
+    assert '<td class="number good" title="&quot;exact&quot;">1</td>' in html
+    assert '<th scope="row">&lt;script&gt;</th>' in html
+
+
+def test_a_download_is_filtered_as_the_list() -> None:
+    wanted = TradeFilter("alpha", None, ("closed", "held"), "ma", 5, None)
+    assert file_address("Fills", "csv", wanted) == (
+        "/api/trades.csv?exchange=alpha&state=closed&state=held&strategy=ma&from=5"
+    )
+    assert file_address("Arbitrages", "parquet", replace(wanted, exchange=None, states=(), strategy=None, since=0)) == (
+        "/api/arbitrages.parquet?from=0"
+    )
+
+
+def test_a_typed_time_is_of_the_zone_that_is_shown() -> None:
+    typed = datetime(2026, 1, 2, 9, 0)  # noqa: DTZ001  # as the widget gives it
+    assert microseconds(typed, UTC) == 1_767_344_400_000_000
+    assert microseconds(typed, ZoneInfo("Asia/Tokyo")) == 1_767_312_000_000_000
+    assert microseconds(None, UTC) is None
+    # a zone with summer time has no name of its own: it was called UTC
+    assert (zone_word(UTC), zone_word(ZoneInfo("Europe/Berlin"))) == ("UTC", "local")

@@ -1,0 +1,167 @@
+"""Backtests: ask for one, follow it, compare them, read their reports. Asking and ending need the key."""
+
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+
+from ui.api.download_routes import csv_download
+from ui.api.market_routes import dashboard_of
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.route_roles import Operator
+from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.rows.equity_rows import EquityPointRow, equity_point_rows
+from ui.services.backtest_service import (
+    MOST_WAITING,
+    BacktestAsk,
+    BacktestInvalidError,
+    BacktestRow,
+    TickSetRow,
+    TooManyWaitingError,
+    ask_backtest,
+    backtest_row,
+    cancel_or_remove,
+    tick_set_row,
+)
+from ui.services.backtest_trade_pages import (
+    BACKTEST_TRADES,
+    BacktestTradeRow,
+    all_trades,
+    backtest_trade_row,
+    trade_page,
+)
+
+router = APIRouter(tags=["backtests"])
+
+REPORT_HEADERS = {
+    # what a tick set calls itself stands in it: nothing in it may run, load, send or be framed
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+POST_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The tick set, and what is to be other than it says itself.",
+        "content": {
+            "application/json": {
+                "schema": BacktestAsk.model_json_schema(),
+                "example": {
+                    "tick_set": "binance-btc",
+                    "settings": {"min_net_bps": 7.5},
+                    "latency_ms": 80,
+                    "seed": 1,
+                    "fee_tiers": {"kraken": "0:26,50000:24"},
+                    "failed_percent": 0.5,
+                },
+            }
+        },
+    }
+}
+
+
+@router.get("/tick-sets")
+async def tick_sets(request: Request) -> list[TickSetRow]:
+    """Recorded ticks that a backtest can be run on, by name; new ones are seen within some seconds."""
+    return [tick_set_row(one) for one in await dashboard_of(request).reader.backtests.tick_sets()]
+
+
+@router.get("/backtests")
+async def backtests(request: Request) -> list[BacktestRow]:
+    """All that are kept, newest first."""
+    return [backtest_row(job) for job in await dashboard_of(request).reader.backtests.jobs()]
+
+
+@router.post(
+    "/backtests",
+    status_code=201,
+    responses=dict.fromkeys((401, 409, 422), PROBLEM_RESPONSE),
+    openapi_extra=POST_BODY,
+)
+async def ask(request: Request, caller: Operator) -> JSONResponse:
+    """Queue one; the supervisor runs them one at a time, behind live trading. 409: too many wait."""
+    dashboard = dashboard_of(request)
+    try:
+        asked = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise ProblemError(422, "The body is not JSON.") from None
+    if not isinstance(asked, dict):
+        raise ProblemError(422, "The body must be a JSON object with `tick_set`.")
+    try:
+        job = await ask_backtest(dashboard, asked, caller, "rest")
+    except BacktestInvalidError as invalid:
+        raise ProblemError(422, f"Not queued. {invalid}.", {"errors": invalid.errors}) from None
+    except TooManyWaitingError:
+        raise ProblemError(409, f"Not queued: {MOST_WAITING} wait already.") from None
+    return JSONResponse(dict(backtest_row(job)), 201, headers={"Location": f"/api/backtests/{job.job_id}"})
+
+
+@router.get("/backtests/{backtest_id}", responses={404: PROBLEM_RESPONSE})
+async def backtest(request: Request, backtest_id: str) -> BacktestRow:
+    """How far it is, and what it came to."""
+    job = await dashboard_of(request).reader.backtests.job(backtest_id)
+    if job is None:
+        raise _unknown(backtest_id)
+    return backtest_row(job)
+
+
+@router.get("/backtests/{backtest_id}/equity", responses={404: PROBLEM_RESPONSE})
+async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
+    """Net profit over the time of the ticks, thinned as `/pnl/equity`; nothing before it is done."""
+    job = await dashboard_of(request).reader.backtests.job(backtest_id)
+    if job is None:
+        raise _unknown(backtest_id)
+    return equity_point_rows(() if job.figures is None else job.figures.equity)
+
+
+@router.get("/backtests/{backtest_id}/trades", responses={404: PROBLEM_RESPONSE})
+async def trades(
+    request: Request, backtest_id: str, cursor: Cursor = None, limit: Limit = 50
+) -> PageRow[BacktestTradeRow]:
+    """All of them, newest first; none before it is done, nor of one that an earlier version ran."""
+    backtests = dashboard_of(request).reader.backtests
+    if await backtests.job(backtest_id) is None:
+        raise _unknown(backtest_id)
+    page = await trade_page(backtests, backtest_id, cursor, limit)
+    return PageRow(items=[backtest_trade_row(one) for one in page.trades], next_cursor=page.next_cursor)
+
+
+@router.get(
+    "/backtests/{backtest_id}/trades.csv",
+    response_class=StreamingResponse,
+    responses={404: PROBLEM_RESPONSE, 200: {"description": "The file.", "content": {"text/csv": {}}}},
+)
+async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
+    """All of them, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
+    backtests = dashboard_of(request).reader.backtests
+    if await backtests.job(backtest_id) is None:
+        raise _unknown(backtest_id)
+    return await csv_download(BACKTEST_TRADES, all_trades(backtests, backtest_id), backtest_id)
+
+
+@router.get("/backtests/{backtest_id}/report", response_class=HTMLResponse, responses={404: PROBLEM_RESPONSE})
+async def report(request: Request, backtest_id: str) -> HTMLResponse:
+    """One page that needs nothing beside itself."""
+    html = await dashboard_of(request).reader.backtests.report(backtest_id)
+    if html is None:
+        raise ProblemError(404, f"There is no report of a backtest {backtest_id}.")
+    return HTMLResponse(html, headers=REPORT_HEADERS)
+
+
+@router.delete("/backtests/{backtest_id}", responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
+async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
+    """One that waits or runs is cancelled (202, as it stands); one that has ended is removed with its report (204)."""
+    dashboard = dashboard_of(request)
+    try:
+        job = await cancel_or_remove(dashboard, backtest_id, caller, "rest")
+    except KeyError:
+        raise _unknown(backtest_id) from None
+    return Response(status_code=204) if job is None else JSONResponse(dict(backtest_row(job)), 202)
+
+
+def _unknown(backtest_id: str) -> ProblemError:
+    return ProblemError(404, f"There is no backtest {backtest_id}.")

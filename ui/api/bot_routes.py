@@ -1,0 +1,159 @@
+"""The bots: what each does, and stopping and starting them; and all processes of the session."""
+
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+
+from session.processes import Wanted
+from ui.api.market_routes import dashboard_of
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.route_roles import Operator, Viewer
+from ui.services.bot_service import BotRow, bot_now, bots_now
+from ui.services.process_service import (
+    NoSuchProcessError,
+    OrderRefusedError,
+    ProcessRow,
+    order_process,
+    process_row,
+    processes_now,
+)
+
+router = APIRouter(tags=["bots"])
+
+Answer = TypeVar("Answer")
+
+BOT: dict[str, object] = {
+    "name": "bot-kraken",
+    "exchange": "kraken",
+    "region": "us",
+    "state": "ready",
+    "activity": "trading",
+    "wanted": "running",
+    "wanted_by": None,
+    "wanted_at": None,
+    "pid": 4711,
+    "since": 1_763_741_234_567_890,
+    "restarts": 0,
+    "last_end": None,
+    "last_seen": 1_763_741_299_000_000,
+    "lease": {
+        "holder": "kraken@desk:4711:0f3c9a",
+        "token": 3,
+        "until": 1_763_741_302_000_000,
+        "is_held": True,
+    },
+    "open_arbitrages": 1,
+    "open_legs": 1,
+    "is_unwatched": False,
+    "is_enabled": True,
+    "breaker": {"is_paused": False, "paused_until": None, "failures": {"outcome_unknown": 1}, "pauses": 0},
+}
+STOPPING: dict[str, object] = BOT | {
+    "state": "stopping",
+    "activity": "stopping",
+    "wanted": "stopped",
+    "wanted_by": "owner",
+    "wanted_at": 1_763_741_298_000_000,
+}
+
+
+FEED: dict[str, object] = {
+    "name": "feed-kraken",
+    "kind": "feed",
+    "exchange": "kraken",
+    "state": "ready",
+    "told_state": "ready",
+    "is_stoppable": True,
+    "wanted": "running",
+    "wanted_by": None,
+    "wanted_at": None,
+    "pid": 4700,
+    "since": 1_763_741_234_567_890,
+    "restarts": 1,
+    "last_end": "exit code 1",
+    "updated": 1_763_741_299_000_000,
+}
+
+
+class BotRows(BaseModel):
+    """All of them; there are few."""
+
+    items: list[BotRow]
+
+
+class ProcessRows(BaseModel):
+    """All processes of the session, its supervisor among them."""
+
+    items: list[ProcessRow]
+
+
+def _shown(example: object, *refusals: int) -> dict[int | str, dict[str, Any]]:
+    answer: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": {"example": example}}}}
+    return answer | dict.fromkeys(refusals, PROBLEM_RESPONSE)
+
+
+@router.get("/bots", responses=_shown({"items": [BOT]}, 503))
+async def bots(request: Request, _: Viewer) -> BotRows:
+    """Every bot of the session, by name: one trades for its exchange, the others stand by."""
+    return BotRows(items=await bots_now(dashboard_of(request)))
+
+
+@router.get("/bots/{name}", responses=_shown(BOT, 404, 503))
+async def bot(request: Request, name: str, _: Viewer) -> BotRow:
+    """One bot, by the name of its process, `bot-EXCHANGE` or `bot-EXCHANGE-2`, or by an exchange that has but one."""
+    return await _told(bot_now(dashboard_of(request), name))
+
+
+@router.post("/bots/{name}/stop", responses=_shown(STOPPING, 401, 403, 404, 409, 503))
+async def stop_bot(request: Request, name: str, caller: Operator) -> BotRow:
+    """Have it stopped; `state` follows in a moment. It begins nothing more and first sees its orders through.
+
+    It stays stopped, over a restart of the session too, until it is started. Repeating this changes nothing. 409 where
+    nobody would obey: the supervisor is silent, or the session is ending.
+    """
+    return await _ordered(request, name, "stopped", caller)
+
+
+@router.post("/bots/{name}/start", responses=_shown(BOT, 401, 403, 404, 409, 503))
+async def start_bot(request: Request, name: str, caller: Operator) -> BotRow:
+    """Have it run again; `state` follows in a moment. Repeating this changes nothing."""
+    return await _ordered(request, name, "running", caller)
+
+
+@router.get("/processes", responses=_shown({"items": [FEED]}, 503))
+async def processes(request: Request, _: Viewer) -> ProcessRows:
+    """What the supervisor told of each process of the session; `unknown` where it was not heard of for 5 s."""
+    return ProcessRows(items=await processes_now(dashboard_of(request)))
+
+
+@router.post("/processes/{name}/stop", responses=_shown(FEED, 401, 403, 404, 409, 503))
+async def stop_process(request: Request, name: str, caller: Operator) -> ProcessRow:
+    """As for a bot, and for a price feed, whose quotes are withdrawn at once; 409 for all others."""
+    return process_row(await _told(order_process(dashboard_of(request), name, "stopped", caller)))
+
+
+@router.post("/processes/{name}/start", responses=_shown(FEED, 401, 403, 404, 409, 503))
+async def start_process(request: Request, name: str, caller: Operator) -> ProcessRow:
+    """Have a bot or a price feed run again; 409 for all others."""
+    return process_row(await _told(order_process(dashboard_of(request), name, "running", caller)))
+
+
+async def _ordered(request: Request, name: str, wanted: Wanted, caller: Operator) -> BotRow:
+    dashboard = dashboard_of(request)
+    # another kind of process is no bot, whatever it is named
+    name = (await _told(bot_now(dashboard, name)))["name"]
+    await _told(order_process(dashboard, name, wanted, caller))
+    return await _told(bot_now(dashboard, name))
+
+
+async def _told(work: Awaitable[Answer]) -> Answer:
+    """Raises ProblemError: 404, 409."""
+    try:
+        return await work
+    except NoSuchProcessError as error:
+        there_are = f"there are {', '.join(error.known)}" if error.known else "none was told of yet"
+        raise ProblemError(404, f"This session has no process {error.name!r} here; {there_are}.") from None
+    except OrderRefusedError as error:
+        raise ProblemError(409, error.why) from None

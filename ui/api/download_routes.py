@@ -1,0 +1,86 @@
+"""GET: all trades, or all arbitrages with what they brought, as one file that is written while it is sent."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from session.session import Session
+from ui.api.market_routes import dashboard_of
+from ui.api.trade_filters import Wanted
+from ui.services.trade_downloads import ARBITRAGES, FILLS, Table, csv_parts, file_name, parquet_parts
+
+router = APIRouter(tags=["downloads"])
+
+CSV = "text/csv"
+PARQUET = "application/vnd.apache.parquet"
+Row = TypeVar("Row")
+
+
+def _of(media_type: str) -> dict[int | str, dict[str, Any]]:
+    """In the documentation."""
+    schema = {"type": "string"} if media_type == CSV else {"type": "string", "format": "binary"}
+    return {200: {"description": "The file.", "content": {media_type: {"schema": schema}}}}
+
+
+@router.get("/trades.csv", response_class=StreamingResponse, responses=_of(CSV))
+async def trades_csv(request: Request, wanted: Wanted) -> StreamingResponse:
+    """All fills, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
+    dashboard = dashboard_of(request)
+    return await csv_download(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session.session_id)
+
+
+@router.get("/trades.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
+async def trades_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
+    """All fills, oldest first; prices, amounts and fees as strings with all their digits."""
+    dashboard = dashboard_of(request)
+    return await _parquet(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session)
+
+
+@router.get("/arbitrages.csv", response_class=StreamingResponse, responses=_of(CSV))
+async def arbitrages_csv(request: Request, wanted: Wanted) -> StreamingResponse:
+    """All arbitrages, oldest first, each with the parts of what it brought; over all of them these sum to `/pnl`."""
+    dashboard = dashboard_of(request)
+    return await csv_download(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session.session_id)
+
+
+@router.get("/arbitrages.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
+async def arbitrages_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
+    """All arbitrages, oldest first; the parts of what they brought as decimal128(38, 8)."""
+    dashboard = dashboard_of(request)
+    return await _parquet(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session)
+
+
+async def csv_download(table: Table[Row], lists: AsyncGenerator[list[Row]], name: str) -> StreamingResponse:
+    """`name` of what it is of: a session, a backtest."""
+    begun = await _begun(lists)
+    return _sent(csv_parts(table, begun), f"{CSV}; charset=utf-8", file_name(table.name, name, "csv"))
+
+
+async def _parquet(table: Table[Row], lists: AsyncGenerator[list[Row]], session: Session) -> StreamingResponse:
+    told = {"session_id": session.session_id, "settlement_currency": session.settlement_currency}
+    begun = await _begun(lists)
+    return _sent(parquet_parts(table, begun, told), PARQUET, file_name(table.name, session.session_id, "parquet"))
+
+
+async def _begun(lists: AsyncGenerator[list[Row]]) -> AsyncIterator[Sequence[Row]]:
+    """With the first list read: where the store does not answer, that is told before the file has begun."""
+    first = await anext(lists, None)
+
+    async def all_lists() -> AsyncGenerator[Sequence[Row]]:
+        if first is not None:
+            yield first
+            async for rows in lists:
+                yield rows
+
+    return all_lists()
+
+
+def _sent(parts: AsyncGenerator[bytes], media_type: str, name: str) -> StreamingResponse:
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
+    return StreamingResponse(parts, media_type=media_type, headers=headers)

@@ -1,0 +1,60 @@
+"""GET /api/health: this process lives; /api/ready: Kafka, MongoDB and detection do; /api/health/parts: how all is."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
+
+from ui.api.market_routes import dashboard_of
+from ui.http.problems import PROBLEM_RESPONSE, problem_response
+from ui.http.route_roles import REFUSED, Viewer
+from ui.rows.api_rows import SourcesRow
+from ui.rows.health_rows import HealthReportRow
+from ui.stream.live_messages import sources_row
+
+router = APIRouter(tags=["health"])
+
+
+class HealthRow(TypedDict):
+    """`now` is market time: in a replay, the recorded one."""
+
+    status: str
+    mode: str
+    session_id: str
+    now: int
+    sources: SourcesRow
+
+
+@router.get("/health")
+async def health(request: Request) -> HealthRow:
+    """Always 200 while the process answers."""
+    dashboard = dashboard_of(request)
+    return HealthRow(
+        status="ok",
+        mode=dashboard.session.mode,
+        session_id=dashboard.session.session_id,
+        now=dashboard.session.clock().now(),
+        sources=sources_row(dashboard.hub.board.sources),
+    )
+
+
+@router.get("/ready", responses={503: PROBLEM_RESPONSE})
+async def ready(request: Request) -> JSONResponse:
+    """200 while Kafka and MongoDB answer and opportunities are found, else 503, within three seconds of their end; of a
+    Kafka that hangs within ten.
+
+    `missing` names what is not there. `detection` is `starting`, `working`, `silent`, or `unknown` where nobody told
+    when the session began, which holds nothing up. By what is known: nothing is asked, so it answers at once.
+    """
+    board = dashboard_of(request).hub.board
+    missing = [name for name, is_live in sources_row(board.sources).items() if not is_live]
+    missing += ["detection"] if board.detection in ("starting", "silent") else []
+    state = {"sources": sources_row(board.sources), "detection": board.detection, "missing": missing}
+    if not missing:
+        return JSONResponse({"status": "ready", **state})
+    return problem_response(503, f"Not there: {', '.join(missing)}.", state, {"Retry-After": "1"})
+
+
+@router.get("/health/parts", responses=REFUSED)
+async def parts(request: Request, _: Viewer) -> HealthReportRow:
+    """Feeds, Kafka, Spark, change streams, latencies and processes, and the verdict in words; at most a second old."""
+    return await dashboard_of(request).health.report()

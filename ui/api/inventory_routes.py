@@ -1,0 +1,37 @@
+"""GET: what is where, and what would bring it back."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+
+from market.accounting.inventory import Target
+from market.trade.arbitrages import OPEN_STATES
+from store.server.page_reader import MOST_ROWS
+from ui.api.market_routes import dashboard_of
+from ui.rows.inventory_rows import InventoryRow, inventory_row
+
+router = APIRouter(tags=["inventory"])
+
+
+@router.get("/inventory")
+async def inventory(
+    request: Request,
+    target: Annotated[
+        Target, Query(description="Shares that each exchange should have: those of the opening, or equal ones.")
+    ] = "opening",
+) -> InventoryRow:
+    """Balances, what holds them, exposure since the opening, drift, and a plan that is never carried out."""
+    dashboard = dashboard_of(request)
+    reader, session = dashboard.reader, dashboard.session
+    opening, _ = await reader.session_balances()
+    open_arbitrages = await reader.arbitrages(OPEN_STATES, None, MOST_ROWS)
+    profit = await reader.profit(session.settlement_currency)
+    return inventory_row(
+        session,
+        dashboard.hub.board.snapshot(),
+        tuple(await reader.balance_rows()),
+        opening,
+        open_arbitrages.items,
+        profit.net,
+        target,
+    )

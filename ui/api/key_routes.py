@@ -1,0 +1,24 @@
+"""GET /api/keys: whom keys were given to; for operators. Keys are given and revoked by `arbitrage keys` alone."""
+
+from fastapi import APIRouter, Request
+from typing_extensions import TypedDict
+
+from ui.auth.api_keys import known_keys
+from ui.http.route_roles import ReadingOperator, access_of
+
+router = APIRouter(tags=["access"])
+
+
+class KeyRow(TypedDict):
+    """`created_at` in microseconds UTC. Neither a key nor its hash is ever shown."""
+
+    name: str
+    role: str
+    created_at: int
+
+
+@router.get("/keys")
+async def keys(request: Request, _: ReadingOperator) -> list[KeyRow]:
+    """The owner's first, then in the order they were given."""
+    known = known_keys(access_of(request).home)
+    return [KeyRow(name=key.name, role=key.role, created_at=key.created_at) for key in known]

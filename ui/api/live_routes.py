@@ -1,0 +1,108 @@
+"""The live stream: the WebSocket /ws/live, and GET /api/stream for programs. Messages: `ui.stream.live_messages`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request, WebSocket, WebSocketDisconnect
+from fastapi.responses import StreamingResponse
+
+from market.time_units import MICROSECONDS
+from session.clock import steady_now
+from session.roles import Caller
+from ui.auth.access_service import Access
+from ui.http.known_parameters import known_parameters
+from ui.http.route_roles import REFUSED, Viewer, access_of
+from ui.http.socket_admission import LOOKED_AGAIN_SECONDS, admit, until_refused
+from ui.services.dashboard import Dashboard
+from ui.stream.broadcaster import Audience
+from ui.stream.live_clients import LiveClient
+
+MOST_SEQUENCE = 2**53
+RETRY_MILLISECONDS = 1_000
+
+router = APIRouter(tags=["stream"])
+
+Since = Annotated[
+    int | None,
+    Query(ge=0, le=MOST_SEQUENCE, description="The sequence of the last message heard: no trade since is missed."),
+]
+LastEventId = Annotated[
+    str | None, Header(description="As `since`; what an event source sends by itself when it comes back.")
+]
+
+
+@router.websocket("/ws/live")
+async def live(websocket: WebSocket, since: Since = None) -> None:
+    """Pushes until the client leaves; what it sends is not read."""
+    audience, admission = _audience(websocket), await admit(websocket)
+    if admission is None:
+        return
+    await websocket.accept(admission.subprotocol)
+    # a page brings a ticket, and names the protocol with it
+    async with audience.client(since, is_page=admission.subprotocol is not None) as client:
+        sending = asyncio.create_task(_send(websocket, audience, client))
+        leaving = asyncio.create_task(_until_gone(websocket))
+        refused = asyncio.create_task(until_refused(websocket, admission.caller))
+        tasks = (sending, leaving, refused)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@router.get(
+    "/api/stream",
+    response_class=StreamingResponse,
+    dependencies=[Depends(known_parameters)],
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **REFUSED},
+)
+async def stream(
+    request: Request, caller: Viewer, since: Since = None, last_event_id: LastEventId = None
+) -> StreamingResponse:
+    """The messages of `/ws/live` as server-sent events, until the key counts no more: `event` is a message's type, `id`
+    its sequence.
+
+    A Last-Event-ID that is none of ours counts as none.
+    """
+    events = _events(
+        access_of(request), caller, _audience(request), _sequence(last_event_id) if last_event_id else since
+    )
+    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _events(access: Access, caller: Caller, audience: Audience, since: int | None) -> AsyncIterator[bytes]:
+    yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
+    looked_at = steady_now()
+    async with audience.client(since) as client:
+        # there is one each second at the least
+        async for message in audience.messages(client):
+            if steady_now() - looked_at > LOOKED_AGAIN_SECONDS * MICROSECONDS:
+                looked_at = steady_now()
+                if not access.still_holds(caller):
+                    return
+            yield message.event
+
+
+async def _send(websocket: WebSocket, audience: Audience, client: LiveClient) -> None:
+    with suppress(WebSocketDisconnect):
+        async for message in audience.messages(client):
+            await websocket.send_text(message.text)
+
+
+async def _until_gone(websocket: WebSocket) -> None:
+    while (await websocket.receive())["type"] != "websocket.disconnect":
+        pass
+
+
+def _audience(connection: Request | WebSocket) -> Audience:
+    dashboard: Dashboard = connection.app.state.dashboard
+    return dashboard.hub.audience
+
+
+def _sequence(text: str) -> int | None:
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_SEQUENCE))
+    return min(int(text), MOST_SEQUENCE) if is_number else None

@@ -1,0 +1,47 @@
+"""GET /api/logs: the ends of the parts' logs. Viewers may read them: secrets are taken out, and no line has one."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from typing_extensions import TypedDict
+
+from ui.api.market_routes import dashboard_of
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.route_roles import REFUSED, Viewer
+from ui.services.log_tail import MOST_LINES, Level, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
+
+router = APIRouter(tags=["health"])
+
+Part = Annotated[str, Path(max_length=60, description="A part of the session, as /api/logs names it.")]
+Lines = Annotated[int, Query(ge=1, le=MOST_LINES, description="The newest so many that fit.")]
+AtLeast = Annotated[Level, Query(description="Of this level or above. Lines without one are always there.")]
+Text = Annotated[str, Query(max_length=200, description="In the event or its fields, whatever its case.")]
+
+
+class LogsRow(TypedDict):
+    """Parts of this session that have a log on this machine."""
+
+    parts: list[str]
+
+
+@router.get("/logs", responses=REFUSED)
+async def logs(request: Request, _: Viewer) -> LogsRow:
+    """Which logs there are."""
+    dashboard = dashboard_of(request)
+    parts = await dashboard.health.part_names()
+    return LogsRow(parts=list(await asyncio.to_thread(log_names, dashboard.session.home, parts)))
+
+
+@router.get("/logs/{part}", responses={404: PROBLEM_RESPONSE, **REFUSED})
+async def log(
+    request: Request, _: Viewer, part: Part, lines: Lines = 100, level: AtLeast = "DEBUG", text: Text = ""
+) -> LogTailRow:
+    """The newest lines of one part's log, oldest first, without secrets. At most the last megabyte is searched."""
+    dashboard = dashboard_of(request)
+    parts = await dashboard.health.part_names()
+    question = LogQuestion(lines, level, text)
+    try:
+        return await asyncio.to_thread(log_tail, dashboard.session.home, part, parts, question)
+    except NoLogError as error:
+        raise ProblemError(404, str(error)) from None

@@ -1,0 +1,46 @@
+"""GET: what the streams say of prices – quotes and spreads."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+
+from ui.api.opportunity_examples import QUOTES, SPREADS
+from ui.api.trade_examples import shown
+from ui.live.live_snapshot import Snapshot
+from ui.rows.api_rows import QuoteRow, SpreadRow
+from ui.rows.serializers import quote_rows, spread_rows
+from ui.services.dashboard import Dashboard
+
+router = APIRouter(tags=["market"])
+
+Base = Annotated[str | None, Query(max_length=20, description="Base asset, for example BTC.")]
+Exchange = Annotated[str | None, Query(max_length=40, description="Exchange, on either side of a pair.")]
+
+
+def dashboard_of(request: Request) -> Dashboard:
+    dashboard: Dashboard = request.app.state.dashboard
+    return dashboard
+
+
+def snapshot_of(request: Request) -> Snapshot:
+    return dashboard_of(request).hub.board.snapshot()
+
+
+@router.get("/quotes", responses=shown(example=QUOTES))
+async def quotes(request: Request, exchange: Exchange = None, base: Base = None) -> list[QuoteRow]:
+    """The latest quote of each market, FX included."""
+    return [
+        row
+        for row in quote_rows(snapshot_of(request))
+        if exchange in (None, row["exchange"]) and base in (None, row["base"])
+    ]
+
+
+@router.get("/spreads", responses=shown(example=SPREADS))
+async def spreads(request: Request, exchange: Exchange = None, base: Base = None) -> list[SpreadRow]:
+    """Exchange × exchange by the latest quotes, net of fees and FX, with the statistics of the last windows."""
+    return [
+        row
+        for row in spread_rows(snapshot_of(request))
+        if exchange in (None, row["buy_exchange"], row["sell_exchange"]) and base in (None, row["base"])
+    ]

@@ -1,0 +1,110 @@
+"""GET: opportunities of the store with what became of them, those of the stream, and their statistics."""
+
+from enum import Enum
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, Field
+
+from store.queries.opportunity_outcomes import OutcomeName
+from store.queries.opportunity_pages import WantedOpportunities
+from ui.api.market_routes import Base, Exchange, dashboard_of
+from ui.api.opportunity_examples import KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
+from ui.api.trade_examples import shown
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.rows.api_rows import OpportunityRow
+from ui.rows.opportunity_rows import KeptOpportunityRow, Span, StatisticsRow
+from ui.rows.serializers import opportunity_row
+from ui.services.opportunity_service import opportunity_by_id, opportunity_page, opportunity_statistics
+from ui.services.threshold_preview import PreviewRow, threshold_preview
+
+router = APIRouter()
+
+TAGS: list[str | Enum] = ["opportunities"]
+LATEST_MICROSECOND = 2**53
+"""Whole numbers beyond it change on their way through JavaScript."""
+NetBps = Annotated[float | None, Query(ge=-1_000, le=10_000, allow_inf_nan=False)]
+
+
+class Wanted(BaseModel):
+    """The filters of `/opportunities`; all that are given must hold."""
+
+    base: str | None = Field(None, max_length=20, description="Base asset, for example BTC.")
+    exchange: str | None = Field(None, max_length=40, description="Exchange, on either side of a pair.")
+    buy_exchange: str | None = Field(None, max_length=40)
+    sell_exchange: str | None = Field(None, max_length=40)
+    min_net_bps: float | None = Field(None, ge=-1_000, le=10_000, allow_inf_nan=False)
+    outcome: OutcomeName | None = None
+    reason: str | None = Field(None, max_length=40, description="As in docs/risk.md.")
+    since: int | None = Field(None, alias="from", ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC.")
+    to: int | None = Field(None, ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC, itself left out.")
+
+    @property
+    def opportunities(self) -> WantedOpportunities:
+        sides = (self.base, self.exchange, self.buy_exchange, self.sell_exchange)
+        return WantedOpportunities(*sides, self.min_net_bps, self.outcome, self.reason, self.since, self.to)
+
+
+@router.get("/opportunities", tags=TAGS, responses=shown(example=KEPT_PAGE))
+async def opportunities(
+    request: Request, wanted: Annotated[Wanted, Query()], cursor: Cursor = None, limit: Limit = 50
+) -> PageRow[KeptOpportunityRow]:
+    """Newest first, of this session, for seven days: those that were taken, and of those refused the first of each
+    pair, reason and second; the others are counted (`/api/opportunities/statistics`), and so are all below the
+    threshold. `from` ≤ event time < `to`.
+
+    A page may hold fewer than `limit`, even none, while `next_cursor` says that there is more to look through: what one
+    request costs is bounded, however rare that is which is sought.
+    """
+    page = await opportunity_page(dashboard_of(request), wanted.opportunities, cursor, limit)
+    return PageRow(items=page.rows, next_cursor=page.next_cursor)
+
+
+@router.get("/opportunities/newest", tags=TAGS, responses=shown(example=NEWEST))
+async def newest(
+    request: Request,
+    base: Base = None,
+    exchange: Exchange = None,
+    min_net_bps: NetBps = None,
+    limit: Limit = 50,
+) -> list[OpportunityRow]:
+    """Straight from the stream, newest first, those below the threshold included: of the last 500 distinct ones that
+    this process saw."""
+    found = (
+        one
+        for one in dashboard_of(request).hub.board.opportunities()
+        if base in (None, one.base)
+        and exchange in (None, one.buy.exchange, one.sell.exchange)
+        and (min_net_bps is None or one.net_bps >= min_net_bps)
+    )
+    settings = dashboard_of(request).hub.settings
+    return [opportunity_row(one, settings) for one, _ in zip(found, range(limit), strict=False)]
+
+
+@router.get("/opportunities/statistics", tags=TAGS, responses=shown(example=STATISTICS))
+async def statistics(
+    request: Request, span: Span = "10m", base: Base = None, exchange: Exchange = None
+) -> StatisticsRow:
+    """How many were seen, taken and refused, why, how wide they were and how long they lived."""
+    return await opportunity_statistics(dashboard_of(request), span, base, exchange)
+
+
+@router.get("/opportunities/{opportunity_id}", tags=TAGS, responses=shown(example=KEPT) | {404: PROBLEM_RESPONSE})
+async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_length=200)]) -> KeptOpportunityRow:
+    """One with what became of it: kept by a bot, or among the last 500 of the stream."""
+    found = await opportunity_by_id(dashboard_of(request), opportunity_id)
+    if found is None:
+        raise ProblemError(404, f"There is no opportunity {opportunity_id}, or it was not kept.")
+    return found
+
+
+@router.get("/settings/preview", tags=["settings"], responses=shown(example=PREVIEW))
+async def preview(
+    request: Request,
+    min_net_bps: Annotated[float, Query(ge=-1_000, le=10_000, allow_inf_nan=False, description="The threshold.")],
+    hours: Annotated[float, Query(gt=0, le=24, allow_inf_nan=False)] = 1.0,
+) -> PreviewRow:
+    """What a threshold would have done to the last hours, by what bots kept of them. `limits` says what it leaves
+    out."""
+    return await threshold_preview(dashboard_of(request), min_net_bps, hours)

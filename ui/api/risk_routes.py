@@ -1,0 +1,63 @@
+"""The kill switch, the limits with what is used of them, and what the refusals would have brought."""
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict
+
+from market.accounting.inventory import inventory_of
+from market.decide.settings import TradingState
+from ui.api.market_routes import dashboard_of
+from ui.api.settings_routes import NO_SETTINGS, ChangedBy
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.route_roles import Operator
+from ui.rows.inventory_rows import current_values
+from ui.rows.risk_rows import ForgoneRow, Risk, RiskRow, TradingStateRow, forgone_row, risk_row
+from ui.services.settings_service import SettingsMissingError, switch_trading
+
+router = APIRouter(tags=["risk"])
+
+
+class WantedState(BaseModel):
+    """`running`; `reducing`: nothing new is begun, single legs are unwound; `halted`: nothing is sent any more."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: TradingState
+
+
+@router.put("/trading-state", responses=dict.fromkeys((401, 404, 422, 503), PROBLEM_RESPONSE))
+async def put_trading_state(
+    request: Request,
+    wanted: WantedState,
+    caller: Operator,
+    x_changed_by: ChangedBy = None,
+) -> TradingStateRow:
+    """The kill switch. Takes no version: it holds whatever else is being changed at the same time. A state that is in
+    force already is no new version of the settings."""
+    dashboard = dashboard_of(request)
+    try:
+        saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by or "")
+    except SettingsMissingError:
+        raise ProblemError(404, NO_SETTINGS) from None
+    return TradingStateRow(state=saved.trading_state, settings_version=saved.version)
+
+
+@router.get("/risk", responses={404: PROBLEM_RESPONSE})
+async def risk(request: Request) -> RiskRow:
+    """Every check in its order with what is used of its limit now, and how each exchange does."""
+    dashboard = dashboard_of(request)
+    reader, session = dashboard.reader, dashboard.session
+    current = await reader.settings()
+    if current is None:
+        raise ProblemError(404, NO_SETTINGS)
+    opening, _ = await reader.session_balances()
+    values = current_values(session, dashboard.hub.board.snapshot())
+    inventory = inventory_of(await reader.balance_rows(), opening, (), values, session.bases)
+    return risk_row(Risk(session, current, await reader.counters(), await reader.health(), inventory.exposures))
+
+
+@router.get("/refusals/summary")
+async def refusal_summary(request: Request) -> ForgoneRow:
+    """Why opportunities were not traded, and what they were expected to bring: the dearest reason first."""
+    dashboard = dashboard_of(request)
+    counts, forgone = await dashboard.reader.refusal_counts(), await dashboard.reader.refused_profit()
+    return forgone_row(dashboard.session.settlement_currency, counts, forgone)

@@ -1,0 +1,144 @@
+"""GET and PATCH /api/settings: optimistic concurrency by version, changes with the key alone."""
+
+import json
+from collections.abc import Coroutine
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import JSONResponse
+
+from market.decide.settings import Settings
+from store.errors import VersionConflictError
+from ui.api.market_routes import dashboard_of
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.refused_changes import note_refusal
+from ui.http.route_roles import Operator
+from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.rows.api_rows import VersionRow
+from ui.rows.serializers import version_row
+from ui.services.settings_service import SettingsInvalidError, SettingsMissingError, change_settings
+
+router = APIRouter(tags=["settings"])
+
+ChangedBy = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=64,
+        description="Who stands in the history of the settings; without it the name of the key.",
+    ),
+]
+
+LONGEST_VERSION = 18
+"""Digits; no version of ours has more, and Python refuses to read thousands."""
+NO_SETTINGS = "There are no settings yet; they appear with the first start of the system."
+PATCH_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The settings to change, and `version`: the one that the change was made from (or If-Match).",
+        "content": {
+            "application/json": {
+                "schema": {"type": "object"},
+                "example": {"version": 1, "min_net_bps": 7.5, "trading_state": "running"},
+            }
+        },
+    }
+}
+
+
+@router.get("/settings", responses={404: PROBLEM_RESPONSE})
+async def settings(request: Request) -> JSONResponse:
+    """The settings in force; the ETag is their version."""
+    current = await dashboard_of(request).reader.settings()
+    if current is None:
+        raise ProblemError(404, NO_SETTINGS)
+    return _answer(current)
+
+
+@router.get("/settings/versions")
+async def versions(request: Request, cursor: Cursor = None, limit: Limit = 50) -> PageRow[VersionRow]:
+    """Every version, newest first: who changed what, when."""
+    page = await dashboard_of(request).reader.settings_history(cursor, limit)
+    return PageRow(items=[version_row(version) for version in page.items], next_cursor=page.next_cursor)
+
+
+@router.patch(
+    "/settings",
+    responses=dict.fromkeys((401, 404, 409, 412, 422, 428), PROBLEM_RESPONSE),
+    openapi_extra=PATCH_BODY,
+)
+async def patch_settings(
+    request: Request,
+    caller: Operator,
+    if_match: Annotated[str | None, Header()] = None,
+    x_changed_by: ChangedBy = None,
+) -> JSONResponse:
+    """Change some settings. 401: no key; 428: no version; 409, 412: an old one (body, If-Match); 422: what is wrong."""
+    dashboard = dashboard_of(request)
+    try:
+        changes, expected, conflict_status = _asked(await request.body(), if_match)
+    except ProblemError as problem:
+        await note_refusal(request, problem.detail, caller)
+        raise
+    return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by or ""), conflict_status)
+
+
+def _asked(body: bytes, if_match: str | None) -> tuple[dict[str, object], int, int]:
+    """Changes, the version they were made from, the status where that is an old one. Raises ProblemError."""
+    changes = _object(body)
+    body_version = _version_in(changes)
+    match_version = _version_of_etag(if_match)
+    expected = match_version if match_version is not None else body_version
+    if expected is None:
+        raise ProblemError(428, "Say which version you changed: `version` in the body, or If-Match with the ETag.")
+    if match_version is not None and body_version not in (None, match_version):
+        raise ProblemError(422, "`version` in the body and If-Match differ.")
+    return changes, expected, 409 if match_version is None else 412
+
+
+async def _changed(change: Coroutine[Any, Any, Settings], conflict_status: int) -> JSONResponse:
+    try:
+        return _answer(await change)
+    except SettingsMissingError:
+        raise ProblemError(404, NO_SETTINGS) from None
+    except VersionConflictError as conflict:
+        detail = f"The settings are at version {conflict.current} by now; read them again and change those."
+        raise ProblemError(conflict_status, detail, {"current_version": conflict.current}) from None
+    except SettingsInvalidError as invalid:
+        raise ProblemError(422, f"Not changed. {invalid}.", {"errors": invalid.errors}) from None
+
+
+def _answer(current: Settings) -> JSONResponse:
+    return JSONResponse(current.model_dump(mode="json"), headers={"ETag": f'"{current.version}"'})
+
+
+def _object(body: bytes) -> dict[str, object]:
+    """Raises ProblemError where it is no JSON object."""
+    try:
+        changes = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ProblemError(422, "The body is not JSON.") from None
+    if not isinstance(changes, dict):
+        raise ProblemError(422, "The body must be a JSON object with the settings to change.")
+    return changes
+
+
+def _version_in(changes: dict[str, object]) -> int | None:
+    """Taken out of the changes. Raises ProblemError where it is no version."""
+    version = changes.pop("version", None)
+    if version is None:
+        return None
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise ProblemError(422, "`version` must be a whole number.", {"errors": [_WRONG_VERSION]})
+    return version
+
+
+_WRONG_VERSION = {"field": "version", "why": "must be a whole number"}
+
+
+def _version_of_etag(if_match: str | None) -> int | None:
+    """None where there is no If-Match, or `*`, which names no version; -1, which never matches, for a foreign tag."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    tag = if_match.strip().strip('"')
+    return int(tag) if tag.isascii() and tag.isdigit() and len(tag) <= LONGEST_VERSION else -1

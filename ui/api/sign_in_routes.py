@@ -1,0 +1,92 @@
+"""Signing a browser in: the page hands its key over once and gets a cookie that no script can read."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from ui.auth.api_keys import known_key
+from ui.auth.sign_ins import COOKIE, SIGN_IN_SECONDS
+from ui.http.page_files import ASSETS
+from ui.http.problems import ProblemError
+from ui.http.refused_changes import address_of, note_refusal
+from ui.http.route_roles import CHALLENGE, SignInCookie, Viewer, access_of, too_many
+
+router = APIRouter(tags=["access"])
+page_router = APIRouter(include_in_schema=False)
+
+UNKNOWN_KEY = "This key is not, or no longer, known."
+PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class SignIn(BaseModel):
+    """The key is used for this one request and kept nowhere."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    key: Annotated[str, Field(min_length=1, max_length=200, description="A key of `keys add`, or the owner's.")]
+
+
+class CallerRow(TypedDict):
+    """`means`: by what the caller is known – `open`, `key`, `sign-in` or `token`."""
+
+    name: str
+    role: str
+    means: str
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, response: Response, given: SignIn) -> CallerRow:
+    """A cookie for this browser: twelve hours, until POST /api/sign-out, or until the key is revoked."""
+    access, address = access_of(request), address_of(request)
+    key = known_key(access.home, given.key.strip())
+    if key is None:
+        wait = access.guessed_wrong(address)
+        if wait:
+            raise too_many(wait)
+        await note_refusal(request, UNKNOWN_KEY)
+        raise ProblemError(401, UNKNOWN_KEY, headers=CHALLENGE)
+    response.set_cookie(
+        COOKIE,
+        access.sign_ins.begin(key),
+        max_age=SIGN_IN_SECONDS,
+        secure=_is_behind_tls(request),
+        httponly=True,
+        samesite="strict",
+    )
+    return CallerRow(name=key.name, role=key.role, means="sign-in")
+
+
+def _is_behind_tls(request: Request) -> bool:
+    """As the browser sees it: a proxy before us speaks plain HTTP to us."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
+
+
+@router.post("/sign-out", status_code=204)
+async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
+    """The cookie counts no more."""
+    access_of(request).sign_ins.end(cookie)
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+@router.get("/caller")
+async def who(caller: Viewer) -> CallerRow:
+    """Who this request comes from, as the service sees it."""
+    return CallerRow(name=caller.name, role=caller.role, means=caller.means)
+
+
+@page_router.get("/sign-in")
+async def sign_in_page() -> FileResponse:
+    """The one page that is shown to anybody."""
+    return FileResponse(ASSETS / "sign_in.html", headers=PAGE_HEADERS)

@@ -1,0 +1,114 @@
+"""GET: what the store says – arbitrages, their fills, refusals, balances, P&L, feeds."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+
+from market.accounting.profit_groups import GroupedBy, profit_by
+from ui.api.download_routes import router as downloads
+from ui.api.market_routes import Exchange, dashboard_of
+from ui.api.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
+from ui.api.trade_filters import Wanted
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.live.session_feeds import feeds_of
+from ui.rows.api_rows import ArbitrageRow, BalanceRowView, FeedRow, PnlLineRow, PnlRow, ReasonRow, RefusalRow
+from ui.rows.arbitrage_timeline import ArbitrageDetailRow, arbitrage_detail_row
+from ui.rows.equity_rows import EquityRow, equity_row
+from ui.rows.fill_rows import AverageSumRow, TradeRow, average_sum_rows, trade_row
+from ui.rows.profit_rows import pnl_line_row, pnl_row
+from ui.rows.serializers import arbitrage_row, balance_row, feed_row, reason_rows, refusal_row
+
+router = APIRouter(tags=["trades"])
+router.include_router(downloads)
+
+
+@router.get("/arbitrages")
+async def arbitrages(
+    request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50
+) -> PageRow[ArbitrageRow]:
+    """Newest reservation first."""
+    page = await dashboard_of(request).reader.history.arbitrages(wanted, cursor, limit)
+    return PageRow(items=[arbitrage_row(arbitrage) for arbitrage in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/arbitrages/{arbitrage_id}", responses={404: PROBLEM_RESPONSE})
+async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
+    """One arbitrage, with the time of every step and every decision; its id is the opportunity's."""
+    found = await dashboard_of(request).reader.arbitrage(arbitrage_id)
+    if found is None:
+        raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
+    return arbitrage_detail_row(found)
+
+
+@router.get("/trades", responses=TRADES_EXAMPLE)
+async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> PageRow[TradeRow]:
+    """Fills as the exchanges booked them, newest first; those of one arbitrage may come with others between them."""
+    page = await dashboard_of(request).reader.history.fills(wanted, cursor, limit)
+    return PageRow(items=[trade_row(booked) for booked in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/refusals")
+async def refusals(request: Request) -> list[ReasonRow]:
+    """How many opportunities were not traded, by the first reason; most frequent first."""
+    reader = dashboard_of(request).reader
+    return reason_rows(await reader.refusal_counts(), await reader.refused_profit())
+
+
+@router.get("/refusals/recent")
+async def recent_refusals(
+    request: Request,
+    reason: Annotated[str | None, Query(max_length=40)] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> PageRow[RefusalRow]:
+    """The first of each pair and reason per second, newest first."""
+    page = await dashboard_of(request).reader.refusals(reason, cursor, limit)
+    return PageRow(items=[refusal_row(refusal) for refusal in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/balances")
+async def balances(request: Request, exchange: Exchange = None) -> list[BalanceRowView]:
+    """What the bots may use and what open legs hold, per exchange and currency."""
+    rows = await dashboard_of(request).reader.balance_rows()
+    return [balance_row(row) for row in rows if exchange in (None, row.exchange)]
+
+
+@router.get("/pnl", responses=PNL_EXAMPLE)
+async def pnl(
+    request: Request,
+    by: Annotated[
+        GroupedBy | None,
+        Query(description="A line for each exchange, asset, pair of exchanges, UTC day of the end, or strategy."),
+    ] = None,
+) -> PnlRow | list[PnlLineRow]:
+    """The session's profit and loss in its parts, which sum to `net`; lines sum to the whole to the last digit."""
+    dashboard = dashboard_of(request)
+    currency = dashboard.session.settlement_currency
+    if by is not None:
+        return [pnl_line_row(line) for line in profit_by(await dashboard.reader.profit_groups(currency), by)]
+    totals = await dashboard.reader.totals(currency)
+    return pnl_row(totals.profit, totals.arbitrages)
+
+
+@router.get("/pnl/equity", responses=EQUITY_EXAMPLE)
+async def equity(request: Request) -> EquityRow:
+    """Net profit summed in the order in which arbitrages ended, with its falls; `net` is that of `/pnl`."""
+    dashboard = dashboard_of(request)
+    currency = dashboard.session.settlement_currency
+    return equity_row(await dashboard.reader.history.equity(currency), currency)
+
+
+@router.get("/pnl/moving-average")
+async def moving_average(request: Request) -> list[AverageSumRow]:
+    """What the orders of the moving average bought and sold, by market; their costs are in `/pnl?by=strategy`."""
+    return average_sum_rows(await dashboard_of(request).reader.history.average_sums())
+
+
+@router.get("/feeds")
+async def feeds(request: Request, exchange: Exchange = None) -> list[FeedRow]:
+    """State of each price feed of this session."""
+    dashboard = dashboard_of(request)
+    session, states = dashboard.session, await dashboard.reader.feed_states()
+    seen = feeds_of(session, states, session.clock().now())
+    return [feed_row(state) for state in seen if exchange in (None, state.exchange)]

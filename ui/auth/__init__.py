@@ -1,0 +1,1 @@
+"""Who may come in: keys, sign-ins, tickets, tokens, rates."""

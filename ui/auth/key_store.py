@@ -1,0 +1,171 @@
+"""The keys given to others: name, role, created time and a hash, in one file of the data folder.
+
+A file and not MongoDB: the embedded database runs in a session alone, but keys are given and revoked at any time, and
+outlive every session; a key also works while MongoDB does not. It is replaced as a whole, by one writer at a time, and
+is on the disk before it is in place: a kill at any line leaves the old file or the new one.
+"""
+
+import fcntl
+import logging
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from pydantic import TypeAdapter, ValidationError
+
+from session.clock import wall_now
+from session.roles import ANYBODY, OWNER, Role
+from ui.errors import UiError
+
+KEYS_FILE = "api_keys.json"
+MOST_KEYS = 100
+MOST_CHANGES = 200
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+_RESERVED = (OWNER, ANYBODY)
+
+log = logging.getLogger("ui")
+
+
+class KeyNameError(UiError):
+    """No key can be given under that name, or there is none to revoke; the message says why."""
+
+
+class KeysDamagedError(UiError):
+    """The file of keys cannot be read as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKey:
+    """`created_at` in microseconds UTC; `digest` the SHA-256 of the key in hexadecimal."""
+
+    name: str
+    role: Role
+    created_at: int
+    digest: str = field(repr=False)
+
+    @property
+    def mark(self) -> str:
+        """Tells it from another key of the same name, and gives nothing of it away."""
+        return sha256(self.digest.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """A key that was given or revoked, until the audit log has it. `at` in microseconds UTC."""
+
+    change_id: str
+    at: int
+    action: Literal["key.add", "key.revoke"]
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The file."""
+
+    keys: tuple[KeptKey, ...] = ()
+    changes: tuple[KeyChange, ...] = ()
+
+
+_FILE = TypeAdapter(_Kept)
+
+
+def read_keys(folder: Path) -> tuple[KeptKey, ...]:
+    """In the order they were given. A damaged file lets nobody in but the owner, and the log says so."""
+    try:
+        return _read(folder).keys
+    except KeysDamagedError as error:
+        log.error("keys cannot be read", extra={"reason": str(error)})
+        return ()
+
+
+def add_key(folder: Path, key: KeptKey) -> None:
+    """Keep it. Raises KeyNameError where the name is taken or none, KeysDamagedError."""
+    if not _NAME.fullmatch(key.name) or key.name in _RESERVED:
+        raise KeyNameError(
+            f"{key.name!r} cannot name a key: up to 40 of a-z, 0-9, '.', '_' and '-', and not {' or '.join(_RESERVED)}."
+        )
+
+    def added(kept: _Kept) -> _Kept:
+        keys = kept.keys
+        if any(known.name == key.name for known in keys):
+            raise KeyNameError(f"There is a key {key.name!r} already; revoke that one or choose another name.")
+        if len(keys) >= MOST_KEYS:
+            raise KeyNameError(f"There are {MOST_KEYS} keys already; revoke those that nobody needs.")
+        return _Kept((*keys, key), _noted(kept, "key.add", key))
+
+    _replace(folder, added)
+
+
+def revoke_key(folder: Path, name: str) -> KeptKey:
+    """The key that counts no more. Raises KeyNameError where there is none of that name, KeysDamagedError."""
+    revoked: list[KeptKey] = []
+
+    def without(kept: _Kept) -> _Kept:
+        revoked[:] = [key for key in kept.keys if key.name == name]
+        if not revoked:
+            raise KeyNameError(f"There is no key {name!r}; `arbitrage keys list` names them all.")
+        remaining = tuple(key for key in kept.keys if key.name != name)
+        return _Kept(remaining, _noted(kept, "key.revoke", revoked[0]))
+
+    _replace(folder, without)
+    return revoked[0]
+
+
+def read_keys_strictly(folder: Path) -> tuple[KeptKey, ...]:
+    """Raises KeysDamagedError, so that a command can say so."""
+    return _read(folder).keys
+
+
+def read_changes(folder: Path) -> tuple[KeyChange, ...]:
+    """The last ones, oldest first. Raises KeysDamagedError."""
+    return _read(folder).changes
+
+
+def _noted(kept: _Kept, action: Literal["key.add", "key.revoke"], key: KeptKey) -> tuple[KeyChange, ...]:
+    change = KeyChange(uuid4().hex, wall_now(), action, key.name, key.role)
+    return (*kept.changes, change)[-MOST_CHANGES:]
+
+
+def _read(folder: Path) -> _Kept:
+    path = folder / KEYS_FILE
+    try:
+        return _FILE.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return _Kept()
+    except (OSError, ValidationError):
+        raise KeysDamagedError(
+            f"{path} cannot be read as a list of keys; restore it, or delete it and give the keys anew."
+        ) from None
+
+
+def _replace(folder: Path, change: Callable[[_Kept], _Kept]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / KEYS_FILE
+    with (folder / f"{KEYS_FILE}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = change(_read(folder))
+        draft = path.with_name(f"{path.name}.new")
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_FILE.dump_json(kept, indent=2) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name too must be on the disk: a revoked key must not come back with the power."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

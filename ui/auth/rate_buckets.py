@@ -1,0 +1,48 @@
+"""Token buckets: how much one caller may ask for."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from market.time_units import MICROSECONDS
+from session.clock import steady_now
+from session.roles import RateTerms
+
+MOST_BUCKETS = 10_000
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    filled_at: int
+
+
+class Rates:
+    """One bucket for each name, full at first. The longest unused goes where there are too many: it is full by then,
+    unless ten thousand others came meanwhile."""
+
+    def __init__(self, terms: RateTerms, now: Callable[[], int] = steady_now) -> None:
+        self._terms = terms
+        self._now = now
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+
+    def take(self, name: str) -> float:
+        """0 where it may go on, else the seconds until it may; then nothing was taken."""
+        bucket = self._filled(name)
+        if bucket.tokens >= 1:
+            bucket.tokens -= 1
+            return 0.0
+        return (1 - bucket.tokens) / self._terms.per_second
+
+    def _filled(self, name: str) -> _Bucket:
+        now = self._now()
+        bucket = self._buckets.get(name)
+        if bucket is None:
+            bucket = self._buckets[name] = _Bucket(self._terms.burst, now)
+            if len(self._buckets) > MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+        gained = (now - bucket.filled_at) / MICROSECONDS * self._terms.per_second
+        bucket.tokens = min(float(self._terms.burst), bucket.tokens + gained)
+        bucket.filled_at = now
+        self._buckets.move_to_end(name)
+        return bucket

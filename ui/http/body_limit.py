@@ -1,0 +1,118 @@
+"""What a request brings is read whole before anything is done with it: bounded in size and in time, and of characters
+that can be written down again. Some routes read it before anybody is asked for a key."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ui.http.problems import invalid_response, problem_response
+from ui.http.same_host import CHANGING_METHODS
+from ui.rows.field_problems import FieldProblem
+
+MOST_BYTES = 1_048_576
+MOST_SECONDS = 10.0
+TOO_LARGE = f"A body may have {MOST_BYTES} bytes at most."
+# else the connection would be kept, and be read from for as long as its client sends
+LAST = {"Connection": "close"}
+_escaped_surrogate = re.compile(rb"\\u[dD][89a-fA-F]").search
+
+
+class BoundedBodies:
+    """Answers 413 by what a request says of its length or once too much has come, 408 where the rest does not come, 422
+    for half of a character (a lone surrogate), which no answer, log or store could hold."""
+
+    def __init__(self, app: ASGIApp, seconds: float = MOST_SECONDS) -> None:
+        self._app = app
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in CHANGING_METHODS:
+            await self._app(scope, receive, send)
+            return
+        said = Headers(scope=scope).get("content-length", "")
+        if said.isascii() and said.isdigit() and (len(said) > len(str(MOST_BYTES)) or int(said) > MOST_BYTES):
+            await problem_response(413, TOO_LARGE, headers=LAST)(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await _whole(receive)
+        except TimeoutError:
+            late = problem_response(408, f"The body was not here within {self._seconds:g} seconds.", headers=LAST)
+            await late(scope, receive, send)
+            return
+        if body is None:
+            return
+        answer = _refusal(body)
+        await (answer or self._app)(scope, receive if answer else _again(body, receive), send)
+
+
+async def _whole(receive: Receive) -> bytes | None:
+    """Cut off behind the bound; None where the client is gone."""
+    body = bytearray()
+    while len(body) <= MOST_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)
+
+
+def _refusal(body: bytes) -> Response | None:
+    if len(body) > MOST_BYTES:
+        return problem_response(413, TOO_LARGE, headers=LAST)
+    field = _half_character(body)
+    if field is None:
+        return None
+    wrong = [FieldProblem(field=field, why="holds half of a character (a lone surrogate); send whole ones")]
+    return invalid_response(wrong)
+
+
+def _half_character(body: bytes) -> str | None:
+    """The field that holds one; None for nearly all, which need no second look, and for what is no JSON."""
+    if body.isascii() and not _escaped_surrogate(body):
+        return None
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return next((place for place, text in _texts(document) if not _is_writable(text)), None)
+
+
+def _texts(document: object) -> Iterator[tuple[str, str]]:
+    """With the field, names of fields as well; without recursion, which a deep document would exhaust."""
+    waiting: list[tuple[str, object]] = [("body", document)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str):
+            yield place, value
+        elif isinstance(value, dict):
+            for name, inner in value.items():
+                yield place, name
+                waiting.append((name if place == "body" else f"{place}.{name}", inner))
+        elif isinstance(value, list):
+            waiting.extend((place, inner) for inner in value)
+
+
+def _is_writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body at once, and afterwards whatever else the client does."""
+    rest: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return rest.pop() if rest else await receive()
+
+    return receive_again

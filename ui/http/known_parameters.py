@@ -1,0 +1,37 @@
+"""A query parameter that a route does not have is refused: ignored, a misspelt filter would let everything through."""
+
+from collections.abc import Iterator
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from ui.http.problems import ProblemError
+from ui.rows.field_problems import FieldProblem
+
+
+async def known_parameters(request: Request) -> None:
+    """Raises ProblemError: 422 with each parameter that the route does not declare, and those that it does."""
+    route = request.scope.get("route")
+    if not request.query_params or not isinstance(route, APIRoute):
+        return
+    known = sorted(set(_names(route.dependant)))
+    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+    if not unknown:
+        return
+    there_are = f"there are {', '.join(known)}" if known else "there are none here"
+    wrong = [FieldProblem(field=f"query.{name}", why=f"there is no such parameter; {there_are}") for name in unknown]
+    raise ProblemError(422, f"No parameter {', '.join(map(repr, unknown))}: {there_are}.", {"errors": wrong})
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    """As they are written in an address, those of its dependencies and of models of parameters among them."""
+    for parameter in dependant.query_params:
+        kind = parameter.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (field.alias or name for name, field in kind.model_fields.items())
+        else:
+            yield parameter.alias
+    for needed in dependant.dependencies:
+        yield from _names(needed)

@@ -1,0 +1,163 @@
+"""Who may use a route: `Viewer` reads, `Operator` changes, `ReadingOperator` reads what operators alone may see.
+
+Each route takes one of them; the value is the caller. Known by the header X-API-Key, by `Authorization: Bearer` (a
+key, or a token of the configured OIDC issuer), or by the cookie of a signed-in page.
+"""
+
+from math import ceil
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Security
+from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+
+from session.roles import Caller
+from ui.auth.access_service import Access
+from ui.auth.address_groups import counted_address
+from ui.auth.api_keys import KEY_FILE
+from ui.auth.oidc_tokens import IssuerUnavailableError, TokenRefusedError, Tokens, looks_like_token
+from ui.auth.rate_buckets import Rates
+from ui.auth.sign_ins import COOKIE
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.refused_changes import address_of, note_refusal
+from ui.services.dashboard import Dashboard
+
+CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="arbitrage", Bearer realm="arbitrage"'}
+REFUSED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 422, 429, 503), PROBLEM_RESPONSE)
+"""What any route may answer."""
+
+KeyHeader = Annotated[
+    str | None,
+    Security(APIKeyHeader(name="X-API-Key", scheme_name="ApiKey", auto_error=False, description="A key of `keys add`")),
+]
+BearerHeader = Annotated[
+    HTTPAuthorizationCredentials | None,
+    Security(HTTPBearer(scheme_name="Bearer", auto_error=False, description="A key, or a token of the OIDC issuer")),
+]
+SignInCookie = Annotated[
+    str | None,
+    Security(APIKeyCookie(name=COOKIE, scheme_name="SignIn", auto_error=False, description="POST /api/sign-in")),
+]
+
+
+async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
+    """Raises ProblemError: 401 where reading needs a key and there is none, or one was given that is wrong; 429."""
+    access = access_of(request)
+    caller = await _known(request, key, bearer, cookie) or access.anybody(address_of(request))
+    if caller is None:
+        detail = "Reading needs a key here: the header X-API-Key, or sign in at /sign-in."
+        raise await _refusal(request, ProblemError(401, detail, headers=CHALLENGE))
+    spend(access.requests, rate_name(caller))
+    return caller
+
+
+Viewer = Annotated[Caller, Depends(viewer)]
+
+
+async def reading_operator(caller: Viewer) -> Caller:
+    """Raises ProblemError: 401 without a key, 403 for a viewer."""
+    if caller.means == "open":
+        raise ProblemError(401, "This is for operators: send an operator's key.", headers=CHALLENGE)
+    if not caller.may_change:
+        raise ProblemError(403, f"{caller.name} is a viewer; this is for operators.")
+    return caller
+
+
+ReadingOperator = Annotated[Caller, Depends(reading_operator)]
+
+
+async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
+    """Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
+    caller = await _known(request, key, bearer, cookie)
+    if caller is None:
+        detail = f"Changing needs the header X-API-Key; the owner's key lies in {KEY_FILE} in the data folder."
+        raise await _refusal(request, ProblemError(401, detail, headers=CHALLENGE))
+    spend(access_of(request).changes, rate_name(caller))
+    if not caller.may_change:
+        detail = f"{caller.name} is a viewer and may change nothing."
+        raise await _refusal(request, ProblemError(403, detail), caller)
+    if caller.means == "sign-in" and "origin" not in request.headers:
+        # a cookie comes along by itself; what it changes must be asked for by a page of ours, which names its origin
+        detail = "With the cookie alone only our own pages may change something; send a key."
+        raise await _refusal(request, ProblemError(403, detail), caller)
+    # for the audit log, where what was sent turns out to be no request
+    request.state.caller = caller
+    return caller
+
+
+Operator = Annotated[Caller, Depends(operator)]
+
+
+async def caller_by_key(access: Access, given: str, address: str) -> Caller:
+    """By a key or a token. Raises ProblemError 401, or 429 where too many wrong ones came from the address.
+
+    A right one passes even then: 256 bits are not guessed, and one program with an old key must not lock its
+    neighbours out.
+    """
+    if access.tokens is not None and looks_like_token(given):
+        return await _bearer(access.tokens, access, given, address)
+    caller = access.by_key(given, address)
+    if caller is None:
+        raise _wrong(access, address, "This key is not, or no longer, known.")
+    return caller
+
+
+async def _bearer(tokens: Tokens, access: Access, token: str, address: str) -> Caller:
+    try:
+        caller = await tokens.caller(token, address)
+    except TokenRefusedError as refused:
+        raise _wrong(access, address, f"This token is not taken: {refused}.") from None
+    except IssuerUnavailableError as error:
+        raise ProblemError(503, str(error), headers={"Retry-After": "30"}) from None
+    if caller is None:
+        raise ProblemError(403, "This token gives no role here.")
+    return caller
+
+
+def _wrong(access: Access, address: str, detail: str) -> ProblemError:
+    wait = access.guessed_wrong(address)
+    return too_many(wait) if wait else ProblemError(401, detail, headers=CHALLENGE)
+
+
+def access_of(request: Request) -> Access:
+    dashboard: Dashboard = request.app.state.dashboard
+    return dashboard.access
+
+
+def rate_name(caller: Caller) -> str:
+    """Whose bucket it takes from: a key's own, else the address's."""
+    return f"address {counted_address(caller.address)}" if caller.means == "open" else f"key {caller.name}"
+
+
+def too_many(wait: float) -> ProblemError:
+    """`wait` in seconds."""
+    return ProblemError(
+        429, f"Too many requests; try again in {ceil(wait)} s.", headers={"Retry-After": str(ceil(wait))}
+    )
+
+
+def spend(rates: Rates, name: str) -> None:
+    """Raises ProblemError 429 where there is nothing left to spend."""
+    wait = rates.take(name)
+    if wait:
+        raise too_many(wait)
+
+
+async def _known(
+    request: Request, key: str | None, bearer: HTTPAuthorizationCredentials | None, cookie: str | None
+) -> Caller | None:
+    """None where nothing was given. What is given must be right: a mistyped key is not read as none."""
+    access, address = access_of(request), address_of(request)
+    given = key or (bearer.credentials if bearer is not None else None)
+    if given is None:
+        # a cookie that is over is like none: where reading is open the page must go on
+        return access.sign_ins.caller(cookie, address)
+    try:
+        return await caller_by_key(access, given, address)
+    except ProblemError as problem:
+        raise (await _refusal(request, problem)) if problem.status == 401 else problem from None
+
+
+async def _refusal(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
+    """`problem`, after the audit log was told of a change that was not to be."""
+    await note_refusal(request, problem.detail, caller)
+    return problem

@@ -1,0 +1,65 @@
+"""Who may ask: this host's own pages and programs. Guards REST, WebSockets and Streamlit alike, before any of them."""
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from ui.auth.access_service import LOOPBACK_NAMES, is_loopback
+from ui.http.problems import problem_response
+
+CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+class SameHostOnly:
+    """Refuses a foreign Host (a name rebound to loopback) and a foreign Origin (another site's page).
+
+    Only browsers send an Origin; programs without one pass. `names` None lets every Host pass, as one who serves
+    beyond loopback is reached by names that only the network knows; the Origin must match all the same.
+    """
+
+    def __init__(self, app: ASGIApp, names: frozenset[str] | None = LOOPBACK_NAMES) -> None:
+        self._app = app
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope, Headers(scope=scope))
+        if refusal is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(1008, refusal)(scope, receive, send)
+        else:
+            await problem_response(403, refusal)(scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> str | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self._names is not None and _name_of(f"//{host}") not in self._names:
+            return "This server answers to its own host name only."
+        must_match = scope["type"] == "websocket" or scope["method"] in CHANGING_METHODS
+        if must_match and origin is not None and _place_of(origin) != host:
+            return "Pages of other origins may not use this server."
+        return None
+
+
+def names_of(web_host: str) -> frozenset[str] | None:
+    """The names that a server bound to `web_host` answers to; None for all."""
+    return LOOPBACK_NAMES | {web_host} if is_loopback(web_host) else None
+
+
+def _place_of(origin: str) -> str | None:
+    """Its name and port."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _name_of(address: str) -> str | None:
+    try:
+        return None if "@" in address else urlsplit(address).hostname
+    except ValueError:
+        return None

@@ -1,0 +1,90 @@
+"""What the streams tell of those who read and write them: how far each has come, in fixed room; no I/O."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from session.lag import QueryProgress
+from streams.message_format import WireError
+from streams.query_progress import progress_of
+from streams.records import Position, Record
+
+WAITING_PROBES = 300
+"""Of one partition: ten minutes of them."""
+
+
+@dataclass(slots=True)
+class DetectionSigns:
+    """One partition of the log, as far as it is known to have gone through the real-time query. Microseconds."""
+
+    next_offset: int | None = None
+    """Behind the row that the newest output was made of."""
+    came_out_at: int | None = None
+    """When Spark wrote that output."""
+    probe_delay: int | None = None
+    """From writing the newest probe that came out until it did."""
+    waiting: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=WAITING_PROBES))
+    """Probes that did not come out yet: offset and when it was written."""
+
+    def waited(self, now: int) -> int:
+        """How long the oldest probe has been waiting; 0 where none is."""
+        return max(0, now - self.waiting[0][1]) if self.waiting else 0
+
+
+@dataclass(slots=True)
+class SettingsRow:
+    """The newest settings row of one partition of the log."""
+
+    version: int
+    written_at: int
+
+
+class StreamSigns:
+    """Rows go in as the hub reads them."""
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+        self.next_offsets: dict[Position, int] = {}
+        """How far this process has read."""
+        self.detection: dict[int, DetectionSigns] = {}
+        self.settings: dict[int, SettingsRow] = {}
+        self.queries: dict[str, QueryProgress] = {}
+
+    def note_position(self, record: Record) -> None:
+        self.next_offsets[record.position] = record.offset + 1
+
+    def note_tick(self, record: Record, row: Mapping[str, Any]) -> None:
+        """A row of `ticks`; quotes tell nothing here. Raises WireError."""
+        kind = row.get("kind")
+        if kind == "probe":
+            self._of(record.partition).waiting.append((record.offset, record.time))
+        elif kind == "settings":
+            self.settings[record.partition] = SettingsRow(_number(row, "settings_version"), record.time)
+
+    def note_output(self, record: Record, row: Mapping[str, Any]) -> None:
+        """A row of `opportunities`: whatever stands before it in the log was detected on. Raises WireError."""
+        signs, offset = self._of(record.partition), _number(row, "offset")
+        if signs.came_out_at is None or record.time >= signs.came_out_at:
+            signs.came_out_at = record.time
+        signs.next_offset = max(signs.next_offset or 0, offset + 1)
+        while signs.waiting and signs.waiting[0][0] <= offset:
+            written_offset, written_at = signs.waiting.popleft()
+            if written_offset == offset:
+                signs.probe_delay = max(0, record.time - written_at)
+
+    def note_health(self, record: Record) -> None:
+        """Raises WireError."""
+        progress = progress_of(record.value)
+        if progress is not None and progress.session_id == self._session_id:
+            self.queries[progress.query] = progress
+
+    def _of(self, partition: int) -> DetectionSigns:
+        return self.detection.setdefault(partition, DetectionSigns())
+
+
+def _number(row: Mapping[str, Any], name: str) -> int:
+    value = row.get(name)
+    if not isinstance(value, int):
+        raise WireError(f"{name} of a row is no whole number: {value!r}")
+    return value

@@ -1,0 +1,44 @@
+"""Whether opportunities are being found: prices flow and everything looks well long before Spark has started. Pure."""
+
+from typing import Literal
+
+from market.time_units import MICROSECONDS
+from session.processes import ProcessState
+from session.session import Session
+from ui.live.consumer_lag import StreamSigns
+
+DetectionState = Literal["unknown", "starting", "working", "silent"]
+"""`unknown` where nobody said when the session began."""
+
+SILENT_MICROSECONDS = 20 * MICROSECONDS
+"""The driver tells every other second, and writes a probe row each time."""
+
+
+BY_PROCESS: dict[ProcessState | None, DetectionState] = {
+    "starting": "starting",
+    **dict.fromkeys(("restarting", "failed", "stopping", "stopped"), "silent"),
+}
+"""Its supervisor knows of its end at once. A process that is ready may be silent all the same."""
+
+
+def detection_state(
+    session: Session, signs: StreamSigns, now: int, process: ProcessState | None = None
+) -> DetectionState:
+    """By what the real-time query's driver told and by what came out of it; `now` by the wall clock, microseconds.
+
+    Its `process` (None where nobody tells of it) counts first.
+    """
+    if not session.started_at:
+        return "unknown"
+    if process in BY_PROCESS:
+        return BY_PROCESS[process]
+    query = next((one for one in signs.queries.values() if one.is_real_time), None)
+    if query is None:
+        return "starting"
+    if not query.is_active or now - query.told_at > SILENT_MICROSECONDS:
+        return "silent"
+    outputs = [one.came_out_at for one in signs.detection.values() if one.came_out_at is not None]
+    if not any(came_out_at >= query.started_at for came_out_at in outputs):
+        return "starting"
+    is_stuck = any(one.waited(now) > SILENT_MICROSECONDS for one in signs.detection.values())
+    return "silent" if is_stuck else "working"

@@ -1,0 +1,85 @@
+"""How long each stage took, counted in buckets: fixed room, however many there were."""
+
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from market.prices.opportunities import OpportunityLeg
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import FINAL_STATES, Arbitrage
+
+Stage = Literal["received_to_detected", "detected_to_reserved", "reserved_to_sent", "sent_to_filled"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+TIMES_OF: dict[Stage, tuple[str, str]] = {
+    "received_to_detected": ("event", "detected"),
+    "detected_to_reserved": ("detected", "reserved"),
+    "reserved_to_sent": ("reserved", "sent"),
+    "sent_to_filled": ("sent", "filled"),
+}
+"""Between which of an arbitrage's `times`."""
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper ends of the buckets, seconds; one more holds what took longer."""
+REMEMBERED_ARBITRAGES = 20_000
+
+
+class LatencyHistogram:
+    """Counts since it was made."""
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)
+        self.seconds = 0.0
+
+    def observe(self, microseconds: int) -> None:
+        """What is negative, as clocks of two machines differ, counts as none."""
+        seconds = max(0, microseconds) / MICROSECONDS
+        self.counts[bisect_left(BOUNDS, seconds)] += 1
+        self.seconds += seconds
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts)
+
+    def quantile(self, share: float) -> float | None:
+        """Seconds, as the counts tell it: evenly spread within a bucket. None of nothing; the last bound beyond it."""
+        wanted, before = share * self.count, 0
+        for place, count in enumerate(self.counts):
+            if count and before + count >= wanted:
+                if place == len(BOUNDS):
+                    break
+                low = BOUNDS[place - 1] if place else 0.0
+                return low + (BOUNDS[place] - low) * (wanted - before) / count
+            before += count
+        return BOUNDS[-1] if self.count else None
+
+
+class TradeLatencies:
+    """Of arbitrages that have ended, each counted once. The moving average's orders have no such stages."""
+
+    def __init__(self) -> None:
+        self.stages: dict[Stage, LatencyHistogram] = {stage: LatencyHistogram() for stage in STAGES}
+        self.arrivals: dict[str, LatencyHistogram] = {}
+        """Exchange → from its own time to ours; by its clock, put right by what is known of it."""
+        self._counted: OrderedDict[str, None] = OrderedDict()
+
+    def note(self, arbitrage: Arbitrage, offsets: Mapping[tuple[str, str], int | None]) -> None:
+        """`offsets`: (exchange, symbol) → how far its clock is ahead of ours, microseconds."""
+        if arbitrage.state not in FINAL_STATES or arbitrage.strategy != "arbitrage":
+            return
+        if arbitrage.arbitrage_id in self._counted:
+            return
+        self._counted[arbitrage.arbitrage_id] = None
+        if len(self._counted) > REMEMBERED_ARBITRAGES:
+            self._counted.popitem(last=False)
+        for stage, (begin, end) in TIMES_OF.items():
+            if begin in arbitrage.times and end in arbitrage.times:
+                self.stages[stage].observe(arbitrage.times[end] - arbitrage.times[begin])
+        for leg in (arbitrage.opportunity.buy, arbitrage.opportunity.sell):
+            self._note_arrival(leg, offsets)
+
+    def _note_arrival(self, leg: OpportunityLeg, offsets: Mapping[tuple[str, str], int | None]) -> None:
+        if leg.exchange_time is None or leg.received_time is None:
+            return
+        ahead = offsets.get((leg.exchange, leg.symbol)) or 0
+        arrival = self.arrivals.setdefault(leg.exchange, LatencyHistogram())
+        arrival.observe(leg.received_time - leg.exchange_time + ahead)

@@ -1,0 +1,1 @@
+"""What pages share: tables, times, money, actions, signing in."""

@@ -1,0 +1,50 @@
+"""Axes of charts with round ends and room for their widest label: two charts one below the other share their left."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, isfinite, log10
+
+from market.money import decimal_of, decimal_of_whole
+from session.number_format import number
+
+STEPS = (1, 2, 5, 10)
+LEAST_STEP = 0.01
+"""Sums of money are not read finer."""
+LABEL_PIXELS = 7
+"""Of one digit at 11 pixels, and a little more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`lowest` and `highest` are whole numbers of `step`."""
+
+    lowest: float
+    highest: float
+    step: float
+
+    @property
+    def label_width(self) -> int:
+        """Pixels."""
+        shown = decimal_of(self.step)
+        return LABEL_PIXELS * max(len(number(end, shown)) for end in (self.lowest, self.highest))
+
+    def options(self) -> dict[str, float]:
+        """Of an axis of ECharts, which then rounds its labels to the step."""
+        return {"min": self.lowest, "max": self.highest, "interval": self.step}
+
+
+def axis_over(lowest: float, highest: float, parts: int) -> Axis:
+    """Around these two, which may be equal, in about so many parts of 1, 2 or 5 times a power of ten.
+
+    Raises ValueError for what is no finite number.
+    """
+    if not isfinite(lowest) or not isfinite(highest):
+        raise ValueError(f"no axis goes from {lowest} to {highest}")
+    wide = max((highest - lowest) / parts, LEAST_STEP, abs(highest) * 1e-9)
+    power = floor(log10(wide))
+    step = next(decimal_of_whole(one).scaleb(power) for one in STEPS if one * 10.0**power >= wide * 0.999_999)
+    # exact: a double that is almost nothing lies beside 0 all the same
+    ends = (floor(Fraction(lowest) / Fraction(step)) * step, ceil(Fraction(highest) / Fraction(step)) * step)
+    if ends[0] == ends[1]:
+        ends = (ends[0], ends[1] + step)
+    return Axis(float(ends[0]), float(ends[1]), float(step))

@@ -1,0 +1,65 @@
+"""Money, prices and amounts as cells: by the currency, or by the market's own tick and lot; all digits in the title."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from market.instruments.markets import Market
+from market.money import decimal_of, text_of
+from session.number_format import UNKNOWN, amount, money, money_step, number, price, tone
+from ui.page_parts.dom_tables import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What nobody has told the steps of (a market of an earlier session) is shown with all its digits."""
+
+    ticks: dict[tuple[str, str], Decimal] = field(default_factory=dict)
+    """(exchange, symbol) → tick."""
+    lots: dict[str, Decimal] = field(default_factory=dict)
+    """Base → the finest lot of all its markets, so that one column has one number of digits."""
+
+    def price(self, exchange: str, symbol: str, value: Decimal | str | None) -> Cell | str:
+        if value is None:
+            return UNKNOWN
+        known, currency = decimal_of(value), quote_of(symbol)
+        tick = self.ticks.get((exchange, symbol))
+        text = f"{text_of(known)} {currency}" if tick is None else price(known, tick, currency)
+        return Cell(text, exact=f"{text_of(known)} {currency}")
+
+    def amount(self, base: str, value: Decimal | str) -> Cell:
+        known, lot = decimal_of(value), self.lots.get(base)
+        exact = text_of(known)
+        return Cell(exact if lot is None else amount(known, lot), exact=f"{exact} {base}")
+
+    def sum(self, currency: str, value: Decimal | str) -> Cell:
+        """Of any currency: what was paid, received, or taken as a fee; with its code, as sums of several stand
+        below each other."""
+        known, exact = decimal_of(value), f"{text_of(decimal_of(value))} {currency}"
+        lot = self.lots.get(currency)
+        return Cell(f"{number(known, money_step(currency) if lot is None else lot)} {currency}", exact=exact)
+
+
+def money_cell(value: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
+    """What was won or lost."""
+    return Cell(money(value, currency), tone(value, currency) if is_toned else "", f"{text_of(value)} {currency}")
+
+
+def steps_of(markets: Iterable[Market]) -> Steps:
+    ticks: dict[tuple[str, str], Decimal] = {}
+    lots: dict[str, Decimal] = {}
+    for market in markets:
+        ticks[market.exchange, market.symbol] = market.tick_size
+        if not market.is_fx:
+            lots[market.base] = min(market.lot_step, lots.get(market.base, market.lot_step))
+    return Steps(ticks, lots)
+
+
+def base_of(symbol: str) -> str:
+    """`BTC` of `BTC/JPY`."""
+    return symbol.partition("/")[0]
+
+
+def quote_of(symbol: str) -> str:
+    """`JPY` of `BTC/JPY`, `USDT` of `BTC/USDT:USDT`."""
+    return symbol.partition(":")[0].rpartition("/")[2]

@@ -1,0 +1,71 @@
+"""A change that a page makes: by whoever is signed in, through the service that REST uses, and its outcome in words."""
+
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit
+
+from session.roles import ANYBODY, Caller
+from store.errors import StoreError, VersionConflictError
+from ui.page_parts.page_sign_in import PAGE_ADDRESS, operator_of, signed_in, why_not_operator
+from ui.services.change_audit import audit_refusal
+from ui.services.dashboard import Dashboard
+
+Result = TypeVar("Result")
+
+UNKNOWN = "MongoDB did not answer: perhaps this was done, perhaps not. Look again in a moment."
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Result]):
+    """One sentence for the user; `result` None where nothing was changed."""
+
+    is_good: bool
+    words: str
+    result: Result | None = None
+
+
+def acted(
+    dashboard: Dashboard,
+    attempt: tuple[str, str],
+    change: Callable[[Caller], Coroutine[Any, Any, Result]],
+    said: Callable[[Result], str],
+) -> Outcome[Result]:
+    """Make the change and say so. What the service refuses is raised, for the caller to say.
+
+    `attempt`: action and target as the audit log names them, for where nobody is signed in who may.
+    """
+    caller = operator_of(dashboard)
+    if caller is None:
+        return Outcome(False, _turned_away(dashboard, attempt))
+    try:
+        result = dashboard.answer(change(caller))
+    except VersionConflictError:
+        # an answer like others, though the store gives it
+        raise
+    except (StoreError, TimeoutError):
+        return Outcome(False, UNKNOWN)
+    return Outcome(True, said(result), result)
+
+
+def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
+    """Why, after the audit log was told."""
+    why, who = why_not_operator(dashboard), signed_in(dashboard) or Caller(ANYBODY, "viewer", "open", PAGE_ADDRESS)
+    with suppress(TimeoutError):
+        dashboard.answer(audit_refusal(dashboard, who, *attempt, why))
+    return why
+
+
+def keep_outcome(place: str, outcome: Outcome[Any]) -> None:
+    """For the next drawing of `place`."""
+    streamlit.session_state[f"outcome.{place}"] = outcome
+
+
+def show_outcome(place: str) -> bool:
+    """Once; whether there was one."""
+    outcome: Outcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
+    if outcome is not None:
+        (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)
+    return outcome is not None

@@ -1,0 +1,83 @@
+"""What all pages share: their dress, and the way to the running dashboard."""
+
+from pathlib import Path
+
+import streamlit
+
+from ui.errors import UiError
+from ui.page_parts.page_sign_in import show_signing_in, signed_in
+from ui.services.dashboard import Dashboard, running
+
+ICON = Path(__file__).parents[1] / "assets/icon.svg"
+
+PAGE_CSS = """
+<style>
+:root { --navigation: 3.75rem; }
+.stMain [data-testid="stMainBlockContainer"] { padding: var(--navigation) 1.5rem 3rem; max-width: 1680px; }
+/* what scrolls goes below the navigation and out of sight, and the head stays under it */
+[data-testid="stHeader"], [data-testid="stToolbar"] { height: var(--navigation); min-height: 0; }
+[data-testid="stHeader"] { background: light-dark(#f6f7f9, #0d1117); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-page_head) { position: sticky; top: var(--navigation); z-index: 50; }
+/* Streamlit's own, with a button "Stop" that stops nothing but the drawing of a page */
+[data-testid="stStatusWidget"] { display: none !important; }
+.st-key-page_head { min-height: 51px; }
+/* what looks again by itself is never out of date while a script runs: Streamlit would dim it every few seconds */
+.st-key-page_head, .st-key-page_header, .st-key-live, [data-stale="true"] {
+  opacity: 1 !important; transition: none !important; }
+[data-testid="stMain"] [data-testid="stHeading"] h2 { font-size: 1.5rem; padding: 0.5rem 0 0.75rem; }
+[data-testid="stMain"] [data-testid="stHeading"] h3 { font-size: 1.1rem; padding: 0.4rem 0 0.35rem; }
+/* Streamlit's own are too faint to be read by everybody */
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p {
+  color: light-dark(#565c64, #a3a9b3); opacity: 1 !important; }
+[data-testid^="stBaseButton-primary"]:enabled, [data-testid^="stBaseButton-primary"]:enabled p {
+  color: light-dark(#fff, #06101f); }
+@media (max-width: 640px) {
+  :root { --navigation: 2.75rem; }
+  .st-key-page_head { min-height: 84px; }
+  .stMain [data-testid="stMainBlockContainer"] { padding: var(--navigation) 0.75rem 3rem; }
+}
+</style>
+"""
+
+
+MODE_TITLES: dict[str, str] = {
+    "paper": "Paper trading",
+    "public": "Paper on live prices",
+    "replay": "Paper trading · replay",
+    "sandbox": "Sandbox trading",
+    "live": "LIVE TRADING",
+}
+"""By `session.session.Mode`: the tab says it, too."""
+UNKNOWN_MODE = "unknown"
+"""Without a server nobody can say that it is play money."""
+
+
+def dress() -> None:
+    """Title, icon and style of every page."""
+    mode = MODE_TITLES.get(mode_now(), "Not connected")
+    title = f"{mode} · cross-exchange arbitrage"
+    # collapsed: else Streamlit makes room for a sidebar first and takes it back when it learns of the links at the top
+    streamlit.set_page_config(page_title=title, page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
+    streamlit.html(PAGE_CSS)
+
+
+def mode_now() -> str:
+    """Of the running session, or UNKNOWN_MODE."""
+    try:
+        return running().session.mode
+    except UiError:
+        return UNKNOWN_MODE
+
+
+def dashboard_or_reason() -> Dashboard | None:
+    """The dashboard of this process; None where there is none or who looks may not read, and the page then says why."""
+    try:
+        dashboard = running()
+    except UiError as reason:
+        streamlit.error(str(reason))
+        return None
+    if signed_in(dashboard) is None:
+        streamlit.info("Reading needs a key here.")
+        show_signing_in(dashboard)
+        return None
+    return dashboard

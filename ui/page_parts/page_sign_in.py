@@ -1,0 +1,89 @@
+"""Who looks at the pages: the browser that signed in, by its cookie, for all its tabs and over a reload.
+
+A script sees the cookies with which its tab connected, and none that came later. So the tab brings a ticket after it
+has signed in, good once, and the script keeps whom it was issued to. Nobody counts whose sign-in or key is over.
+"""
+
+from functools import partial
+
+import streamlit
+
+from session.roles import Caller
+from ui.auth.sign_ins import COOKIE
+from ui.page_parts.own_component import own_component
+from ui.services.dashboard import Dashboard
+
+SIGNED_IN = "signed_in_caller"
+KEY = "signing_in"
+CSS = ("assets/theme.css", "assets/steering.css")
+NOT_SIGNED_IN = "Not done: sign in with an operator's API key first."
+NOT_AN_OPERATOR = "Not done: {name} is a viewer and may change nothing."
+PAGE_ADDRESS = "page"
+
+
+def signed_in(dashboard: Dashboard) -> Caller | None:
+    """Who this tab is: by the browser's sign-in, else anybody where reading is open.
+
+    None where reading needs a key and there is none.
+    """
+    access = dashboard.access
+    kept: Caller | None = streamlit.session_state.get(SIGNED_IN)
+    if kept is not None and access.still_holds(kept):
+        return kept
+    by_cookie = access.sign_ins.caller(streamlit.context.cookies.get(COOKIE), PAGE_ADDRESS)
+    return by_cookie or access.anybody(PAGE_ADDRESS)
+
+
+def operator_of(dashboard: Dashboard) -> Caller | None:
+    """Who changes something from this tab; None where nobody signed in who may."""
+    caller = signed_in(dashboard)
+    return caller if caller is not None and caller.may_change else None
+
+
+def why_not_operator(dashboard: Dashboard) -> str:
+    """One sentence for who tried to change something all the same."""
+    caller = signed_in(dashboard)
+    if caller is None or caller.means == "open":
+        return NOT_SIGNED_IN
+    return NOT_AN_OPERATOR.format(name=caller.name)
+
+
+def require_operator(dashboard: Dashboard) -> Caller | None:
+    """For a page that is about to offer a change: who it is, else None after showing where to type a key."""
+    caller = operator_of(dashboard)
+    show_signing_in(dashboard)
+    return caller
+
+
+def show_signing_in(dashboard: Dashboard) -> None:
+    """One line: who is signed in, or the field for a key. The browser itself hands the key over, to REST."""
+    caller = signed_in(dashboard)
+    mount = own_component("signing_in", "assets/steering.html", CSS, "signing_in.js")
+    mount(
+        key=KEY,
+        data={"name": "" if caller is None or caller.means == "open" else caller.name},
+        on_ticket_change=partial(take_ticket, dashboard),
+    )
+
+
+def take_ticket(dashboard: Dashboard) -> None:
+    """Runs before the script does. An empty ticket: the browser signed out."""
+    keep_caller(dashboard, str(streamlit.session_state[KEY]["ticket"] or ""))
+
+
+def keep_caller(dashboard: Dashboard, ticket: str) -> None:
+    """What the ticket says of who this tab is; nobody where it does not count."""
+
+    async def redeemed() -> Caller | None:
+        # tickets belong to the server's loop
+        return dashboard.access.tickets.redeem(ticket, "page")
+
+    try:
+        caller = dashboard.answer(redeemed())
+    except TimeoutError:
+        # the browser sees that it is not known yet, and brings another
+        return
+    if caller is None or caller.means == "open":
+        streamlit.session_state.pop(SIGNED_IN, None)
+    else:
+        streamlit.session_state[SIGNED_IN] = caller

@@ -1,0 +1,39 @@
+"""Times as a page shows them: UTC, or the browser's own zone where the user chose that."""
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit
+
+from market.time_units import MICROSECONDS
+from ui.page_parts.dom_tables import Cell
+
+IS_LOCAL = "times_are_local"
+"""In the session's state: whether the user chose local times."""
+
+
+def shown_zone() -> tzinfo:
+    """The zone that the user chose; UTC where the browser's is unknown."""
+    name = streamlit.context.timezone
+    if not streamlit.session_state.get(IS_LOCAL) or not name:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def zone_word(zone: tzinfo) -> str:
+    """As the header calls it. A zone with summer time has no name of its own without a date."""
+    return "UTC" if zone is UTC else "local"
+
+
+def moment_cell(microseconds: int, zone: tzinfo) -> Cell:
+    """On a narrow page the time of the day alone, with the date in its title."""
+    text = moment(microseconds, zone)
+    return Cell(text, exact=text, narrow=f"{datetime.fromtimestamp(microseconds / MICROSECONDS, zone):%H:%M:%S}")
+
+
+def moment(microseconds: int, zone: tzinfo) -> str:
+    """Date, time and zone, to the second."""
+    return f"{datetime.fromtimestamp(microseconds / MICROSECONDS, zone):%Y-%m-%d %H:%M:%S %Z}"

@@ -1,7 +1,0 @@
-"""The page Live: everything that moves."""
-
-from ui.pages.live_panel import show_live_panel
-
-
-def show_live() -> None:
-    show_live_panel()

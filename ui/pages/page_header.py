@@ -1,0 +1,26 @@
+"""The head of every page: paper or real money, whether the page is live, whether trading is on, UTC or local time."""
+
+import streamlit
+
+from ui.page_parts.own_component import own_component
+from ui.page_parts.page_frame import mode_now
+from ui.page_parts.page_times import IS_LOCAL
+
+KEY = "page_header"
+CSS = ("assets/theme.css", "assets/header.css")
+
+
+def show_header() -> None:
+    """Drawn above every page; what moves in it comes over the tab's one WebSocket."""
+    mount = own_component("page_header", "assets/header.html", CSS, "header.js")
+    with streamlit.container(key="page_head"):
+        mount(
+            key=KEY,
+            data={"mode": mode_now(), "is_local": bool(streamlit.session_state.get(IS_LOCAL))},
+            on_zone_change=_take_zone,
+        )
+
+
+def _take_zone() -> None:
+    """The browser remembers the choice and tells it; every time that Python draws follows."""
+    streamlit.session_state[IS_LOCAL] = streamlit.session_state[KEY]["zone"] == "local"

@@ -1,0 +1,56 @@
+"""Who changed what, for operators: the newest entries of the audit log, refused ones included."""
+
+import streamlit
+
+from store.errors import StoreError
+from ui.api.audit_routes import AuditRow, audit_row
+from ui.page_parts.dom_tables import Cell, Line, table, words
+from ui.page_parts.page_sign_in import operator_of
+from ui.page_parts.page_times import moment, shown_zone
+from ui.services.change_audit import newest_entries
+from ui.services.dashboard import Dashboard
+
+SHOWN = 20
+HEADS = words("When", "Who", "From", "Did", "To", "Outcome", "Before → after")
+TONES = {"done": "good", "refused": "bad", "failed": "bad", "begun": "quiet"}
+LONGEST = 120
+
+
+def show_audit(dashboard: Dashboard) -> None:
+    """A table where an operator is signed in, else one line that says who may read it."""
+    if operator_of(dashboard) is None:
+        streamlit.caption("Who changed what is shown to signed-in operators.")
+        return
+    try:
+        entries = dashboard.answer(newest_entries(dashboard, SHOWN))
+    except (StoreError, TimeoutError):
+        streamlit.warning("MongoDB does not answer. Try again in a moment.")
+        return
+    rows = [_line(audit_row(entry)) for entry in entries]
+    streamlit.html(table("Who changed what", HEADS, rows, "Nobody has changed anything yet."))
+
+
+def _line(row: AuditRow) -> Line:
+    behalf = f" for {row['on_behalf']}" if row["on_behalf"] else ""
+    place = row["address"] or row["means"]
+    outcome = f"{row['outcome']}: {row['reason']}" if row["reason"] else row["outcome"]
+    changes = _changes(row)
+    return [
+        moment(row["at"], shown_zone()),
+        f"{row['who']}{behalf}",
+        place,
+        row["action"],
+        _cut(row["target"]),
+        _cut(outcome, TONES.get(row["outcome"], "")),
+        _cut(changes),
+    ]
+
+
+def _changes(row: AuditRow) -> str:
+    names = dict.fromkeys((*row["before"], *row["after"]))
+    before, after = row["before"], row["after"]
+    return ", ".join(f"{name} {before.get(name, '–')} → {after.get(name, '–')}" for name in names)
+
+
+def _cut(text: str, tone: str = "") -> Cell:
+    return Cell(text, tone) if len(text) <= LONGEST else Cell(f"{text[:LONGEST]}…", tone, text)

@@ -1,0 +1,144 @@
+"""Backtests side by side: parameters and figures with what differs marked, and their equity in one chart."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, tzinfo
+from typing import Any
+
+import streamlit
+
+from market.money import text_of
+from market.time_units import MICROSECONDS
+from session.backtest_requests import BacktestFigures, BacktestJob
+from session.labels import exchange_name
+from session.number_format import money
+from store.errors import StoreError
+from ui.page_parts.dom_tables import Cell, Head, Line, table, words
+from ui.page_parts.page_times import moment
+from ui.panels.backtest_actions import changes_words, known_job, seconds_of
+from ui.panels.backtest_figures import ratio_words, share_words
+from ui.services.dashboard import Dashboard
+from ui.services.settings_fields import setting_label
+
+CHOSEN = "backtests.compared"
+AS_SET = "as the tick set"
+HOUR_MICROSECONDS = 3_600 * MICROSECONDS
+FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
+    ("Net", lambda one: money(one.net, one.currency)),
+    ("Fees", lambda one: money(one.fees, one.currency)),
+    ("Return on capital", lambda one: share_words(one.return_on_capital)),
+    ("Max drawdown", lambda one: money(-one.drawdown, one.currency)),
+    ("Sharpe", lambda one: ratio_words(one.sharpe)),
+    ("Sortino", lambda one: ratio_words(one.sortino)),
+    ("Turnover", lambda one: "–" if one.turnover is None else money(one.turnover, one.currency)),
+    ("Marked gain", lambda one: "–" if one.marked_gain is None else money(one.marked_gain, one.currency)),
+    ("Missed profit", lambda one: "–" if one.missed is None else money(one.missed, one.currency)),
+    ("Made of", lambda one: "bars" if one.is_of_bars else "quotes"),
+    ("Trades", lambda one: f"{one.trades:,}"),
+    ("Opportunities", lambda one: f"{one.opportunities:,}"),
+    ("Rejections", lambda one: f"{one.refusals:,}"),
+    ("Quotes", lambda one: f"{one.quotes:,}"),
+    ("Books", lambda one: "balance" if one.is_balanced else "DO NOT BALANCE"),
+)
+
+
+def show_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
+    """`jobs`: those that are done, newest first."""
+    streamlit.subheader("Compare", anchor=False)
+    titles = {
+        job.job_id: f"{moment(job.asked_at, zone)} · {job.request.tick_set} · {changes_words(job)}" for job in jobs
+    }
+    chosen = streamlit.multiselect(
+        "Backtests to compare",
+        list(titles),
+        list(titles)[:2],
+        format_func=lambda one: titles.get(one, one),
+        key=CHOSEN,
+        max_selections=6,
+        placeholder="Two or more",
+    )
+    if len(chosen) < 2:
+        streamlit.caption("Choose two or more.")
+        return
+    try:
+        found = [job for one in chosen if (job := known_job(dashboard, one)) is not None]
+    except (StoreError, TimeoutError):
+        streamlit.warning("MongoDB does not answer. Try again in a moment.")
+        return
+    streamlit.html(comparison_table(found))
+    streamlit.echarts_chart(
+        overlay_chart(found, zone), height=320, key="backtests.equity", alt="Equity of the backtests compared"
+    )
+
+
+def comparison_table(jobs: Sequence[BacktestJob]) -> str:
+    """HTML: a column a backtest, lettered as in the chart; rows that differ are marked, in words too."""
+    rows = [*_parameters(jobs), *_figures(jobs)]
+    lines: list[Line] = []
+    for name, values in rows:
+        differs = len(set(values)) > 1
+        tone = "differs" if differs else ""
+        lines.append([name, *(Cell(value, tone) for value in values), Cell("differs" if differs else "same", "quiet")])
+    heads = (*words(""), *(Head(letter_of(place), is_number=True) for place in range(len(jobs))), *words("Beside"))
+    return table("Parameters and figures of the backtests compared", heads, lines, "")
+
+
+def overlay_chart(jobs: Sequence[BacktestJob], zone: tzinfo) -> dict[str, Any]:
+    """By the time of the ticks where all ran on the same, else by hours since the first of each."""
+    is_of_one_set = len({job.request.tick_set for job in jobs}) == 1
+    axis: dict[str, Any] = {"type": "time"} if is_of_one_set else {"type": "value", "name": "hours"}
+    return {
+        "useUTC": zone is UTC,
+        "animation": False,
+        "legend": {"top": 0, "left": "left"},
+        "tooltip": {"trigger": "axis", "valueFormatter": "%,.2f"},
+        "grid": {"left": 8, "right": 16, "top": 54, "bottom": 4, "containLabel": True},
+        "xAxis": axis | {"axisLabel": {"hideOverlap": True}},
+        "yAxis": {"type": "value", "scale": True, "name": _currency(jobs), "splitNumber": 4},
+        "series": [
+            {
+                "name": letter_of(place),
+                "type": "line",
+                "step": "end",
+                "showSymbol": False,
+                "data": _points(job, is_of_one_set=is_of_one_set),
+            }
+            for place, job in enumerate(jobs)
+        ],
+    }
+
+
+def letter_of(place: int) -> str:
+    return chr(ord("A") + place)
+
+
+def _points(job: BacktestJob, *, is_of_one_set: bool) -> list[list[float]]:
+    points = () if job.figures is None else job.figures.equity
+    if is_of_one_set:
+        return [[point.at / 1_000, float(point.net)] for point in points]
+    return [[(point.at - points[0].at) / HOUR_MICROSECONDS, float(point.net)] for point in points]
+
+
+def _currency(jobs: Sequence[BacktestJob]) -> str:
+    return ", ".join(sorted({job.figures.currency for job in jobs if job.figures is not None}))
+
+
+def _parameters(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
+    """Only those that anybody changed, beside the tick set."""
+    requests = [job.request for job in jobs]
+    rows = [("Tick set", [one.tick_set for one in requests])]
+    for name in sorted({name for one in requests for name in one.settings}):
+        rows.append((setting_label(name), [one.settings.get(name, AS_SET) for one in requests]))
+    rows.append(("Fee a side", [AS_SET if one.fee_bps is None else f"{text_of(one.fee_bps)} bps" for one in requests]))
+    for exchange in sorted({name for one in requests for name in one.fee_tiers}):
+        rows.append(
+            (f"Fees of {exchange_name(exchange)} by volume", [one.fee_tiers.get(exchange, "none") for one in requests])
+        )
+    rows.append(("Latency", ["50 ms" if one.latency_ms is None else f"{one.latency_ms:g} ms" for one in requests]))
+    rows.append(("Orders that fail", [f"{one.failed_percent:g} %" for one in requests]))
+    rows.append(("Seed", [str(one.seed) for one in requests]))
+    return rows
+
+
+def _figures(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
+    rows = [(name, ["–" if job.figures is None else told(job.figures) for job in jobs]) for name, told in FIGURES]
+    return [*rows, ("Ran for", ["–" if (took := seconds_of(job)) is None else f"{took} s" for job in jobs])]

@@ -1,0 +1,31 @@
+"""Figures of backtests for people: shares, ratios, missed profit, and the mark of results from bars."""
+
+from decimal import Decimal
+
+from session.backtest_requests import BacktestFigures
+from ui.page_parts.dom_tables import Cell
+from ui.page_parts.money_cells import money_cell
+
+BARS_WORDS = (
+    "Marked (bars): such fills are at the last price of a bar and no fills of an exchange. Bars cannot tell what was "
+    "quoted between them, nor what a latency below their spacing costs."
+)
+
+
+def share_words(share: Decimal | None) -> str:
+    """Percent; – where there is none."""
+    return "–" if share is None else f"{share * 100:z,.4f} %".replace("-", "−")
+
+
+def ratio_words(ratio: float | None) -> str:
+    return "n/a" if ratio is None else f"{ratio:z,.2f}".replace("-", "−")
+
+
+def missed_cell(figures: BacktestFigures) -> Cell:
+    if figures.missed is None:
+        return Cell("–")
+    return money_cell(figures.missed, figures.currency, is_toned=False)
+
+
+def trades_cell(figures: BacktestFigures) -> Cell:
+    return Cell(f"{figures.trades:,} from bars" if figures.is_of_bars else f"{figures.trades:,}")

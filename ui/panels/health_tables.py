@@ -1,0 +1,266 @@
+"""What the page Health shows, as HTML made from the health report. Pure."""
+
+from collections.abc import Iterable
+from datetime import tzinfo
+from html import escape
+
+from session.labels import exchange_name, state_name
+from session.number_format import counted, duration, offset_ms
+from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
+from ui.page_parts.page_times import moment
+from ui.rows.health_rows import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
+
+CSS = """
+<style>
+.verdict { border: 1px solid; border-radius: 6px; padding: 10px 14px; font-size: 16px; font-weight: 600; }
+.verdict { border-color: var(--edge); background: color-mix(in srgb, var(--edge) 12%, transparent); }
+.verdict.well { --edge: light-dark(#12824c, #35c27b); }
+.verdict.warning { --edge: light-dark(#8a6100, #f2b731); }
+.verdict.failing { --edge: light-dark(#b3202e, #f0646f); }
+.verdict .findings { list-style: none; margin: 8px 0 0; padding: 0; font-size: 14px; font-weight: 400; }
+.verdict .findings li { padding: 3px 0; margin: 0; }
+.findings b { font-weight: 600; }
+</style>
+"""
+MARKS = {"failing": "✖", "warning": "▲"}
+WORDS = {"failing": "Failing", "warning": "To look at"}
+STATE_TONES = {"ready": "good", "live": "good", "starting": "quiet", "stopped": "quiet", "resyncing": "differs"}
+STAGE_NAMES = {
+    "exchange_to_received": "exchange → received",
+    "received_to_detected": "received → detected",
+    "detected_to_reserved": "detected → reserved",
+    "reserved_to_sent": "reserved → sent",
+    "sent_to_filled": "sent → filled",
+    "hub_to_client": "dashboard → browser",
+}
+UNKNOWN = Cell("–", "quiet")
+
+
+def verdict(report: HealthReportRow) -> str:
+    """What is wrong and what to do, or that nothing is."""
+    items = "".join(
+        f"<li>{MARKS[one['severity']]} <b>{WORDS[one['severity']]}: {escape(one['part'])}.</b> "
+        f"{escape(one['what'])} {escape(one['todo'])}</li>"
+        for one in report["findings"]
+    )
+    listed = f'<ul class="findings">{items}</ul>' if items else ""
+    return (
+        f'{CSS}<div class="verdict {report["verdict"]}" role="status" data-verdict="{report["verdict"]}">'
+        f"{escape(report['summary'])}{listed}</div>"
+    )
+
+
+def headline(report: HealthReportRow) -> str:
+    feeds, processes = report["feeds"], report["processes"]
+    live, ready = (sum(one["status"] == "live" for one in feeds), sum(one["state"] == "ready" for one in processes))
+    delays = [row["delay"] for row in report["detection"] if row["delay"] is not None]
+    lags = [row["lag"] for row in report["change_streams"] if row["lag"] is not None]
+    clients = report["clients"]
+    behind = counted(clients["resynchronisations"], "time")
+    return figures(
+        [
+            Figure("Feeds live", Cell(f"{live} of {len(feeds)}", "good" if live == len(feeds) else "bad")),
+            Figure("Processes ready", Cell(f"{ready} of {len(processes)}")),
+            Figure("A row through Spark", Cell(duration(max(delays, default=None))), "the newest probe"),
+            Figure("Behind in Kafka", Cell(_rows(_most_behind(report["topics"]))), "the slowest reader"),
+            Figure("Behind MongoDB", Cell(duration(max(lags, default=None))), "up to 0.5 s is none"),
+            Figure("Live pages", Cell(f"{clients['clients']:,}"), f"fell behind {behind}"),
+        ]
+    )
+
+
+def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
+    rows: list[Line] = [
+        [
+            one["name"],
+            Cell(state_name(one["state"]), STATE_TONES.get(one["state"], "bad")),
+            "" if one["pid"] is None else str(one["pid"]),
+            moment(one["since"], zone),
+            str(one["restarts"]),
+            one["last_end"] or "",
+        ]
+        for one in report["processes"]
+    ]
+    heads = (*words("Process", "State"), *numbers("Id"), *words("Since"), *numbers("Restarts"), *words("Last end"))
+    return table(
+        "Processes", heads, rows, "No process is known: no supervisor tells of any, or MongoDB does not answer."
+    )
+
+
+def feeds_table(report: HealthReportRow) -> str:
+    rows: list[Line] = [
+        [
+            f"{exchange_name(one['exchange'])} {one['symbol']}",
+            Cell(state_name(one["status"]), STATE_TONES.get(one["status"], "bad")),
+            one["region"],
+            duration(one["age"]),
+            f"{one['quotes']:,}",
+            *(_count(number) for number in (one["gaps"], one["checksums"], one["malformed"], one["resyncs"])),
+            *(_count(number) for number in (one["reconnects"], one["rest_mismatches"])),
+            UNKNOWN if one["offset_us"] is None else offset_ms(one["offset_us"]),
+        ]
+        for one in report["feeds"]
+    ]
+    counted = ("Last sign", "Quotes", "Gaps", "Checksums", "Malformed", "Resyncs", "Reconnects", "Unlike REST")
+    heads = (*words("Feed", "State", "Region"), *numbers(*counted, "Its clock"))
+    return table("Feeds", heads, rows, "No feeder has told of a feed yet.")
+
+
+def kafka_table(report: HealthReportRow) -> str:
+    """One row for each reader of each partition; those that nobody here reads have one, too."""
+    rows = [row for partition in report["topics"] for row in _partition_rows(partition)]
+    heads = (
+        *words("Topic / partition"),
+        *numbers("End", "Rows/s"),
+        *words("Reader"),
+        *numbers("Has read to", "Rows behind"),
+    )
+    return table("Kafka lag", heads, rows, "Kafka has not answered yet.")
+
+
+def detection_table(report: HealthReportRow) -> str:
+    rows: list[Line] = [
+        [
+            f"partition {one['partition']}",
+            _whole(one["next_offset"]),
+            duration(one["output_age"]),
+            duration(one["delay"]),
+            duration(one["waiting"]) if one["waiting"] else "none",
+        ]
+        for one in report["detection"]
+    ]
+    heads = (*words("Log"), *numbers("Detected to", "Newest output", "Probe took", "Probe waiting"))
+    return table("Detection, row by row", heads, rows, "No row has come out of Spark yet.")
+
+
+def queries_table(report: HealthReportRow, zone: tzinfo) -> str:
+    rows = [_query_row(one, zone) for one in report["queries"]]
+    heads = (
+        *words("Query", "State", "Running since"),
+        *numbers("Batch", "Began", "Took", "Rows", "Rows/s in", "Rows/s taken", "State rows", "Checkpoint"),
+    )
+    return table("Spark's queries", heads, rows, "Spark has not told of its queries yet.")
+
+
+def changes_table(report: HealthReportRow) -> str:
+    rows: list[Line] = [
+        [one["reader"], duration(one["lag"]), duration(one["told_age"]), str(one["lost"])]
+        for one in report["change_streams"]
+    ]
+    return table("Change streams", (*words("Reader"), *numbers("Behind", "Told", "Read anew")), rows, "")
+
+
+def bridge_words(report: HealthReportRow) -> str:
+    """The bridge reads MongoDB and no topic: what it wrote tells how far it is."""
+    bridge = report["bridge"]
+    told = f"Settings bridge: {_version(bridge['version_in_log'])} in the log, {_version(bridge['version'])} in force"
+    age = bridge["repeated_age"]
+    return f"{told}, {'never repeated' if age is None else f'repeated {duration(age)} ago'}."
+
+
+def latencies_table(report: HealthReportRow) -> str:
+    rows: list[Line] = [
+        [stage_name(one), f"{one['count']:,}", *(duration(share) for share in (one["p50"], one["p95"], _mean(one)))]
+        for one in report["latencies"]
+    ]
+    return table("Latencies", (*words("Stage"), *numbers("Measured", "p50", "p95", "Mean")), rows, "")
+
+
+def stage_name(row: LatencyRow) -> str:
+    name = STAGE_NAMES.get(row["stage"], row["stage"])
+    return name if row["exchange"] is None else f"{name}, {exchange_name(row['exchange'])}"
+
+
+def latency_chart(row: LatencyRow) -> dict[str, object]:
+    """Options of ECharts: how many took how long."""
+    bounds = [bucket["seconds"] for bucket in row["buckets"]]
+    names = ["longer" if bound is None else f"≤ {duration(bound)}" for bound in bounds]
+    return {
+        "animation": False,
+        "tooltip": {"trigger": "axis"},
+        "grid": {"left": 8, "right": 12, "top": 24, "bottom": 4, "containLabel": True},
+        "xAxis": {"type": "category", "data": names, "axisLabel": {"rotate": 40, "fontSize": 11}},
+        "yAxis": {"type": "value", "minInterval": 1, "name": "measured", "nameTextStyle": {"align": "left"}},
+        "series": [
+            {"type": "bar", "data": [bucket["count"] for bucket in row["buckets"]], "itemStyle": {"color": "#4b9bff"}}
+        ],
+    }
+
+
+def _query_row(one: QueryRow, zone: tzinfo) -> Line:
+    is_silent = one["told_age"] > 20
+    state = (
+        Cell("ended", "bad")
+        if not one["is_active"]
+        else Cell("silent", "bad")
+        if is_silent
+        else Cell("running", "good")
+    )
+    waiting = one["is_real_time"] and one["batch"] is None
+    return [
+        one["query"],
+        Cell(state.text, state.tone, one["message"]),
+        moment(one["started_at"], zone),
+        Cell("first of 5 min", "quiet") if waiting else _whole(one["batch"]),
+        duration(one["batch_age"]),
+        duration(one["batch_seconds"]),
+        _whole(one["batch_rows"]),
+        _rate(one["input_rows_per_second"]),
+        _rate(one["processed_rows_per_second"]),
+        _whole(one["state_rows"]),
+        duration(one["checkpoint_age"]),
+    ]
+
+
+def _partition_rows(partition: PartitionRow) -> Iterable[Line]:
+    name = f"{partition['topic']}/{partition['partition']}"
+    ends: Line = [_whole(partition["end_offset"]), _rate(partition["rows_per_second"])]
+    if not partition["readers"]:
+        yield [name, *ends, Cell("nobody here", "quiet"), "", ""]
+    for reader in partition["readers"]:
+        yield [name, *ends, reader["reader"], _whole(reader["next_offset"]), _behind(reader)]
+
+
+def _behind(reader: ReaderRow) -> Cell | str:
+    behind = reader["behind"]
+    if behind is None:
+        return UNKNOWN
+    if reader["is_bound"]:
+        return Cell(
+            f"≤ {behind:,}", "", "Rows after the one that the newest output was made of: it may have read them."
+        )
+    return f"{behind:,}"
+
+
+def _most_behind(topics: Iterable[PartitionRow]) -> int | None:
+    known = [
+        reader["behind"]
+        for partition in topics
+        for reader in partition["readers"]
+        if reader["behind"] is not None and not reader["is_bound"]
+    ]
+    return max(known, default=None)
+
+
+def _mean(row: LatencyRow) -> float | None:
+    return row["total_seconds"] / row["count"] if row["count"] else None
+
+
+def _version(version: int | None) -> str:
+    return "unknown" if version is None else f"version {version}"
+
+
+def _rows(count: int | None) -> str:
+    return "–" if count is None else f"{count:,} rows"
+
+
+def _whole(number: int | None) -> Cell | str:
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+def _rate(number: float | None) -> Cell | str:
+    return UNKNOWN if number is None else f"{number:,.0f}"
+
+
+def _count(number: int) -> Cell:
+    return Cell(f"{number:,}", "differs" if number else "quiet")

@@ -1,0 +1,149 @@
+"""Charts of opportunities, as options of ECharts: pure, so that tests read what is drawn."""
+
+from collections.abc import Sequence
+
+from ui.panels.trades_charts import GOOD, Chart
+from ui.rows.opportunity_rows import BinRow, LifeBinRow
+from ui.services.threshold_preview import CurvePointRow
+
+SEEN = "#7d8fa6"
+REFUSED = "#f0954a"
+MARK = "#e2565f"
+CHOSEN = "#4b9bff"
+LEAST_SHOWN = 0.8
+"""Where the logarithmic axis begins, so that a single one has a bar."""
+
+
+def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
+    """How many were seen, refused and taken, by net bps; logarithmic, as thousands are seen for each one taken."""
+    ends = (bars[0]["from_bps"], bars[-1]["to_bps"]) if bars else (0.0, 1.0)
+    return {
+        "animation": False,
+        "legend": {"top": 0, "left": "left", "data": ["Seen", "Rejected", "Taken"]},
+        "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
+        "grid": {"left": 8, "right": 16, "top": 54, "bottom": 22, "containLabel": True},
+        "xAxis": [
+            {
+                "type": "category",
+                "data": [_span(bar["from_bps"], bar["to_bps"]) for bar in bars],
+                "name": "net bps",
+                "nameLocation": "middle",
+                "nameGap": 28,
+                "axisLabel": {"hideOverlap": True, "fontSize": 11},
+            },
+            # the threshold lies between bars, and only an axis of numbers has a place for it
+            {"type": "value", "show": False, "min": ends[0], "max": ends[1]},
+        ],
+        "yAxis": {"type": "log", "min": LEAST_SHOWN, "splitNumber": 4, "axisLabel": {"formatter": "{value}"}},
+        "series": [
+            _bars("Seen", [bar["seen"] for bar in bars], SEEN),
+            _bars("Rejected", [bar["refused"] for bar in bars], REFUSED),
+            _bars("Taken", [bar["taken"] for bar in bars], GOOD),
+            _marks([] if threshold is None else [(threshold, "threshold", MARK)], axis=1, ends=ends),
+        ],
+    }
+
+
+def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
+    """How long runs lived, each bar from its own time to the next one's."""
+    return {
+        "animation": False,
+        "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
+        "grid": {"left": 8, "right": 16, "top": 16, "bottom": 22, "containLabel": True},
+        "xAxis": {
+            "type": "category",
+            "data": [_time(bar["from_ms"]) for bar in bars],
+            "name": "lived at least",
+            "nameLocation": "middle",
+            "nameGap": 28,
+            "axisLabel": {"hideOverlap": True, "fontSize": 11},
+        },
+        "yAxis": {"type": "value", "minInterval": 1, "splitNumber": 4},
+        "series": [
+            {
+                "name": "Runs",
+                "type": "bar",
+                "barCategoryGap": "12%",
+                "itemStyle": {"color": CHOSEN},
+                "data": [bar["runs"] for bar in bars],
+            }
+        ],
+    }
+
+
+def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen: float) -> Chart:
+    """Over thresholds: how many of those taken pass, and how many that were below the threshold would, too."""
+    marks = [(chosen, "chosen", CHOSEN)]
+    if current is not None and current != chosen:
+        marks.append((current, "now", MARK))
+    steps = [point["min_net_bps"] for point in points] + [chosen]
+    ends = (min(steps), max(steps))
+    return {
+        "animation": False,
+        "legend": {"top": 0, "left": "left", "data": ["Taken that pass", "Gained at most"]},
+        "tooltip": {"trigger": "axis"},
+        "grid": {"left": 8, "right": 16, "top": 54, "bottom": 22, "containLabel": True},
+        "xAxis": {
+            "type": "value",
+            "min": ends[0],
+            "max": ends[1],
+            "name": "threshold, net bps",
+            "nameLocation": "middle",
+            "nameGap": 28,
+        },
+        "yAxis": {"type": "value", "minInterval": 1, "splitNumber": 4},
+        "series": [
+            _steps("Taken that pass", [[point["min_net_bps"], point["kept"]] for point in points], GOOD),
+            _steps("Gained at most", [[point["min_net_bps"], point["gained"]] for point in points], REFUSED),
+            _marks(marks, axis=0, ends=ends),
+        ],
+    }
+
+
+def _bars(name: str, counts: Sequence[int], color: str) -> Chart:
+    shown = [count or None for count in counts]
+    return {"name": name, "type": "bar", "barGap": "0%", "itemStyle": {"color": color}, "data": shown}
+
+
+def _steps(name: str, points: list[list[float]], color: str) -> Chart:
+    return {
+        "name": name,
+        "type": "line",
+        "step": "start",
+        "showSymbol": len(points) < 2,
+        "data": points,
+        "lineStyle": {"width": 1.6},
+        "itemStyle": {"color": color},
+        "areaStyle": {"opacity": 0.12},
+    }
+
+
+def _marks(marks: Sequence[tuple[float, str, str]], axis: int, ends: tuple[float, float]) -> Chart:
+    """Upright lines; those outside of the axis are not drawn."""
+    return {
+        "type": "line",
+        "xAxisIndex": axis,
+        "data": [],
+        "silent": True,
+        "markLine": {
+            "symbol": "none",
+            "silent": True,
+            "data": [
+                {
+                    "xAxis": at,
+                    "lineStyle": {"color": color, "width": 1.6, "type": "dashed"},
+                    "label": {"formatter": f"{name} {at:g}", "color": color, "fontSize": 11},
+                }
+                for at, name, color in marks
+                if ends[0] <= at <= ends[1]
+            ],
+        },
+    }
+
+
+def _span(start: float, end: float) -> str:
+    return f"{start:g} to {end:g}"
+
+
+def _time(milliseconds: float) -> str:
+    return f"{milliseconds:g} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:g} s"

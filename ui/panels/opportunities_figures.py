@@ -1,0 +1,136 @@
+"""The upper part of the page Opportunities: how many, how wide, why not, and how long they lived."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+import streamlit
+
+from market.money import decimal_of
+from session.labels import exchange_name, reason_name
+from session.number_format import UNKNOWN, bps, counted, duration, worth
+from store.errors import StoreError
+from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
+from ui.page_parts.money_cells import money_cell
+from ui.page_parts.page_times import moment, shown_zone
+from ui.panels.opportunities_charts import life_chart, spread_chart
+from ui.rows.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
+from ui.services.dashboard import Dashboard
+from ui.services.opportunity_service import opportunity_statistics
+
+LOOK_AGAIN_SECONDS = 3.0
+NO_STORE = "MongoDB does not answer. Try again in a moment."
+SHOWN_PAIRS = 12
+CHART_HEIGHT = 300
+LEDGER_HEADS = (*words("First check that said no"), *numbers("Sightings", "Episodes", "Missed profit"))
+LIFE_HEADS = (
+    *words("Base", "Buy", "Sell"),
+    *numbers("Runs", "Seen once", "Median", "90 %", "Longest", "Widest (bps)"),
+)
+
+
+def show_statistics(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
+    """Looked at again by itself."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard, span, base, exchange)
+
+
+def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
+    try:
+        found = dashboard.answer(opportunity_statistics(dashboard, span, base, exchange))
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_STORE)
+        return
+    zone = shown_zone()
+    streamlit.html(figures(statistics_figures(found, zone)))
+    left, right = streamlit.columns([3, 2], gap="medium")
+    with left:
+        streamlit.subheader("How wide", anchor=False)
+        streamlit.echarts_chart(
+            spread_chart(found["histogram"], found["min_net_bps"]),
+            height=CHART_HEIGHT,
+            key="opportunities.spreads",
+            alt="How many opportunities were seen, refused and taken, by net basis points, with the threshold marked",
+        )
+        streamlit.caption("Refusals that were counted together stand at the spread of the first of their second.")
+    with right:
+        streamlit.subheader("Why not", anchor=False)
+        rows = [*ledger_lines(found["ledger"], found["currency"]), *expired_lines(found["unanswered"])]
+        streamlit.html(table("Why not: reasons of refusals", LEDGER_HEADS, rows, "Nothing was refused."))
+        streamlit.caption(
+            "Missed profit: what one trade within the limits would have brought at the best levels, once per episode. "
+            "A gap is refused at every sighting and missed once; one that was traded was not missed."
+        )
+    _show_lifetimes(found["lifetimes"])
+
+
+def _show_lifetimes(found: LifetimesRow) -> None:
+    streamlit.subheader("How long they lived", anchor=False)
+    left, right = streamlit.columns([1, 2], gap="medium")
+    with left:
+        streamlit.echarts_chart(
+            life_chart(found["histogram"]),
+            height=CHART_HEIGHT,
+            key="opportunities.lifetimes",
+            alt="How many runs of opportunities lived how long",
+        )
+    with right:
+        rows = life_lines(found["pairs"][:SHOWN_PAIRS])
+        streamlit.html(table("Lifetimes by pair", LIFE_HEADS, rows, "No run has ended yet."))
+        more = len(found["pairs"]) - SHOWN_PAIRS
+        if more > 0:
+            streamlit.caption(f"{more} more pairs, in `/api/opportunities/statistics`.")
+    streamlit.caption(found["definition"])
+
+
+def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
+    currency = found["currency"]
+    net = decimal_of(found["taken_net"])
+    life = found["lifetimes"]["all"]
+    expected = worth(decimal_of(found["taken_expected"]), currency)
+    profit = worth(decimal_of(found["refused_expected"]), currency)
+    missed = f"{profit} in {counted(found['missed_episodes'], 'episode')}"
+    return [
+        Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
+        Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
+        Figure("Realised", money_cell(net, currency), "by those taken, so far"),
+        Figure("Rejected", Cell(f"{found['refused']:,}"), f"missed {missed}"),
+        Figure("Expired", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
+        Figure("Lived (median)", Cell(_lived(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {_lived(life['p90_ms'])}"),
+    ]
+
+
+def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
+    return [
+        [
+            reason_name(row["reason"]),
+            f"{row['count']:,}",
+            f"{row['episodes']:,}",
+            Cell(worth(decimal_of(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
+        ]
+        for row in ledger
+    ]
+
+
+def expired_lines(count: int) -> list[Line]:
+    """What no check refused and nobody took: with it the sightings sum to all that were seen and not taken."""
+    return [["Expired before both bots had answered", f"{count:,}", UNKNOWN, UNKNOWN]] if count else []
+
+
+def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
+    return [
+        [
+            row["base"],
+            f"{exchange_name(row['buy_exchange'])} {row['buy_symbol']}",
+            f"{exchange_name(row['sell_exchange'])} {row['sell_symbol']}",
+            f"{row['runs']:,}",
+            f"{row['once']:,}",
+            _lived(row["p50_ms"]),
+            _lived(row["p90_ms"]),
+            _lived(row["longest_ms"]),
+            bps(row["best_bps"]),
+        ]
+        for row in pairs
+    ]
+
+
+def _lived(milliseconds: float | None) -> str:
+    return duration(None if milliseconds is None else milliseconds / 1_000)

@@ -1,0 +1,140 @@
+"""The lower part of the page Opportunities: those that bots kept, filtered, with what became of each."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import get_args
+
+import streamlit
+
+from market.decide.risk_checks import CHECKS
+from market.money import decimal_of
+from session.labels import exchange_name, reason_name, state_name
+from session.number_format import UNKNOWN, bps
+from store.errors import CursorError, StoreError
+from store.queries.opportunity_outcomes import OutcomeName
+from store.queries.opportunity_pages import WantedOpportunities
+from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
+from ui.page_parts.money_cells import Steps, money_cell, steps_of
+from ui.page_parts.page_times import moment_cell, shown_zone
+from ui.page_parts.page_turning import Paging, paging
+from ui.panels.opportunities_figures import NO_STORE
+from ui.rows.opportunity_rows import KeptOpportunityRow
+from ui.services.dashboard import Dashboard
+from ui.services.opportunity_service import OpportunityPage, opportunity_page
+
+LOOK_AGAIN_SECONDS = 5.0
+ROWS = 25
+REASONS = tuple(check.reason for check in CHECKS)
+OUTCOME_NAMES: dict[OutcomeName, str] = {
+    "taken": "Taken",
+    "refused": "Rejected",
+    "waiting": "Awaiting second leg",
+    "expired": "Expired",
+}
+HEADS = (
+    *words("Seen", "What became of it"),
+    *numbers("Realised", "Expected", "Net (bps)"),
+    *words("Base", "Buy"),
+    *numbers("Buy at"),
+    *words("Sell"),
+    *numbers("Sell at"),
+    *words("Id"),
+)
+
+
+def show_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+    """A fragment of its own: paging and filtering draw no chart anew."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard, base, exchange)
+
+
+def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+    streamlit.subheader("Newest", anchor=False)
+    wanted = _filters(base, exchange)
+    place_in_list = paging("opportunities", str(wanted))
+    place = streamlit.container()
+    try:
+        page = dashboard.answer(opportunity_page(dashboard, wanted, place_in_list.cursor, ROWS))
+    except CursorError:
+        place_in_list.begin_anew()
+        place.info("That page is gone; this list begins anew.")
+        return
+    except (StoreError, TimeoutError):
+        place.warning(NO_STORE)
+        return
+    lines = opportunity_lines(page.rows, shown_zone(), steps_of(dashboard.session.markets))
+    place.html(table("Opportunities that bots kept, newest first", HEADS, lines, _empty(page)))
+    _show_paging(place_in_list, page)
+
+
+def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
+    with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        outcome = streamlit.selectbox(
+            "What became of it",
+            get_args(OutcomeName),
+            None,
+            format_func=lambda one: OUTCOME_NAMES[one],
+            key="opportunities.outcome",
+            placeholder="Anything",
+            width=210,
+        )
+        reason = streamlit.selectbox(
+            "Rejected because",
+            REASONS,
+            None,
+            format_func=reason_name,
+            key="opportunities.reason",
+            placeholder="Any reason",
+            width=210,
+        )
+        least = streamlit.number_input(
+            "Least net bps", value=None, step=0.5, key="opportunities.least", placeholder="Any", width=150
+        )
+    return WantedOpportunities(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
+
+
+def _show_paging(place_in_list: Paging, page: OpportunityPage) -> None:
+    with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
+        place_in_list.show_buttons(page.next_cursor)
+    streamlit.caption(
+        f"Page {place_in_list.number}. Kept are all that were taken, and of those refused the first of each pair, "
+        "reason and second; those below the threshold are counted alone."
+    )
+
+
+def _empty(page: OpportunityPage) -> str:
+    return "No opportunity fits." if page.next_cursor is None else "None among the newest fits; look among older ones."
+
+
+def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo, steps: Steps) -> list[Line]:
+    return [_line(row, zone, steps) for row in rows]
+
+
+def _line(row: KeptOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
+    currency, net = row["currency"], row["net_profit"]
+    identity = row["opportunity_id"]
+    expected = decimal_of(row["tradable_profit"])
+    return [
+        moment_cell(row["event_time"], zone),
+        fate(row),
+        UNKNOWN if net is None else money_cell(decimal_of(net), currency),
+        money_cell(expected, currency, is_toned=False),
+        bps(row["net_bps"]),
+        row["base"],
+        exchange_name(row["buy_exchange"]),
+        steps.price(row["buy_exchange"], row["buy_symbol"], row["buy_price"]),
+        exchange_name(row["sell_exchange"]),
+        steps.price(row["sell_exchange"], row["sell_symbol"], row["sell_price"]),
+        Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
+    ]
+
+
+def fate(row: KeptOpportunityRow) -> Cell:
+    """What became of it, in words."""
+    state, reason = row["arbitrage_state"], row["reason"]
+    if row["outcome"] == "taken":
+        why = f" ({reason_name(reason)})" if reason else ""
+        return Cell(f"Taken: {state_name(state or '')}{why}", "good" if state == "closed" else "")
+    if row["outcome"] == "refused":
+        return Cell(f"Rejected: {reason_name(str(reason))}", "quiet")
+    told = f"{state_name(state)}: {reason_name(reason)}" if state and reason else ""
+    return Cell(OUTCOME_NAMES[row["outcome"]], "quiet", told)

@@ -1,0 +1,52 @@
+"""The settings, each with its range, as a form of the browser's own: this tells it which fields there are, and nothing
+that a script draws later touches what is typed in it."""
+
+import streamlit
+
+from session.session import Session
+from ui.page_parts.own_component import own_component
+from ui.services.dashboard import Dashboard
+from ui.services.settings_bounds import Bounds, bounds_of
+from ui.services.settings_fields import COLUMNS, FEE_UNIT, FieldGroup, SettingField, unit_of
+
+CSS = ("assets/theme.css", "assets/steering.css")
+
+
+def show_settings(dashboard: Dashboard) -> None:
+    """The values come over the tab's own feed, and are saved through REST."""
+    streamlit.subheader("Thresholds and limits", anchor=False)
+    mount = own_component("settings_form", "assets/steering.html", CSS, "settings_form.js")
+    mount(key="settings_form", data=form_document(dashboard.session))
+
+
+def form_document(session: Session) -> dict[str, object]:
+    """JSON: `columns` of groups of fields, `fee` for what each exchange takes, the session's `exchanges`."""
+    currency = session.settlement_currency
+    return {
+        "exchanges": list(session.exchanges),
+        "columns": [[_group(group, currency) for group in groups] for groups in COLUMNS],
+        "fee": _ends(bounds_of("taker_fees"), FEE_UNIT),
+    }
+
+
+def _group(group: FieldGroup, currency: str) -> dict[str, object]:
+    return {"title": group.title, "fields": [_field(field, currency) for field in group.fields]}
+
+
+def _field(field: SettingField, currency: str) -> dict[str, object]:
+    """Without a `step` it is a decimal, which goes as a string; what has `choices` has no ends."""
+    named: dict[str, object] = {"name": field.name, "label": field.label, "step": field.step}
+    if field.choices:
+        return named | {"choices": list(field.choices)}
+    return named | {"choices": []} | _ends(bounds_of(field.name), unit_of(field, currency))
+
+
+def _ends(bounds: Bounds, unit: str) -> dict[str, object]:
+    """As numbers, for a first look: the server's own answer counts."""
+    return {
+        "range": bounds.words(unit),
+        "low": None if bounds.low is None else float(bounds.low),
+        "high": None if bounds.high is None else float(bounds.high),
+        "is_low_open": bounds.is_low_open,
+        "is_high_open": bounds.is_high_open,
+    }

@@ -1,0 +1,68 @@
+"""Who changed which setting when, newest first; below it everything else that anybody changed, or tried to."""
+
+from collections.abc import Iterator
+from datetime import tzinfo
+
+import streamlit
+
+from market.money import decimal_of
+from session.labels import exchange_name
+from session.number_format import UNKNOWN, fee_bps
+from store.errors import StoreError
+from ui.page_parts.dom_tables import Line, numbers, table, words
+from ui.page_parts.page_times import moment, shown_zone
+from ui.panels.audit_panel import show_audit
+from ui.rows.api_rows import ChangeRow, VersionRow
+from ui.rows.serializers import version_row
+from ui.services.dashboard import Dashboard
+
+MOST = 20
+LOOK_AGAIN_SECONDS = 5.0
+
+
+def show_history(dashboard: Dashboard) -> None:
+    """A fragment of its own, looked at again by itself."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
+    streamlit.subheader("Who changed which setting", anchor=False)
+    try:
+        page = dashboard.answer(dashboard.reader.settings_history(None, MOST))
+    except (StoreError, TimeoutError):
+        streamlit.warning("MongoDB does not answer. Try again in a moment.")
+        return
+    streamlit.html(history_table([version_row(version) for version in page.items], shown_zone()))
+    streamlit.subheader("Everything that was changed, or tried", anchor=False)
+    show_audit(dashboard)
+
+
+def history_table(rows: list[VersionRow], zone: tzinfo) -> str:
+    """HTML."""
+    lines: list[Line] = [
+        [str(row["version"]), moment(row["changed_at"], zone), row["who"], changes_text(row)] for row in rows
+    ]
+    return table(
+        "Changes of the settings",
+        (*numbers("Version"), *words("When", "Who", "What")),
+        lines,
+        "Nothing was changed yet.",
+    )
+
+
+def changes_text(row: VersionRow) -> str:
+    """`field before → after`, all of one version."""
+    return "; ".join(words for change in row["changes"] for words in _words(change)) or "as shipped"
+
+
+def _words(change: ChangeRow) -> Iterator[str]:
+    """Of fees a change for each exchange, in bps as everywhere else."""
+    before, after = change["before"], change["after"]
+    if change["field"] != "taker_fees" or not isinstance(after, dict):
+        yield f"{change['field']} {before} → {after}"
+        return
+    known = before if isinstance(before, dict) else {}
+    for exchange, fee in after.items():
+        if known.get(exchange) != fee:
+            old = fee_bps(decimal_of(str(known[exchange]))) if exchange in known else UNKNOWN
+            yield f"taker fee of {exchange_name(exchange)} {old} → {fee_bps(decimal_of(str(fee)))}"

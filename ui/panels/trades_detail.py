@@ -1,0 +1,169 @@
+"""One arbitrage whole: what it brought and why, both legs, their fills, and the time of every step."""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+
+import streamlit
+
+from market.money import decimal_of
+from market.trade.arbitrages import PROFIT_PARTS
+from session.labels import PROFIT_PARTS as PART_NAMES
+from session.labels import ROLES, exchange_name, plain, reason_name, state_name
+from session.number_format import bps, money, signed, tone
+from store.errors import StoreError
+from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
+from ui.page_parts.money_cells import Steps, quote_of, steps_of
+from ui.panels.trades_figures import NO_STORE
+from ui.rows.api_rows import ProfitRow
+from ui.rows.arbitrage_timeline import ArbitrageDetailRow, StepRow, arbitrage_detail_row
+from ui.services.dashboard import Dashboard
+
+LEG_HEADS = (
+    *words("Leg", "Exchange", "Symbol", "Side", "State"),
+    *numbers("Amount", "Filled", "Limit", "Mean price", "Cost"),
+    *words("Order"),
+)
+FILL_HEADS = (*words("Filled", "Leg", "Exchange"), *numbers("Price", "Amount", "Cost", "Fee"), *words("Fill"))
+STEP_HEADS = (*words("Step", "Leg", "Exchange", "Clock"), *numbers("Time", "Since detected"))
+DECISION_HEADS = (*words("Decision", "Time", "By"), *numbers("Token"), *words("Reason"))
+
+
+MICROSECOND = decimal_of("0.001")
+"""In milliseconds."""
+
+
+def show_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None:
+    try:
+        found = dashboard.answer(dashboard.reader.arbitrage(arbitrage_id))
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_STORE)
+        return
+    if found is None:
+        streamlit.info(f"There is no arbitrage {arbitrage_id}.")
+        return
+    row, steps = arbitrage_detail_row(found), steps_of(dashboard.session.markets)
+    with streamlit.container(border=True):
+        streamlit.markdown(f"**{row['base']}** · {_sides(row, steps)} · `{row['arbitrage_id']}`")
+        streamlit.html(figures(detail_figures(row, steps)))
+        streamlit.html(legs_table(row, steps))
+        streamlit.html(fills_table(row, zone, steps))
+        streamlit.html(steps_table(row, zone))
+        streamlit.html(decisions_table(row, zone))
+
+
+def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:
+    shown = [
+        Figure("State", Cell(state_name(row["state"])), _stage_words(row)),
+        Figure("Amount", steps.amount(row["base"], row["amount"]), row["base"]),
+    ]
+    shown.append(Figure("Net seen", Cell(f"{bps(row['net_bps'])} bps"), "when it was detected"))
+    profit = row["profit"]
+    return shown if profit is None else [*shown, *(_part_figure(profit, name) for name in PROFIT_PARTS)]
+
+
+def _stage_words(row: ArbitrageDetailRow) -> str:
+    """How far its legs have come, where that says more than the state, and why it came to it."""
+    stage = "" if row["stage"] == row["state"] else state_name(row["stage"])
+    reason = "" if row["reason"] is None else reason_name(row["reason"])
+    return ", ".join(word for word in (stage, reason) if word)
+
+
+def legs_table(row: ArbitrageDetailRow, steps: Steps) -> str:
+    """HTML."""
+    rows: list[Line] = [
+        [
+            ROLES.get(leg["role"], leg["role"]),
+            exchange_name(leg["exchange"]),
+            leg["symbol"],
+            leg["side"],
+            state_name(leg["state"]),
+            steps.amount(row["base"], leg["amount"]),
+            steps.amount(row["base"], leg["filled"]),
+            steps.price(leg["exchange"], leg["symbol"], leg["limit_price"]),
+            steps.price(leg["exchange"], leg["symbol"], leg["mean_price"]),
+            steps.sum(quote_of(leg["symbol"]), leg["cost"]),
+            Cell(leg["exchange_order_id"] or "–", "quiet", leg["client_order_id"]),
+        ]
+        for leg in row["legs"]
+    ]
+    return table("Legs", LEG_HEADS, rows, "It has no legs.")
+
+
+def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
+    """HTML."""
+    rows: list[Line] = [
+        [
+            exact_time(fill["filled_at"], zone),
+            ROLES.get(fill["role"], fill["role"]),
+            exchange_name(fill["exchange"]),
+            steps.price(fill["exchange"], fill["symbol"], fill["price"]),
+            steps.amount(row["base"], fill["amount"]),
+            steps.sum(quote_of(fill["symbol"]), fill["cost"]),
+            steps.sum(fill["fee_currency"], fill["fee"]),
+            Cell(fill["fill_id"], "quiet"),
+        ]
+        for leg in row["legs"]
+        for fill in leg["fills"]
+    ]
+    return table("Fills", FILL_HEADS, rows, "Nothing was filled.")
+
+
+def steps_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
+    """HTML: in the order in which things go; clocks of exchanges may be ahead or behind."""
+    detected = next((step["at"] for step in row["timeline"] if step["step"] == "detected"), row["event_time"])
+    rows = [
+        [*_step_words(step), exact_time(step["at"], zone), _since(step["at"] - detected)] for step in row["timeline"]
+    ]
+    return table("Time of every step", STEP_HEADS, rows, "No step is known.")
+
+
+def decisions_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
+    """HTML."""
+    rows = [
+        [
+            plain(one["what"]),
+            exact_time(one["at"], zone),
+            one["actor"],
+            str(one["token"]),
+            "" if one["reason"] is None else reason_name(one["reason"]),
+        ]
+        for one in row["history"]
+    ]
+    return table("Decisions", DECISION_HEADS, rows, "No decision was kept.")
+
+
+def exact_time(microseconds: int, zone: tzinfo) -> str:
+    """To the microsecond, without the date's year: a detail is of one moment."""
+    time = (datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)).astimezone(zone)
+    return f"{time:%m-%d %H:%M:%S.%f %Z}"
+
+
+def _step_words(step: StepRow) -> list[str]:
+    return [
+        plain(step["step"]),
+        ROLES.get(step["role"] or "", "both"),
+        "–" if step["exchange"] is None else exchange_name(step["exchange"]),
+        plain(step["clock"]),
+    ]
+
+
+def _since(microseconds: int) -> str:
+    return f"{signed(decimal_of(microseconds) / 1_000, MICROSECOND)} ms"
+
+
+def _sides(row: ArbitrageDetailRow, steps: Steps) -> str:
+    bought = steps.price(row["buy_exchange"], row["buy_symbol"], row["buy_price"])
+    sold = steps.price(row["sell_exchange"], row["sell_symbol"], row["sell_price"])
+    # a sum in dollars must not begin a formula of Streamlit's Markdown
+    return (
+        f"buy {row['buy_symbol']} on {exchange_name(row['buy_exchange'])} at {text_of_cell(bought)}, "
+        f"sell {row['sell_symbol']} on {exchange_name(row['sell_exchange'])} at {text_of_cell(sold)}"
+    ).replace("$", "\\$")
+
+
+def _part_figure(profit: ProfitRow, name: str) -> Figure:
+    told: dict[str, str] = {**profit}  # type: ignore[dict-item]  # all its values are text
+    amount = decimal_of(told[name])
+    shade = tone(amount, profit["currency"]) if name == "net" else ""
+    return Figure(
+        PART_NAMES[name], Cell(money(amount, profit["currency"]), shade, f"{told[name]} {profit['currency']}")
+    )

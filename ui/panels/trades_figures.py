@@ -1,0 +1,178 @@
+"""The upper half of Trades & P&L: figures, equity, the split of the profit, and who brought what."""
+
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import get_args
+
+import streamlit
+
+from market.accounting.equity_curve import Equity, Fall
+from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
+from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
+from session.labels import PROFIT_PARTS as PART_NAMES
+from session.labels import STRATEGIES, exchange_name, pair_name
+from session.number_format import money, percent
+from store.aggregates.average_sums import AverageSum
+from store.errors import StoreError
+from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
+from ui.page_parts.money_cells import Steps, base_of, money_cell, quote_of, steps_of
+from ui.page_parts.page_times import moment, shown_zone
+from ui.panels.trades_charts import equity_chart, lines_chart, split_chart
+from ui.rows.fill_rows import average_sum_rows
+from ui.services.dashboard import Dashboard
+
+LOOK_AGAIN_SECONDS = 3.0
+BY = "trades.by"
+NO_STORE = "MongoDB does not answer. Try again in a moment."
+BY_NAMES: dict[GroupedBy, str] = {
+    "exchange": "Exchange",
+    "pair": "Pair",
+    "asset": "Asset",
+    "day": "Day",
+    "strategy": "Strategy",
+}
+PART_HEADS = tuple(PART_NAMES[part] for part in PROFIT_PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """All that this half of the page shows, read together."""
+
+    equity: Equity
+    groups: tuple[ProfitGroup, ...]
+    averages: tuple[AverageSum, ...]
+
+
+def show_figures(dashboard: Dashboard) -> None:
+    """Looked at again by itself."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
+    currency, zone = dashboard.session.settlement_currency, shown_zone()
+    try:
+        brought = dashboard.answer(_read(dashboard, currency))
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_STORE)
+        return
+    streamlit.html(figures(equity_figures(brought.equity, currency, zone)))
+    streamlit.echarts_chart(
+        equity_chart(brought.equity, currency, zone),
+        height=360,
+        key="trades.equity",
+        alt=f"Equity of the session in {currency} and how far it fell below its highest value",
+    )
+    _show_split(brought, currency)
+    if brought.averages:
+        _show_averages(brought.averages, steps_of(dashboard.session.markets))
+
+
+async def _read(dashboard: Dashboard, currency: str) -> Brought:
+    reader = dashboard.reader
+    return Brought(
+        await reader.history.equity(currency),
+        await reader.profit_groups(currency),
+        await reader.history.average_sums(),
+    )
+
+
+def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
+    traded = equity.wins + equity.losses + equity.even
+    return [
+        Figure("Net", money_cell(equity.net, currency), f"of {equity.endings:,} that ended"),
+        Figure("Win rate", Cell(percent(equity.win_share)), f"{equity.wins:,} of {traded:,} traded"),
+        Figure("Largest win", money_cell(equity.largest_win, currency)),
+        Figure("Largest loss", money_cell(equity.largest_loss, currency)),
+        _fall_figure("Largest drawdown", equity.deepest, currency, zone),
+        _fall_figure("Current drawdown", equity.current, currency, zone),
+    ]
+
+
+def whole_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
+    """All groups together: to the last digit the session's profit."""
+    whole = profit_from(currency, {})
+    for group in groups:
+        whole = added(whole, group.profit)
+    return whole
+
+
+def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) -> str:
+    """HTML: a row a line, and the sum."""
+    rows: list[Line] = [[line.name, f"{line.arbitrages:,}", *_parts(line.profit)] for line in lines]
+    rows.append(["All", "", *_parts(whole)])
+    heads = (*words(BY_NAMES[by]), *numbers("Arbitrages", *PART_HEADS))
+    return table(f"Profit and loss by {by} in {whole.currency}", heads, rows if lines else [], EMPTY, has_sum=True)
+
+
+EMPTY = "Nothing has ended yet: what arbitrages bring is shown as soon as the first one closes."
+
+
+def _show_split(brought: Brought, currency: str) -> None:
+    whole = whole_of(brought.groups, currency)
+    left, right = streamlit.columns(2, gap="medium")
+    with left:
+        streamlit.subheader("From gross to net", anchor=False)
+        streamlit.echarts_chart(
+            split_chart(whole), height=270, key="trades.split", alt="Waterfall from the gross profit seen to the net"
+        )
+    with right:
+        streamlit.subheader("Profit and loss by", anchor=False)
+        chosen = streamlit.segmented_control(
+            "Profit and loss by",
+            get_args(GroupedBy),
+            default="exchange",
+            required=True,
+            format_func=lambda by: BY_NAMES[by],
+            key=BY,
+            label_visibility="collapsed",
+        )
+        by: GroupedBy = chosen or "exchange"
+        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(brought.groups, by)]
+        streamlit.echarts_chart(
+            lines_chart(lines, currency), height=216, key=f"trades.lines.{by}", alt=f"Net profit by {by}"
+        )
+    streamlit.html(lines_table(lines, whole, by))
+
+
+def _show_averages(sums: tuple[AverageSum, ...], steps: Steps) -> None:
+    streamlit.subheader("Orders of the moving average", anchor=False)
+    streamlit.caption(
+        "One-sided: the profit and loss above holds what they cost in fees and slippage; base that was bought and not "
+        "sold keeps the value it has, which is in no profit."
+    )
+    rows: list[Line] = [
+        [
+            f"{exchange_name(row['exchange'])} {row['symbol']}",
+            f"{row['fills']:,}",
+            steps.amount(base_of(row["symbol"]), row["bought"]),
+            steps.sum(quote_of(row["symbol"]), row["spent"]),
+            steps.amount(base_of(row["symbol"]), row["sold"]),
+            steps.sum(quote_of(row["symbol"]), row["received"]),
+            steps.amount(base_of(row["symbol"]), row["left"]),
+            steps.sum(quote_of(row["symbol"]), row["cash"]),
+            ", ".join(text_of_cell(steps.sum(currency, fee)) for currency, fee in row["fees"].items()),
+        ]
+        for row in average_sum_rows(sums)
+    ]
+    heads = (
+        *words("Market"),
+        *numbers("Fills", "Bought", "Spent", "Sold", "Received", "Residual base", "Cash (quote)", "Fees"),
+    )
+    streamlit.html(table("Orders of the moving average by market", heads, rows, ""))
+
+
+def _line_name(name: str, by: GroupedBy) -> str:
+    if by == "strategy":
+        return STRATEGIES.get(name, name)
+    return pair_name(name) if by in ("exchange", "pair") else name
+
+
+def _parts(profit: ProfitAndLoss) -> list[Cell]:
+    return [money_cell(getattr(profit, part), profit.currency, is_toned=part == "net") for part in PROFIT_PARTS]
+
+
+def _fall_figure(name: str, fall: Fall, currency: str, zone: tzinfo) -> Figure:
+    if not fall.depth:
+        return Figure(name, Cell(money(fall.depth, currency)), "at its highest value")
+    since = "since the opening" if fall.start is None else f"from {moment(fall.start, zone)}"
+    return Figure(name, money_cell(-fall.depth, currency), since)

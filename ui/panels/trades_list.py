@@ -1,0 +1,240 @@
+"""The lower half of Trades & P&L: arbitrages or fills, filtered, page by page, as files, and one of them whole."""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from typing import Literal, get_args
+from urllib.parse import urlencode
+
+import streamlit
+
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, ArbitrageState, Strategy
+from session.labels import ROLES, STRATEGIES, exchange_name, pair_name, reason_name, state_name
+from session.number_format import UNKNOWN, bps
+from store.errors import CursorError, StoreError
+from store.queries.trade_history import BookedFill, TradeFilter
+from store.server.page_reader import Page
+from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
+from ui.page_parts.money_cells import Steps, base_of, money_cell, quote_of, steps_of
+from ui.page_parts.page_times import moment, moment_cell, shown_zone, zone_word
+from ui.page_parts.page_turning import Paging, paging
+from ui.panels.trades_detail import show_detail
+from ui.panels.trades_figures import NO_STORE
+from ui.services.dashboard import Dashboard
+
+Kind = Literal["Arbitrages", "Fills"]
+KIND = "trades.kind"
+ROWS = 25
+LOOK_AGAIN_SECONDS = 5.0
+CHOSEN = "trades.chosen"
+FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
+ARBITRAGE_HEADS = (
+    *words("Reserved", "State"),
+    *numbers("Net"),
+    *words("Base", "Pair"),
+    *numbers("Amount", "Seen (bps)", "Fees"),
+    *words("Strategy", "Id"),
+)
+FILL_HEADS = (
+    *words("Filled", "Exchange", "Symbol", "Side", "Role"),
+    *numbers("Price", "Amount", "Cost", "Fee"),
+    *words("State", "Arbitrage"),
+)
+
+
+def show_list(dashboard: Dashboard) -> None:
+    """A fragment of its own, looked at again by itself: paging and filtering draw no chart anew."""
+    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+
+
+def _show(dashboard: Dashboard) -> None:
+    streamlit.subheader("Trades", anchor=False)
+    zone = shown_zone()
+    kind: Kind = (
+        streamlit.segmented_control(
+            "Show", get_args(Kind), default="Arbitrages", required=True, key=KIND, label_visibility="collapsed"
+        )
+        or "Arbitrages"
+    )
+    wanted = _filters(dashboard, zone)
+    place_in_list = paging("trades", f"{kind} {wanted}")
+    place = streamlit.container()
+    try:
+        next_cursor = _show_page(dashboard, kind, wanted, place_in_list.cursor, zone, place)
+    except CursorError:
+        place_in_list.begin_anew()
+        place.info("That page is gone; this list begins anew.")
+        return
+    except (StoreError, TimeoutError):
+        place.warning(NO_STORE)
+        return
+    _show_paging(place_in_list, next_cursor, kind, wanted)
+
+
+def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
+    session = dashboard.session
+    name = zone_word(zone)
+    with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        exchange = streamlit.selectbox(
+            "Exchange",
+            session.exchanges,
+            None,
+            format_func=exchange_name,
+            key="trades.exchange",
+            placeholder="All",
+            width=150,
+        )
+        base = streamlit.selectbox("Base", session.bases, None, key="trades.base", placeholder="All", width=110)
+        states = streamlit.multiselect(
+            "State",
+            get_args(ArbitrageState),
+            format_func=state_name,
+            key="trades.states",
+            placeholder="All",
+            width=230,
+        )
+        strategy = streamlit.selectbox(
+            "Strategy",
+            get_args(Strategy),
+            None,
+            format_func=lambda one: STRATEGIES[one],
+            key="trades.strategy",
+            placeholder="All",
+            width=170,
+        )
+        since = streamlit.datetime_input(f"From ({name})", None, key="trades.from", step=60, width=190)
+        until = streamlit.datetime_input(f"Until ({name})", None, key="trades.until", step=60, width=190)
+    return TradeFilter(
+        exchange, base, tuple(states), strategy, since=microseconds(since, zone), until=microseconds(until, zone)
+    )
+
+
+def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
+    """What was typed as a time of `zone`."""
+    return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
+
+
+def _show_page(
+    dashboard: Dashboard,
+    kind: Kind,
+    wanted: TradeFilter,
+    cursor: str | None,
+    zone: tzinfo,
+    place: "streamlit.delta_generator.DeltaGenerator",
+) -> str | None:
+    """The cursor of the page behind it. Raises StoreError, TimeoutError."""
+    history = dashboard.reader.history
+    if kind == "Fills":
+        fills: Page[BookedFill] = dashboard.answer(history.fills(wanted, cursor, ROWS))
+        lines = fill_lines(fills.items, zone, steps_of(dashboard.session.markets))
+        place.html(table("Fills, newest first", FILL_HEADS, lines, "No fill fits."))
+        _choose(dashboard, list(dict.fromkeys(one.arbitrage_id for one in fills.items)), {}, zone)
+        return fills.next_cursor
+    page: Page[Arbitrage] = dashboard.answer(history.arbitrages(wanted, cursor, ROWS))
+    rows = arbitrage_lines(page.items, zone, steps_of(dashboard.session.markets))
+    place.html(table("Arbitrages, newest first", ARBITRAGE_HEADS, rows, "No arbitrage fits."))
+    titles = {one.arbitrage_id: _title(one, zone) for one in page.items}
+    _choose(dashboard, list(titles), titles, zone)
+    return page.next_cursor
+
+
+def _choose(dashboard: Dashboard, ids: list[str], titles: dict[str, str], zone: tzinfo) -> None:
+    asked = streamlit.query_params.get("arbitrage")
+    # newer ones push what is looked at off this page: it must not vanish
+    looked_at: str | None = streamlit.session_state.get(CHOSEN)
+    for kept in (asked, looked_at):
+        ids = ids if kept is None or kept in ids else [kept, *ids]
+    chosen = streamlit.selectbox(
+        "Details of one arbitrage",
+        ids,
+        None if asked is None else ids.index(asked),
+        format_func=lambda one: titles.get(one, one),
+        key=CHOSEN,
+        placeholder="Choose one of this page",
+        disabled=not ids,
+    )
+    if chosen is not None:
+        show_detail(dashboard, chosen, zone)
+
+
+def _show_paging(place_in_list: Paging, next_cursor: str | None, kind: Kind, wanted: TradeFilter) -> None:
+    with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
+        place_in_list.show_buttons(next_cursor)
+        streamlit.caption(f"Page {place_in_list.number}, {ROWS} a page, newest first.")
+        for suffix, name in (("csv", "CSV"), ("parquet", "Parquet")):
+            streamlit.link_button(
+                f"{kind} as {name}",
+                file_address(kind, suffix, wanted),
+                help="All that the filters let through, not this page alone.",
+                icon=":material/download:",
+                key=f"trades.{suffix}",
+            )
+
+
+def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
+    """Of the download that has what the filters let through."""
+    told = {
+        "exchange": wanted.exchange,
+        "base": wanted.base,
+        "state": list(wanted.states),
+        "strategy": wanted.strategy,
+        "from": wanted.since,
+        "to": wanted.until,
+    }
+    query = urlencode({name: value for name, value in told.items() if value not in (None, [])}, doseq=True)
+    return f"/api/{FILES[kind]}.{suffix}{f'?{query}' if query else ''}"
+
+
+def arbitrage_lines(arbitrages: Sequence[Arbitrage], zone: tzinfo, steps: Steps) -> list[Line]:
+    return [_arbitrage_line(one, zone, steps) for one in arbitrages]
+
+
+def fill_lines(fills: Sequence[BookedFill], zone: tzinfo, steps: Steps) -> list[Line]:
+    return [
+        [
+            moment_cell(one.fill.filled_at, zone),
+            exchange_name(one.fill.exchange),
+            one.fill.symbol,
+            Cell(one.fill.side, "good" if one.fill.side == "buy" else "bad"),
+            ROLES[one.role],
+            steps.price(one.fill.exchange, one.fill.symbol, one.fill.price),
+            steps.amount(base_of(one.fill.symbol), one.fill.amount),
+            steps.sum(quote_of(one.fill.symbol), one.fill.cost),
+            steps.sum(one.fill.fee_currency, one.fill.fee),
+            state_name(one.state),
+            _short(one.arbitrage_id),
+        ]
+        for one in fills
+    ]
+
+
+def _arbitrage_line(one: Arbitrage, zone: tzinfo, steps: Steps) -> Line:
+    profit = one.profit
+    began = one.times.get("reserved", one.opportunity.event_time)
+    return [
+        moment_cell(began, zone),
+        Cell(state_name(one.state), "" if one.reason is None else "quiet", reason_name(one.reason or "")),
+        UNKNOWN if profit is None else money_cell(profit.net, profit.currency),
+        one.base,
+        pair_of(one),
+        steps.amount(one.base, one.amount),
+        bps(one.opportunity.net_bps),
+        UNKNOWN if profit is None else money_cell(profit.fees, profit.currency, is_toned=False),
+        STRATEGIES[one.strategy],
+        _short(one.arbitrage_id),
+    ]
+
+
+def pair_of(one: Arbitrage) -> str:
+    """Where it was bought and where sold."""
+    buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
+    return exchange_name(buy) if buy == sell else pair_name(f"{buy} → {sell}")
+
+
+def _title(one: Arbitrage, zone: tzinfo) -> str:
+    began = moment(one.times.get("reserved", one.opportunity.event_time), zone)
+    return f"{began} · {one.base} {pair_of(one)} · {state_name(one.state)} · {_short(one.arbitrage_id).text}"
+
+
+def _short(identity: str) -> Cell:
+    return Cell(identity if len(identity) <= 10 else f"{identity[:10]}…", "quiet", identity)

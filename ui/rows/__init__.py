@@ -1,0 +1,1 @@
+"""The JSON rows of REST and WebSocket."""

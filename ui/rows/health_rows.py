@@ -1,0 +1,172 @@
+"""The rows of `/api/health/parts`. Times in microseconds UTC; lags, delays and ages in seconds."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from ui.rows.api_rows import FeedRow, SourcesRow
+
+Severity = Literal["warning", "failing"]
+Verdict = Literal["well", "warning", "failing"]
+
+
+class FindingRow(TypedDict):
+    """Something that is not as it should be: of which part, what, and what to do about it."""
+
+    severity: Severity
+    part: str
+    what: str
+    todo: str
+
+
+class FeedHealthRow(FeedRow):
+    """`age`: since the newest sign that the quote holds; None before the first."""
+
+    age: float | None
+
+
+class ReaderRow(TypedDict):
+    """One who reads a topic. `behind`: rows; None where either end is not known.
+
+    `is_bound`: it is not further behind than that, and may be less. Of the real-time query only the row is known that
+    its newest output was made of.
+    """
+
+    reader: str
+    next_offset: int | None
+    behind: int | None
+    is_bound: bool
+
+
+class PartitionRow(TypedDict):
+    """One partition of a topic; `end_offset` is the next row's, None while Kafka does not answer.
+
+    `rows_per_second`: written between the last two looks, some seconds apart; None before the second.
+    """
+
+    topic: str
+    partition: int
+    end_offset: int | None
+    rows_per_second: float | None
+    readers: list[ReaderRow]
+
+
+class DetectionRow(TypedDict):
+    """One partition of the log going through the real-time query: what probe rows and outputs show, in seconds.
+
+    `delay`: the newest probe's from being written until it came out. `waiting`: how long the oldest has been in it.
+    """
+
+    partition: int
+    next_offset: int | None
+    output_age: float | None
+    delay: float | None
+    waiting: float
+
+
+class QueryRow(TypedDict):
+    """One of Spark's queries, as told `told_age` seconds ago.
+
+    What concerns batches is None until the first has ended, and of the real-time query it is up to five minutes old.
+    """
+
+    query: str
+    is_real_time: bool
+    is_active: bool
+    message: str
+    told_age: float
+    started_at: int
+    batch: int | None
+    batch_age: float | None
+    batch_seconds: float | None
+    batch_rows: int | None
+    input_rows_per_second: float | None
+    processed_rows_per_second: float | None
+    state_rows: int | None
+    state_bytes: int | None
+    checkpoint_age: float | None
+
+
+class BridgeRow(TypedDict):
+    """The settings bridge: the version in force, the oldest that stands newest in a partition of the log, and how long
+    ago it was repeated there (each second)."""
+
+    version: int | None
+    version_in_log: int | None
+    repeated_age: float | None
+
+
+class ChangeStreamRow(TypedDict):
+    """Who follows MongoDB's changes. `lag`: since the last moment up to which everything was seen; half a second is
+    none. `told_age`: how old that knowledge is. `lost`: how often history was gone and all was read anew."""
+
+    reader: str
+    lag: float | None
+    told_age: float
+    lost: int
+
+
+class BucketRow(TypedDict):
+    """How many took at most `seconds` and more than the bucket before; None: longer than all others."""
+
+    seconds: float | None
+    count: int
+
+
+class LatencyRow(TypedDict):
+    """One stage since the dashboard started; `exchange` where it is one exchange's. p50 and p95 are estimates from the
+    buckets, in seconds."""
+
+    stage: str
+    exchange: str | None
+    count: int
+    total_seconds: float
+    p50: float | None
+    p95: float | None
+    buckets: list[BucketRow]
+
+
+class PartRow(TypedDict):
+    """One process of the session, as its supervisor tells."""
+
+    name: str
+    kind: str
+    exchange: str | None
+    state: str
+    is_wanted: bool
+    pid: int | None
+    since: int
+    restarts: int
+    last_end: str | None
+
+
+class ClientsRow(TypedDict):
+    """Pages that are open in browsers, not programs; `resynchronisations`: how often one fell behind and began anew."""
+
+    clients: int
+    resynchronisations: int
+
+
+class HealthReportRow(TypedDict):
+    """Everything that is known of the health of the parts, and the verdict on it in words.
+
+    `kafka_answers`: just now. Whoever follows a topic is not told that Kafka is away: rows only stop coming.
+    """
+
+    verdict: Verdict
+    summary: str
+    findings: list[FindingRow]
+    now: int
+    mode: str
+    session_id: str
+    sources: SourcesRow
+    kafka_answers: bool
+    feeds: list[FeedHealthRow]
+    topics: list[PartitionRow]
+    detection: list[DetectionRow]
+    queries: list[QueryRow]
+    bridge: BridgeRow
+    change_streams: list[ChangeStreamRow]
+    latencies: list[LatencyRow]
+    processes: list[PartRow]
+    clients: ClientsRow

@@ -1,0 +1,121 @@
+"""The rows of opportunities: what became of them, how many, how wide, how long. Money as decimal strings."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from market.decide.settings import Settings
+from market.money import text_of
+from store.queries.opportunity_outcomes import OutcomeName
+from store.queries.opportunity_pages import KeptOpportunity
+from ui.rows.api_rows import OpportunityRow
+from ui.rows.serializers import opportunity_row
+
+Span = Literal["10m", "hour", "session"]
+
+
+class KeptOpportunityRow(OpportunityRow):
+    """`outcome`: taken (both legs were reserved), refused (`reason`: the first check that said no), waiting (one bot
+    waits for the other), expired (nobody had decided in time). `arbitrage_state` where an arbitrage was begun;
+    `net_profit` once it has ended, settled."""
+
+    outcome: OutcomeName
+    reason: str | None
+    arbitrage_state: str | None
+    net_profit: str | None
+
+
+class BinRow(TypedDict):
+    """`from_bps` ≤ net bps < `to_bps`."""
+
+    from_bps: float
+    to_bps: float
+    seen: int
+    taken: int
+    refused: int
+
+
+class LedgerRow(TypedDict):
+    """`count` sightings were refused for it; `forgone`: the missed profit of the `episodes` whose best sighting was,
+    within what one trade may use. An episode counts once, and not at all where any of it was traded."""
+
+    reason: str
+    count: int
+    episodes: int
+    forgone: str
+
+
+class LifeBinRow(TypedDict):
+    """`from_ms` ≤ lived < `to_ms`; the last has no end."""
+
+    from_ms: float
+    to_ms: float | None
+    runs: int
+
+
+class LifeRow(TypedDict):
+    """Runs that have ended; `once` of them were seen a single time, and lived 0 ms as far as anybody knows."""
+
+    runs: int
+    once: int
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None
+    longest_ms: float | None
+
+
+class PairLifeRow(LifeRow):
+    """Of one directed pair of markets."""
+
+    base: str
+    buy_exchange: str
+    buy_symbol: str
+    sell_exchange: str
+    sell_symbol: str
+    best_bps: float
+
+
+class LifetimesRow(TypedDict):
+    """How long opportunities lived; `alive` runs have not ended."""
+
+    definition: str
+    alive: int
+    all: LifeRow
+    histogram: list[LifeBinRow]
+    pairs: list[PairLifeRow]
+
+
+class StatisticsRow(TypedDict):
+    """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `refused` from
+    the store. `taken_expected`: of what was reserved, at the best levels; `refused_expected`: the missed profit of
+    `missed_episodes`. `unanswered`: seen, but neither; they expired before a bot came to them. Refusals that the store
+    counted without their spread stand in the bin of the first of their pair, reason and second."""
+
+    span: Span
+    seen_since: int
+    until: int
+    min_net_bps: float | None
+    emit_net_bps: float | None
+    currency: str
+    seen: int
+    taken: int
+    refused: int
+    unanswered: int
+    taken_expected: str
+    taken_net: str
+    refused_expected: str
+    missed_episodes: int
+    histogram: list[BinRow]
+    ledger: list[LedgerRow]
+    lifetimes: LifetimesRow
+
+
+def kept_opportunity_row(kept: KeptOpportunity, settings: Settings | None) -> KeptOpportunityRow:
+    outcome = kept.outcome
+    return KeptOpportunityRow(
+        **opportunity_row(kept.opportunity, settings),
+        outcome=outcome.name,
+        reason=outcome.reason,
+        arbitrage_state=outcome.state,
+        net_profit=None if outcome.net is None else text_of(outcome.net),
+    )

@@ -1,0 +1,1 @@
+"""The process: one origin for REST, WebSocket and pages."""

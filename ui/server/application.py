@@ -1,0 +1,203 @@
+"""One origin: REST and WebSocket of FastAPI, and Streamlit mounted below it for everything else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import HTMLResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import Headers
+
+from session.session import Session
+from store.queries.trade_reader import open_reader
+from ui.api import audit_routes as audit
+from ui.api import backtest_routes as backtests
+from ui.api import bot_routes as bots
+from ui.api import difference_routes as differences
+from ui.api import health_routes as health
+from ui.api import inventory_routes as inventory
+from ui.api import key_routes as keys
+from ui.api import live_routes as live
+from ui.api import log_routes as logs
+from ui.api import market_routes as market
+from ui.api import metrics_routes as metrics
+from ui.api import notice_routes as notices
+from ui.api import opportunity_routes as opportunities
+from ui.api import risk_routes as risk
+from ui.api import settings_routes as tuning
+from ui.api import sign_in_routes as signing_in
+from ui.api import strategy_routes as strategies
+from ui.api import ticket_routes as tickets
+from ui.api import trade_routes as trades
+from ui.auth.access_service import Access
+from ui.auth.api_keys import ensure_api_key
+from ui.auth.key_changes import tell_key_changes
+from ui.http import label_script as page_labels
+from ui.http import problem_types
+from ui.http.auth_middleware import SignedInOnly
+from ui.http.body_limit import BoundedBodies
+from ui.http.http_methods import HeadAsGet, refuse
+from ui.http.known_parameters import known_parameters
+from ui.http.operator_requests import operator_of
+from ui.http.problems import PROBLEM_RESPONSE, answer_problems
+from ui.http.route_roles import REFUSED, viewer
+from ui.http.same_host import SameHostOnly, names_of
+from ui.http.security_headers import SafeHeaders, page_policy
+from ui.pages.page_shell import ICON, PATHS, page_shell
+from ui.server.connection_limits import RawHeaders
+from ui.server.stream_caps import BoundedStreams
+from ui.services.dashboard import Dashboard, announce, withdraw
+from ui.services.health_service import HealthWatch
+from ui.services.prometheus_metrics import Metrics
+from ui.services.request_metrics import CountedRequests
+from ui.stream.live_hub import Hub
+
+FOLDER = Path(__file__).parents[1]
+SCRIPT = FOLDER / "script" / "app.py"
+"""In a folder of its own: Streamlit puts it first where Python looks for modules, and takes each module of a folder
+`pages` beside the script for a page."""
+
+
+def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
+    """The whole web application. Its lifespan opens the one client of the store and runs the hub.
+
+    `with_pages` False leaves Streamlit out: one process can hold but one.
+    """
+    pages = streamlit.App(SCRIPT) if with_pages else None
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with _following(app, session):
+            if pages is None:
+                yield
+            else:
+                async with pages.lifespan()(app):
+                    yield
+
+    app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.add_middleware(BoundedBodies)
+    app.add_middleware(HeadAsGet)
+    app.add_middleware(SignedInOnly)
+    app.add_middleware(BoundedStreams, is_operators=partial(is_operators, app))
+    app.add_middleware(SameHostOnly, names=names_of(session.web_host))
+    app.state.metrics = Metrics()
+    app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
+    app.add_middleware(SafeHeaders, policy=page_policy(page_shell()))
+    answer_problems(app)
+    _include_routers(app)
+    app.include_router(_nothing_else)
+    app.include_router(page_labels.router)
+    app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
+    app.mount("/vendor", OwnFiles(directory=FOLDER / "vendor"))
+    if pages is not None:
+        _serve_shell(app)
+        app.mount("/", pages)
+    return app
+
+
+def _serve_shell(app: FastAPI) -> None:
+    shell = HTMLResponse(page_shell(), headers={"Cache-Control": "no-cache"})
+
+    async def serve_shell() -> HTMLResponse:
+        return shell
+
+    for path in PATHS:
+        app.add_api_route(path, serve_shell, include_in_schema=False)
+
+
+def _include_routers(app: FastAPI) -> None:
+    knowing = [Depends(known_parameters)]
+    for module in (
+        backtests,
+        bots,
+        differences,
+        inventory,
+        market,
+        notices,
+        opportunities,
+        risk,
+        strategies,
+        trades,
+        tuning,
+    ):
+        # whatever a route says itself, nobody reads from it who may not
+        app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REFUSED)
+    for module in (audit, keys, problem_types, signing_in, tickets):
+        app.include_router(module.router, prefix="/api", dependencies=knowing, responses=REFUSED)
+    app.include_router(signing_in.page_router)
+    for module in (health, logs):
+        app.include_router(module.router, prefix="/api", dependencies=knowing, responses={422: PROBLEM_RESPONSE})
+    app.include_router(metrics.router)
+    app.include_router(live.router)
+    app.state.routes = tuple(app.routes)
+
+
+class OwnFiles(StaticFiles):
+    """The browser asks whether they changed, each time: a new version must not run on old scripts."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+_nothing_else = APIRouter(include_in_schema=False)
+
+
+@_nothing_else.get("/docs")
+async def documentation() -> HTMLResponse:
+    """Swagger UI from our own files; FastAPI's own page would fetch it from another host."""
+    page = get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="Cross-exchange arbitrage: API",
+        swagger_js_url="/vendor/swagger-ui/swagger-ui-bundle.js",
+        swagger_css_url="/vendor/swagger-ui/swagger-ui.css",
+        swagger_favicon_url=ICON,
+    )
+    page.headers["Content-Security-Policy"] = page_policy(bytes(page.body).decode())
+    return page
+
+
+@_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+async def nothing(request: Request) -> None:
+    """Streamlit answers any path with its page; below /api that would hide mistakes."""
+    refuse(request, request.app.state.routes)
+
+
+@asynccontextmanager
+async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
+    ensure_api_key(session.home)
+    reader = await open_reader(session)
+    hub = Hub(session, reader)
+    following = asyncio.create_task(hub.run())
+    telling = asyncio.create_task(tell_key_changes(session.home, reader.audit))
+    watch = HealthWatch(session, hub, reader)
+    loop = asyncio.get_running_loop()
+    app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
+    announce(app.state.dashboard)
+    try:
+        yield
+    finally:
+        withdraw()
+        following.cancel()
+        telling.cancel()
+        await asyncio.gather(following, telling, return_exceptions=True)
+        await watch.close()
+        await reader.close()
+
+
+def is_operators(app: FastAPI, headers: RawHeaders) -> bool:
+    """Whether this head is of an operator's request."""
+    return operator_of(dashboard_of(app).access, Headers(raw=headers)) is not None
+
+
+def dashboard_of(app: FastAPI) -> Dashboard:
+    """The dashboard of a started application."""
+    dashboard: Dashboard = app.state.dashboard
+    return dashboard

@@ -1,0 +1,231 @@
+"""How many connections there may be, and how long one may take to say what it wants: before any of our own code."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, cast
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from ui.auth.address_groups import counted_address
+from ui.auth.denied_log import TurnedAway
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionCaps:
+    """WebSockets count as well. What streams may take (`ui.server.stream_caps`) leaves a reserve for plain requests."""
+
+    in_all: int = 600
+    per_address: int = 500
+    reserve: int = 100
+    """Beyond all: for those whose header is not read yet, one of which may be an operator's, who may stay."""
+    without_header: int = 64
+    """Of those that have not said what they want for `grace_seconds`; with more the oldest go: who is in earnest has
+    long been answered."""
+    grace_seconds: float = 1.0
+    """So many may connect at once that we have not read yet what they sent."""
+    header_seconds: float = 10.0
+    body_seconds: float = 12.0
+    """From the header on; a route that reads the body answers 408 before."""
+    rest_seconds: float = 1.0
+    """For what still comes of a request that was answered: closed with that unread, the system would take our answer
+    back."""
+
+
+CAPS = ConnectionCaps()
+REFUSAL = (
+    b'{"type":"/api/problems/too-many-requests","title":"Too many requests","status":429,'
+    b'"detail":"There are too many connections to this service; close some, or try again."}'
+)
+REFUSED = (
+    b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/problem+json\r\nRetry-After: 2\r\n"
+    b"Connection: close\r\nContent-Length: %d\r\n\r\n%b" % (len(REFUSAL), REFUSAL)
+)
+BODY_HEADERS = {b"content-length", b"transfer-encoding"}
+LATE = {
+    "header": "no whole header in time",
+    "body": "no whole body in time",
+    "rest": "a body that nobody reads",
+}
+Owed = Literal["header", "body", "rest"]
+
+
+class Waiting:
+    """Those of one server that have not said what they want, oldest first; a flood makes each step of it dear."""
+
+    def __init__(self) -> None:
+        self.turned_away = TurnedAway("connection")
+        self._since: dict[BoundedHttp, float] = {}
+
+    def add(self, connection: "BoundedHttp", now: float) -> None:
+        self._since[connection] = now
+
+    def discard(self, connection: "BoundedHttp") -> None:
+        self._since.pop(connection, None)
+
+    def overdue(self, caps: ConnectionCaps, now: float) -> list["BoundedHttp"]:
+        """So many of the oldest as there are too many, but none that came just now."""
+        oldest = islice(self._since.items(), max(0, len(self._since) - caps.without_header))
+        return [connection for connection, since in oldest if now - since >= caps.grace_seconds]
+
+
+def nobody(_: RawHeaders) -> bool:
+    """There are no operators."""
+    return False
+
+
+class BoundedHttp(H11Protocol):
+    """uvicorn's own HTTP, which else waits for ever for the rest of a request, and takes whoever comes."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        caps: ConnectionCaps = CAPS,
+        waiting: Waiting | None = None,
+        is_operators: Callable[[RawHeaders], bool] = nobody,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._caps = caps
+        self._waiting = Waiting() if waiting is None else waiting
+        self._is_operators = is_operators
+        self._owed: Owed | None = None
+        self._hurrying: asyncio.TimerHandle | None = None
+        self.is_admitted = False
+        self.is_refused = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing of it is being answered."""
+        return self._owed in ("header", "rest") or self.is_refused or self.timeout_keep_alive_task is not None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._await("header")
+        for one in self._waiting.overdue(self._caps, self.loop.time()):
+            one.hang_up("too many without a header")
+        if len(self.connections) > self._caps.in_all + self._caps.reserve and not self._makes_room(self.connections):
+            self.hang_up("too many connections")
+
+    def data_received(self, data: bytes) -> None:
+        if not self.is_refused:
+            super().data_received(data)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        # an upgraded one is in other hands now
+        if not self.is_refused and self in self.connections:
+            self._await(self._owed_now())
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete and self._owed == "body":
+            self._await("rest")
+
+    def _should_upgrade(self) -> bool:
+        """Asked once the header is read, before anything is done about it: the first time that we know who it is."""
+        if not self.is_admitted:
+            self.is_admitted = self._may_stay()
+        return not self.is_admitted or super()._should_upgrade()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        if self.is_admitted:
+            self._await(None)
+            super().handle_websocket_upgrade(event)
+        else:
+            self._refuse()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._await(None)
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        if self.is_refused:
+            self.transport.close()
+        else:
+            super().shutdown()
+
+    def hang_up(self, why: str) -> None:
+        self._waiting.turned_away.note(_host_of(self), why)
+        self._await(None)
+        self.connections.discard(self)
+        self.transport.close()
+
+    def _may_stay(self) -> bool:
+        """An operator always; others below the caps, or in the place of an idle one."""
+        if len(self.connections) <= min(self._caps.in_all, self._caps.per_address):
+            return True
+        counted = [one for one in self.connections if getattr(one, "is_admitted", True)]
+        mine = [one for one in counted if _address_of(one) == _address_of(self)]
+        if len(mine) >= self._caps.per_address:
+            return self._makes_room(mine) or self._is_operators(self.headers)
+        return len(counted) < self._caps.in_all or self._makes_room(counted) or self._is_operators(self.headers)
+
+    def _makes_room(self, crowd: Iterable[object]) -> bool:
+        """The idle one that has been so for longest goes, of the address that has most."""
+        crowd = [one for one in crowd if one is not self]
+        has = Counter(map(_address_of, crowd))
+        idle = [one for one in crowd if isinstance(one, BoundedHttp) and one.is_idle]
+        if idle:
+            min(idle, key=lambda one: (-has[_address_of(one)], one.ends_at)).hang_up("too many connections")
+        return bool(idle)
+
+    @property
+    def ends_at(self) -> float:
+        """When its timer ends: the oldest first."""
+        timer = self._hurrying or self.timeout_keep_alive_task
+        return timer.when() if timer is not None else 0.0
+
+    def _refuse(self) -> None:
+        self._waiting.turned_away.note(_host_of(self), "too many connections")
+        self._await("rest")
+        self.is_refused = True
+        self.transport.write(REFUSED)
+        if not BODY_HEADERS & {name for name, _ in self.headers}:
+            self.transport.close()
+
+    def _owed_now(self) -> Owed | None:
+        """What the client has begun and not ended."""
+        if self.conn.their_state is h11.IDLE:
+            return None if self.timeout_keep_alive_task is not None else "header"
+        if self.conn.their_state is not h11.SEND_BODY:
+            return None
+        return "rest" if self.cycle.response_complete else "body"
+
+    def _await(self, owed: Owed | None) -> None:
+        """From now on, where it is not the same as before: one byte more is no reason to wait anew."""
+        if owed == self._owed:
+            return
+        self._waiting.discard(self)
+        if self._hurrying is not None:
+            self._hurrying.cancel()
+            self._hurrying = None
+        self._owed = owed
+        if owed is None:
+            return
+        if owed == "header":
+            self._waiting.add(self, self.loop.time())
+        seconds = {
+            "header": self._caps.header_seconds,
+            "body": self._caps.body_seconds,
+            "rest": self._caps.rest_seconds,
+        }[owed]
+        self._hurrying = self.loop.call_later(seconds, self.hang_up, LATE[owed])
+
+
+def _host_of(connection: object) -> str:
+    client = cast("tuple[str, int] | None", getattr(connection, "client", None))
+    return client[0] if client else ""
+
+
+def _address_of(connection: object) -> str:
+    return counted_address(_host_of(connection))

@@ -1,0 +1,129 @@
+"""The process: one uvicorn server on loopback, from the bound port to a clean end."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import uvicorn
+
+from session.session import Session
+from ui.errors import PortTakenError, UiError
+from ui.server.application import build_app, dashboard_of, is_operators
+from ui.server.connection_limits import BoundedHttp, RawHeaders, Waiting, nobody
+from ui.server.slow_sockets import CuttingOff
+
+CLOSING_SECONDS = 1
+SEND_BUFFER_BYTES = 262_144
+"""Per connection; the system's own limit is megabytes, all of which a client that does not read would fill first."""
+SILENT_MILLISECONDS = 30_000
+"""The system breaks a connection whose peer has taken nothing for so long, whatever it serves (Linux)."""
+
+log = logging.getLogger("ui")
+
+
+async def run_ui(session: Session, ready: Callable[[], None]) -> None:
+    """Serve until cancelled; `ready` is called once pages are served and both sources are followed.
+
+    Raises PortTakenError, UiError where the server could not start.
+    """
+    with bound_socket(session.web_host, session.web_port) as listener:
+        app = build_app(session)
+        server = WebServer(uvicorn_config(app, partial(is_operators, app)))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            await server.wait_started(serving)
+            dashboard = dashboard_of(app)
+            live = asyncio.create_task(dashboard.hub.wait_until_live())
+            ending = (serving, dashboard.following)
+            await asyncio.wait((live, *ending), return_when=asyncio.FIRST_COMPLETED)
+            if live.done():
+                log.info("dashboard serves", extra={"port": listener.getsockname()[1]})
+                ready()
+            await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+            live.cancel()
+        finally:
+            server.should_exit = True
+            await asyncio.wait([serving], timeout=CLOSING_SECONDS + 0.5)
+        raise UiError(f"The dashboard ended by itself: {_reason(dashboard.following)}.")
+
+
+def _reason(following: "asyncio.Task[None]") -> str:
+    """What ended the hub; the web server is to blame where it did not end, or only by being stopped."""
+    fault = following.exception() if following.done() and not following.cancelled() else None
+    return repr(fault) if fault else "the web server stopped"
+
+
+class WebServer(uvicorn.Server):
+    """uvicorn without handlers of its own for signals: who runs the process cancels us instead."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._listening = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            raise UiError("The web server could not start; its log says why.") from None
+        self._listening.set()
+
+    async def wait_started(self, serving: "asyncio.Task[None]") -> None:
+        """Until requests are answered. Raises UiError where that failed."""
+        listening = asyncio.create_task(self._listening.wait())
+        await asyncio.wait([listening, serving], return_when=asyncio.FIRST_COMPLETED)
+        listening.cancel()
+        if serving.done():
+            await serving
+
+
+def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nobody) -> uvicorn.Config:
+    """Quiet: no access log (a request's line would say nothing that a trader needs), our own log format."""
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]  # any ASGI application
+        lifespan="on",
+        log_config=None,
+        # its debug lines hold whole headers: keys, cookies, tickets
+        log_level="info",
+        access_log=False,
+        # else any program of this machine may say in a header what address it comes from
+        proxy_headers=False,
+        server_header=False,
+        http=partial(BoundedHttp, waiting=Waiting(), is_operators=is_operators),  # type: ignore[arg-type]  # called as a class
+        ws=CuttingOff,
+        ws_ping_interval=20.0,
+        # each message would be packed anew for each client, at more CPU than all the rest of sending it
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=CLOSING_SECONDS,
+    )
+
+
+@contextmanager
+def bound_socket(host: str, port: int, silent_milliseconds: int = SILENT_MILLISECONDS) -> Iterator[socket.socket]:
+    """Raises PortTakenError with one sentence for the user; port 0 is any free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            listener.close()
+            raise PortTakenError(f"Cannot serve on {host}:{port}: {error.strerror or error}.") from None
+        _bound_each_client(listener, silent_milliseconds)
+        yield listener
+    finally:
+        listener.close()
+
+
+def _bound_each_client(listener: socket.socket, silent_milliseconds: int) -> None:
+    """What is set here, accepted connections inherit."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, silent_milliseconds)

@@ -1,0 +1,1 @@
+"""What REST and pages both do."""

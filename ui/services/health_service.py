@@ -1,0 +1,156 @@
+"""How all parts are, gathered from what they tell: the streams, the store, and what this process measured itself."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from session.lag import Reach
+from session.processes import Process
+from session.session import Session
+from store.errors import StoreError
+from store.queries.trade_reader import TradeReader
+from streams.errors import StreamError
+from streams.latest_rows import TopicGlance
+from streams.records import Position
+from streams.topics import ALL_TOPICS
+from ui.rows.health_rows import HealthReportRow
+from ui.rows.health_serializers import (
+    bridge_row,
+    change_stream_rows,
+    detection_rows,
+    feed_health_row,
+    latency_rows,
+    part_row,
+    query_row,
+    topic_rows,
+)
+from ui.services.health_verdict import summary_of, verdict_of, with_findings
+from ui.stream.live_hub import Hub
+from ui.stream.live_messages import sources_row
+
+Answer = TypeVar("Answer")
+
+KEPT_SECONDS = 1.0
+"""However many ask, the parts are asked no more often."""
+ANSWER_SECONDS = 2.0
+"""What Kafka or MongoDB may take; without an answer the rest is told all the same."""
+SILENT_KAFKA = 8 * MICROSECONDS
+"""A busy one takes seconds."""
+REACHES_KEPT = 60 * MICROSECONDS
+"""A bot that has told nothing for so long is no reader any more; its process's row says what it is."""
+
+
+class HealthWatch:
+    """On the hub's event loop. Nothing is asked before somebody wants to know."""
+
+    def __init__(self, session: Session, hub: Hub, reader: TradeReader) -> None:
+        self._session = session
+        self._hub = hub
+        self._reader = reader
+        self._glance = TopicGlance(session.kafka, *ALL_TOPICS)
+        self._asking: asyncio.Task[None] | None = None
+        self._ends: dict[Position, int] = {}
+        self._rates: dict[Position, float] = {}
+        """Rows per second between the last two answers."""
+        self._answered_at: int | None = None
+        """When Kafka told the ends, or, before it ever did, when it was asked first."""
+        self._report: HealthReportRow | None = None
+        self._made_at = 0
+        self._making = asyncio.Lock()
+
+    async def report(self) -> HealthReportRow:
+        """Never more than a second old."""
+        async with self._making:
+            if self._report is None or wall_now() - self._made_at > KEPT_SECONDS * MICROSECONDS:
+                self._report = await self._made()
+                self._made_at = wall_now()
+            return self._report
+
+    async def part_names(self) -> frozenset[str]:
+        """Of this session's processes, as the supervisor told them. Raises StoreError."""
+        return frozenset(process.name for process in await self._reader.processes.all())
+
+    async def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+        with suppress(StreamError):
+            await self._glance.close()
+
+    async def _made(self) -> HealthReportRow:
+        ends, processes, reaches, server_ahead = await asyncio.gather(
+            self._known_ends(), self._processes(), self._reaches(), self._server_ahead()
+        )
+        now, hub, board = wall_now(), self._hub, self._hub.board
+        market_now = self._session.clock().now()
+        exchanges = self._session.exchanges
+        ours = (reach for reach in reaches if reach.exchange in exchanges)
+        telling = [reach for reach in ours if now + server_ahead - reach.told_at < REACHES_KEPT]
+        report = HealthReportRow(
+            verdict="well",
+            summary="",
+            findings=[],
+            now=now,
+            mode=self._session.mode,
+            session_id=self._session.session_id,
+            sources=sources_row(board.sources),
+            kafka_answers=self._kafka_answers(),
+            feeds=[feed_health_row(feed, market_now) for feed in board.ledger.feeds],
+            topics=topic_rows(self._session, hub.signs, ends, self._rates if ends else {}, telling),
+            detection=detection_rows(hub.signs, now),
+            queries=[query_row(query, now) for _, query in sorted(hub.signs.queries.items())],
+            bridge=bridge_row(hub.settings, hub.signs, now),
+            change_streams=change_stream_rows(self._reader.standing, telling, now, server_ahead),
+            latencies=latency_rows(hub.latencies, hub.audience.deliveries),
+            processes=[part_row(process) for process in processes],
+            clients={"clients": hub.audience.pages, "resynchronisations": hub.audience.resynchronisations},
+        )
+        report["findings"] = with_findings(report, self._session)
+        report["verdict"] = verdict_of(report["findings"])
+        report["summary"] = summary_of(report["findings"])
+        return report
+
+    async def _known_ends(self) -> dict[Position, int]:
+        """As Kafka told them last; empty where that is too long ago. A question that hangs is not asked again."""
+        self._answered_at = self._answered_at or wall_now()
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_ends())
+        await asyncio.wait([self._asking], timeout=ANSWER_SECONDS)
+        return self._ends if self._kafka_answers() else {}
+
+    def _kafka_answers(self) -> bool:
+        return wall_now() - (self._answered_at or 0) < SILENT_KAFKA
+
+    async def _ask_ends(self) -> None:
+        with suppress(StreamError):
+            await self._glance.open()
+            ends, now = await self._glance.ends(), wall_now()
+            seconds = (now - (self._answered_at or now)) / MICROSECONDS
+            known = self._ends.items() if seconds > 0 else ()
+            self._rates = {at: max(0, ends.get(at, before) - before) / seconds for at, before in known}
+            self._ends, self._answered_at = ends, now
+
+    async def _processes(self) -> list[Process]:
+        return await self._within(self._reader.processes.all(), [])
+
+    async def _reaches(self) -> list[Reach]:
+        return await self._within(self._reader.reach.all(), [])
+
+    async def _server_ahead(self) -> int:
+        """Microseconds by which MongoDB's clock is ahead of ours; 0 while it does not answer."""
+        counters = await self._within(self._reader.counters(), None)
+        return 0 if counters is None else counters.now - wall_now()
+
+    async def _within(self, reading: Coroutine[Any, Any, Answer], otherwise: Answer) -> Answer:
+        """Questions to a MongoDB that is known not to answer would pile up: each holds a thread for long."""
+        if not self._hub.board.sources.mongodb:
+            reading.close()
+            return otherwise
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await reading
+        except (StoreError, TimeoutError):
+            return otherwise

@@ -1,0 +1,256 @@
+"""The end of a part's log, for people: the last lines that fit, whatever the file is like. Bounded room."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from typing_extensions import TypedDict
+
+from ui.services.redaction import HIDDEN, follows_secret, is_secret_name, may_hold_secret, without_secrets
+
+Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+MOST_LINES = 500
+MOST_BYTES = 1024**2
+"""Of a log and of the one put aside before it together; a filter looks no further back."""
+MOST_CHARACTERS = 2_000
+"""Of one line; a longer one loses its middle."""
+MOST_READ = 5 * MOST_CHARACTERS
+NO_PASSWORDS = frozenset({"user", "mechanism", "protocol"})
+"""Of a login."""
+MONGOD_LEVELS = {"F": "CRITICAL", "E": "ERROR", "W": "WARNING", "I": "INFO"}
+JVM_LEVELS = {"FATAL": "CRITICAL", "WARN": "WARNING", "TRACE": "DEBUG"}
+
+
+class LogLineRow(TypedDict):
+    """One event. Of a line that is not ours (a JVM's, a trace) `time` and `room` are None, and `level` is that of the
+    line before where it does not say its own. `fields`: ids and the like, as text."""
+
+    time: str | None
+    level: str | None
+    room: str | None
+    event: str
+    fields: dict[str, str]
+
+
+class LogTailRow(TypedDict):
+    """Oldest first. `is_whole`: there is nothing before them that fits."""
+
+    part: str
+    lines: list[LogLineRow]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuestion:
+    """Which lines are wanted: at most so many, of this level or above, with this text in them, whatever its case."""
+
+    lines: int = 100
+    level: Level = "DEBUG"
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """Values that must appear nowhere, however they are named; and the data folder, whose paths are no codes."""
+
+    secrets: tuple[str, ...]
+    folder: str
+
+
+class NoLogError(Exception):
+    """There is no such log here; says why in one sentence."""
+
+
+def log_names(home: Path, parts: frozenset[str]) -> tuple[str, ...]:
+    """Of which of these parts there is a log."""
+    return tuple(sorted(parts & {path.stem for path in (home / "logs").glob("*.log") if _is_plain(path)}))
+
+
+def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion) -> LogTailRow:
+    """Blocks on the disk. `parts` are those of the session: no other name is looked for, whatever was asked.
+
+    Raises NoLogError.
+    """
+    if part not in parts:
+        raise NoLogError(f"This session has no part {part[:40]!r}.")
+    if part not in log_names(home, parts):
+        raise NoLogError(f"{part} has no log here: it has written none yet, or runs on another machine.")
+    path = home / "logs" / f"{part}.log"
+    current, is_cut = _end_of(path, MOST_BYTES)
+    before = b""
+    if not is_cut:
+        before, is_cut = _end_of(path.with_suffix(".log.1"), MOST_BYTES - len(current))
+    fitting, is_all = _fitting((before + current).splitlines(), question, _hidden_here(home))
+    is_whole = is_all and not is_cut and len(fitting) <= question.lines
+    return LogTailRow(part=part, lines=fitting[-question.lines :], is_whole=is_whole)
+
+
+def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> tuple[list[LogLineRow], bool]:
+    """More than are wanted, oldest first, or all that fit, and whether these are all: taken apart from the end, since
+    most questions are answered by the newest lines."""
+    looked_at = 4 * question.lines
+    while True:
+        newest = lines[-looked_at:]
+        fitting = [row for row in _rows(newest, hidden) if _fits(row, question.level, question.text)]
+        is_all = len(newest) == len(lines)
+        # one more than wanted: the first of them may not know the level of the line before it
+        if is_all or len(fitting) > question.lines:
+            return fitting, is_all
+        looked_at *= 4
+
+
+def _end_of(path: Path, most: int) -> tuple[bytes, bool]:
+    """Whole lines, and whether there are more before them. Nothing where there is no file."""
+    if not _is_plain(path):
+        return b"", False
+    try:
+        # not through a link that took its place just now
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b"", False
+    with os.fdopen(descriptor, "rb") as log:
+        begin = max(0, log.seek(0, os.SEEK_END) - most)
+        log.seek(begin)
+        end = log.read(most)
+    if begin == 0:
+        return end, False
+    _, newline, rest = end.partition(b"\n")
+    # without its beginning nobody can tell what in a line is a secret
+    return (rest if newline else b"(a line too long to be shown)\n"), True
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _rows(lines: Sequence[bytes], hidden: _Hidden) -> Iterator[LogLineRow]:
+    level: str | None = None
+    before = ""
+    for line in lines:
+        row = _row_of(line, hidden)
+        if follows_secret(row["event"], before):
+            row["event"] = HIDDEN
+        before = row["event"]
+        if row["event"]:
+            level = row["level"] = row["level"] or level
+            yield row
+
+
+def _row_of(line: bytes, hidden: _Hidden) -> LogLineRow:
+    if line.startswith(b"{"):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = None
+        if isinstance(event, dict):
+            row = _our_row(event, hidden) or _mongod_row(event, hidden)
+            if row is not None:
+                return row
+    text = _shown(line.decode(errors="replace"), hidden)
+    return LogLineRow(time=None, level=_level_in(text), room=None, event=text, fields={})
+
+
+def _our_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
+    if not {"time", "level", "event"} <= event.keys():
+        return None
+    known = ("time", "level", "room", "event")
+    return LogLineRow(
+        time=_shown(str(event["time"]), hidden),
+        level=_shown(str(event["level"]), hidden),
+        room=_shown(str(event.get("room", "")), hidden),
+        event=_shown(str(event["event"]), hidden),
+        fields={
+            _shown(name, hidden): _shown_field(name, value, hidden)
+            for name, value in event.items()
+            if name not in known
+        },
+    )
+
+
+def _mongod_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
+    """As mongod writes since 4.4: `t`, `s` (severity), `c` (component), `msg`, `attr`."""
+    time = event.get("t")
+    if not isinstance(time, dict) or "msg" not in event:
+        return None
+    attributes = event.get("attr")
+    return LogLineRow(
+        time=_shown(str(time.get("$date")), hidden),
+        level=MONGOD_LEVELS.get(str(event.get("s"))[:1], "DEBUG"),
+        room=_shown(str(event.get("c", "")), hidden),
+        event=_shown(str(event["msg"]), hidden),
+        fields={} if not attributes else {"attr": _shown(json.dumps(attributes), hidden)},
+    )
+
+
+def _shown_field(name: str, value: object, hidden: _Hidden) -> str:
+    """Together with its name, which may say alone that it is a secret."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    if value is not None and not isinstance(value, (bool, int, float)) and is_secret_name(name):
+        return HIDDEN
+    return _shown(text, hidden)
+
+
+def _level_in(text: str) -> str | None:
+    """Of a line that is not JSON: a JVM's logger and Python's warnings name theirs near the front."""
+    for word in text[:80].replace("[", " ").replace("]", " ").replace(":", " ").split():
+        found = JVM_LEVELS.get(word, word)
+        if found in LEVELS:
+            return found
+    return "ERROR" if text.startswith(("Traceback ", "Exception in thread")) else None
+
+
+def _fits(row: LogLineRow, level: Level, text: str) -> bool:
+    own = row["level"]
+    # a line without any level is kept: it may be the reason that a part never came up
+    is_high = own is None or own not in LEVELS or LEVELS.index(own) >= LEVELS.index(level)
+    if not is_high or not text:
+        return is_high
+    wanted = text.casefold()
+    return any(wanted in shown.casefold() for shown in (row["event"], row["room"] or "", *row["fields"].values()))
+
+
+def _shown(text: str, hidden: _Hidden) -> str:
+    """One line that moves no terminal's cursor, without secrets; shortened last, so that no half of one is left."""
+    for secret in hidden.secrets:
+        text = text.replace(secret, HIDDEN)
+    text = text[:MOST_READ].strip()
+    if may_hold_secret(text):
+        text = "\n".join(
+            without_secrets(one, hidden.folder) for one in without_secrets(text, hidden.folder).splitlines()
+        )
+    if not text.isprintable():
+        text = " ⏎ ".join(line.strip() for line in text.splitlines() if line.strip())
+        text = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    half = MOST_CHARACTERS // 2
+    return f"{text[:half]} … {text[-half:]}"
+
+
+def _hidden_here(home: Path) -> _Hidden:
+    """The owner's key and the passwords to the services (`launch.setup.login_files` writes them)."""
+    try:
+        key = (home / "api_key").read_text().strip()
+    except OSError:
+        key = ""
+    found = {key, *(word for path in (home / "logins").glob("*.json") for word in _passwords(path))} - {""}
+    # the longest first: it may hold another
+    return _Hidden(tuple(sorted(found, key=len, reverse=True)), str(home))
+
+
+def _passwords(path: Path) -> Iterator[str]:
+    """Every word of the file but names, which say nothing and stand in many a line."""
+    try:
+        waiting: list[object] = [json.loads(path.read_bytes())]
+    except (OSError, ValueError):
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(inner for name, inner in value.items() if name not in NO_PASSWORDS)
+        elif isinstance(value, str):
+            yield value

@@ -1,0 +1,74 @@
+"""How long opportunities lived: from runs of sightings to rows."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from ui.live.opportunity_census import Census, PairKey, Run
+from ui.rows.opportunity_rows import LifeBinRow, LifeRow, LifetimesRow, PairLifeRow
+
+DEFINITION = (
+    "A run is a row of opportunities of one directed pair of markets (buy here, sell there), each seen before the one "
+    "before it had expired. It lived from the first sighting to the last: at least so long, since its end shows only "
+    "by the next quote that does not pay. A run seen once lived 0 ms as far as anybody knows."
+)
+EDGES_MS = (0, 1, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
+MICROSECONDS_PER_MS = 1_000
+
+
+def lifetimes_row(census: Census, runs: Sequence[Run]) -> LifetimesRow:
+    """`runs` are those of the census that are asked for; the pairs with the most of them come first."""
+    by_pair: dict[PairKey, list[Run]] = {}
+    for run in runs:
+        by_pair.setdefault(run.pair, []).append(run)
+    pairs = sorted(by_pair.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return LifetimesRow(
+        definition=DEFINITION,
+        alive=census.alive,
+        all=_life_row(runs),
+        histogram=_histogram(runs),
+        pairs=[_pair_row(pair, theirs) for pair, theirs in pairs],
+    )
+
+
+def _histogram(runs: Sequence[Run]) -> list[LifeBinRow]:
+    counts = [0] * len(EDGES_MS)
+    for run in runs:
+        counts[bisect_right(EDGES_MS, run.lived / MICROSECONDS_PER_MS) - 1] += 1
+    ends: list[float | None] = [*EDGES_MS[1:], None]
+    return [
+        LifeBinRow(from_ms=start, to_ms=end, runs=count)
+        for start, end, count in zip(EDGES_MS, ends, counts, strict=True)
+    ]
+
+
+def _life_row(runs: Sequence[Run]) -> LifeRow:
+    lived = sorted(run.lived / MICROSECONDS_PER_MS for run in runs)
+    return LifeRow(
+        runs=len(runs),
+        once=sum(run.sightings == 1 for run in runs),
+        p50_ms=_quantile(lived, 0.5),
+        p90_ms=_quantile(lived, 0.9),
+        p99_ms=_quantile(lived, 0.99),
+        longest_ms=lived[-1] if lived else None,
+    )
+
+
+def _pair_row(pair: PairKey, runs: Sequence[Run]) -> PairLifeRow:
+    base, buy_exchange, buy_symbol, sell_exchange, sell_symbol = pair
+    return PairLifeRow(
+        **_life_row(runs),
+        base=base,
+        buy_exchange=buy_exchange,
+        buy_symbol=buy_symbol,
+        sell_exchange=sell_exchange,
+        sell_symbol=sell_symbol,
+        best_bps=round(max(run.best_bps for run in runs), 4),
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float | None:
+    """The least value that is not exceeded by `share` of them; None of nothing."""
+    if not ordered:
+        return None
+    rank = -int(-share * len(ordered) // 1) - 1
+    return ordered[max(0, min(len(ordered) - 1, rank))]

@@ -1,0 +1,161 @@
+"""Opportunities for REST and pages alike: pages of them, one of them, and the statistics of a span."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from market.money import ZERO, text_of, total
+from market.time_units import MICROSECONDS
+from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedSum
+from store.aggregates.opportunity_sums import OutcomeSum
+from store.queries.opportunity_outcomes import Outcome
+from store.queries.opportunity_pages import KeptOpportunity, WantedOpportunities
+from ui.live.opportunity_census import PairKey
+from ui.rows.opportunity_rows import BinRow, KeptOpportunityRow, LedgerRow, Span, StatisticsRow, kept_opportunity_row
+from ui.services.dashboard import Dashboard
+from ui.services.opportunity_lifetimes import lifetimes_row
+
+SPAN_SECONDS: dict[Span, int | None] = {"10m": 600, "hour": 3_600, "session": None}
+WIDTHS = (1, 2, 4, 10, 20, 40, 100, 200, 400, 1_000, 2_000)
+"""Of a histogram's bars, in half basis points."""
+MOST_BARS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class OpportunityPage:
+    """Rows newest first; there may be more behind `next_cursor` even where there are fewer than asked for."""
+
+    rows: list[KeptOpportunityRow]
+    next_cursor: str | None
+
+
+async def opportunity_page(
+    dashboard: Dashboard, wanted: WantedOpportunities, cursor: str | None, limit: int
+) -> OpportunityPage:
+    """Those that bots kept. Raises CursorError, StoreUnavailableError."""
+    page = await dashboard.reader.kept_opportunities.page(wanted, cursor, limit)
+    return OpportunityPage([kept_opportunity_row(one, dashboard.hub.settings) for one in page.items], page.next_cursor)
+
+
+async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> KeptOpportunityRow | None:
+    """One that was kept, else one of the newest of the stream. Raises StoreUnavailableError."""
+    kept = await dashboard.reader.kept_opportunities.one(opportunity_id)
+    board = dashboard.hub.board
+    if kept is not None:
+        return kept_opportunity_row(kept, board.settings)
+    found = next((one for one in board.opportunities() if one.opportunity_id == opportunity_id), None)
+    if found is None:
+        return None
+    outcome = await dashboard.reader.kept_opportunities.outcome(opportunity_id)
+    if outcome.name == "expired" and board.settings is not None and found.net_bps < board.settings.min_net_bps:
+        # bots refuse these by the thousand and keep the first of a second
+        outcome = Outcome("refused", reason="below_threshold")
+    return kept_opportunity_row(KeptOpportunity(found, outcome), board.settings)
+
+
+async def opportunity_statistics(
+    dashboard: Dashboard, span: Span, base: str | None = None, exchange: str | None = None
+) -> StatisticsRow:
+    """`exchange` on either side. Raises StoreUnavailableError."""
+    seconds, board = SPAN_SECONDS[span], dashboard.hub.board
+    sums = dashboard.reader.opportunity_sums
+    read = await (sums.of_session() if seconds is None else sums.recent(seconds))
+    outcomes = [one for one in read if _is_of(base, exchange, one)]
+    missed = [one for one in await sums.missed.sums(seconds) if _is_of(base, exchange, one)]
+    now = dashboard.session.clock().now()
+    census = board.census.counted(now, None if seconds is None else now - seconds * MICROSECONDS)
+    seen: Counter[int] = Counter()
+    for pair, counts in census.bins.items():
+        if _fits_pair(base, exchange, pair):
+            seen.update(counts)
+    runs = [run for run in census.runs if _fits_pair(base, exchange, run.pair)]
+    taken, refused = ([one for one in outcomes if one.outcome == kind] for kind in ("taken", "refused"))
+    answered = (sum(one.count for one in taken), sum(one.count for one in refused))
+    return StatisticsRow(
+        span=span,
+        seen_since=census.since,
+        until=now,
+        min_net_bps=board.settings.min_net_bps if board.settings else None,
+        emit_net_bps=board.settings.emit_net_bps if board.settings else None,
+        currency=dashboard.session.settlement_currency,
+        seen=seen.total(),
+        taken=answered[0],
+        refused=answered[1],
+        unanswered=max(0, seen.total() - sum(answered)),
+        taken_expected=text_of(total(one.expected for one in taken)),
+        taken_net=text_of(total(one.net for one in taken)),
+        refused_expected=text_of(total(one.profit for one in missed)),
+        missed_episodes=sum(one.episodes for one in missed),
+        histogram=histogram(seen, taken, refused),
+        ledger=ledger(refused, missed),
+        lifetimes=lifetimes_row(census, runs),
+    )
+
+
+def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], refused: Iterable[OutcomeSum]) -> list[BinRow]:
+    """At most 40 bars of one width, from the narrowest spread to the widest; `seen` by half basis points."""
+    counts = (seen, _by_bin(taken), _by_bin(refused))
+    known = set().union(*counts)
+    if not known:
+        return []
+    lowest, highest = min(known), max(known)
+    # a price gone mad must not make millions of bars
+    widest = -(-(highest - lowest) // (MOST_BARS - 1))
+    width = next((width for width in WIDTHS if highest // width - lowest // width < MOST_BARS), widest)
+    wide = [Counter[int]() for _ in counts]
+    for narrow, sums in zip(counts, wide, strict=True):
+        for number, count in narrow.items():
+            sums[number // width] += count
+    return [
+        BinRow(
+            from_bps=number * width / BINS_PER_BPS,
+            to_bps=(number + 1) * width / BINS_PER_BPS,
+            seen=wide[0][number],
+            taken=wide[1][number],
+            refused=wide[2][number],
+        )
+        for number in range(lowest // width, highest // width + 1)
+    ]
+
+
+def ledger(refused: Iterable[OutcomeSum], missed: Iterable[MissedSum]) -> list[LedgerRow]:
+    """Why not: the dearest reason first."""
+    counts, episodes = Counter[str](), Counter[str]()
+    forgone: dict[str, Decimal] = {}
+    for one in refused:
+        counts[one.why] += one.count
+    for each in missed:
+        episodes[each.reason] += each.episodes
+        forgone[each.reason] = forgone.get(each.reason, ZERO) + each.profit
+    reasons = counts.keys() | episodes.keys()
+    ordered = sorted(reasons, key=lambda reason: (-forgone.get(reason, ZERO), -counts[reason], reason))
+    return [
+        LedgerRow(
+            reason=reason,
+            count=counts[reason],
+            episodes=episodes[reason],
+            forgone=text_of(forgone.get(reason, ZERO)),
+        )
+        for reason in ordered
+    ]
+
+
+def _by_bin(sums: Iterable[OutcomeSum]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for one in sums:
+        counts[one.bin] += one.count
+    return counts
+
+
+def _fits(base: str | None, exchange: str | None, its_base: str, buy_exchange: str, sell_exchange: str) -> bool:
+    return base in (None, its_base) and exchange in (None, buy_exchange, sell_exchange)
+
+
+def _is_of(base: str | None, exchange: str | None, one: OutcomeSum | MissedSum) -> bool:
+    return _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)
+
+
+def _fits_pair(base: str | None, exchange: str | None, pair: PairKey) -> bool:
+    its_base, buy_exchange, _, sell_exchange, _ = pair
+    return _fits(base, exchange, its_base, buy_exchange, sell_exchange)

@@ -1,0 +1,104 @@
+"""The processes of the session, and what is wanted of them: one function for REST and for the page."""
+
+from dataclasses import dataclass
+
+from typing_extensions import TypedDict
+
+from session.processes import Process, Wanted
+from session.roles import Caller
+from ui.services.change_audit import auditing
+from ui.services.dashboard import Dashboard
+
+
+class ProcessRow(TypedDict):
+    """One process as its supervisor told. Times in microseconds of the server's clock.
+
+    `state` is `unknown` where the supervisor was not heard of for a while; `told_state` is what it told last, and
+    `updated` when it was heard. `wanted_by`: null where nobody ever stopped or started it.
+    """
+
+    name: str
+    kind: str
+    exchange: str | None
+    state: str
+    told_state: str
+    is_stoppable: bool
+    wanted: str
+    wanted_by: str | None
+    wanted_at: int | None
+    pid: int | None
+    since: int
+    restarts: int
+    last_end: str | None
+    updated: int
+
+
+@dataclass(slots=True)
+class NoSuchProcessError(Exception):
+    """This session has no process of that name, as far as its supervisor told; `known` are those it has."""
+
+    name: str
+    known: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class OrderRefusedError(Exception):
+    """The process can be neither stopped nor started now; `why` in a sentence."""
+
+    why: str
+
+
+async def processes_now(dashboard: Dashboard) -> list[ProcessRow]:
+    """By name, the supervisor among them. Raises StoreError."""
+    return [process_row(process) for process in await dashboard.reader.processes.all()]
+
+
+async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller: Caller) -> Process:
+    """Have a bot or a feed stopped, or started; its state follows a moment later. Repeating it changes nothing.
+
+    Raises NoSuchProcessError, OrderRefusedError, StoreError.
+    """
+    action = "process.stop" if wanted == "stopped" else "process.start"
+    async with auditing(dashboard, caller, action, name) as note:
+        note.after = {"wanted": wanted}
+        known = {one.name: one for one in await dashboard.reader.processes.all()}
+        if name not in known:
+            raise NoSuchProcessError(name, tuple(sorted(known)))
+        note.before = {"wanted": known[name].order.wanted, "state": known[name].state}
+        await _check_obeyed(dashboard, known[name])
+        ordered = await dashboard.reader.processes.want(name, wanted, caller.name)
+        if ordered is None:
+            raise NoSuchProcessError(name)
+        note.after = {"wanted": ordered.order.wanted, "state": ordered.state}
+        return ordered
+
+
+async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
+    """Raises OrderRefusedError."""
+    if not process.is_stoppable:
+        raise OrderRefusedError(f"{process.name} belongs to the session as a whole; only bots and feeds are stopped.")
+    if process.state == "unknown":
+        why = "The session's supervisor has not been heard of for a while, so nobody would obey"
+        raise OrderRefusedError(f"{why}; look at the terminal in which the session was started.")
+    counters = await dashboard.reader.counters()
+    if not counters.reservations_open:
+        raise OrderRefusedError("The session is ending; nothing is stopped or started any more.")
+
+
+def process_row(process: Process) -> ProcessRow:
+    return ProcessRow(
+        name=process.name,
+        kind=process.kind,
+        exchange=process.exchange,
+        state=process.state,
+        told_state=process.told_state,
+        is_stoppable=process.is_stoppable,
+        wanted=process.order.wanted,
+        wanted_by=process.order.by,
+        wanted_at=process.order.at or None,
+        pid=process.pid,
+        since=process.since,
+        restarts=process.restarts,
+        last_end=process.last_end,
+        updated=process.updated,
+    )

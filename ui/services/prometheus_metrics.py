@@ -1,0 +1,229 @@
+"""Everything that Prometheus is told, made from the health report and the session's sums. `docs/metrics.md` explains
+each name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import FINAL_STATES, OPEN_STATES
+from store.aggregates.session_totals import SessionTotals
+from ui.rows.health_rows import FeedHealthRow, HealthReportRow, LatencyRow, QueryRow
+from ui.rows.health_serializers import ARRIVAL, DELIVERY
+from ui.services.request_metrics import RequestMetrics
+
+FEED_STATES = ("live", "stale", "resyncing", "down")
+FEED_COUNTERS = {
+    "quotes": "Quotes read from the exchange.",
+    "reconnects": "Connections made again.",
+    "gaps": "Messages that show that others were lost.",
+    "checksums": "Books that are not the exchange's, by its own sum.",
+    "malformed": "Messages that cannot be read.",
+    "resyncs": "Connections given up to build the book anew.",
+    "rest_mismatches": "Books that differ from the exchange's by REST.",
+}
+QUERY_GAUGES: tuple[tuple[str, str, Callable[[QueryRow], float | None]], ...] = (
+    ("active", "1 while Spark runs the query.", lambda query: float(query["is_active"])),
+    ("told_age_seconds", "Since its driver told of it.", lambda query: query["told_age"]),
+    ("batch", "Number of the newest batch that has ended.", lambda query: query["batch"]),
+    ("batch_age_seconds", "Since that batch began.", lambda query: query["batch_age"]),
+    ("batch_duration_seconds", "How long that batch took.", lambda query: query["batch_seconds"]),
+    ("batch_rows", "Rows of that batch.", lambda query: query["batch_rows"]),
+    ("input_rows_per_second", "Rows arriving in that batch.", lambda query: query["input_rows_per_second"]),
+    ("processed_rows_per_second", "Rows taken in that batch.", lambda query: query["processed_rows_per_second"]),
+    ("state_rows", "Rows of Spark's state.", lambda query: query["state_rows"]),
+    ("state_bytes", "Memory of Spark's state.", lambda query: query["state_bytes"]),
+    ("checkpoint_age_seconds", "Since offsets were written last.", lambda query: query["checkpoint_age"]),
+)
+
+Labelled = tuple[tuple[str, ...], float | None]
+
+
+class Rising:
+    """A count that never goes back while its source does: old rows are deleted, and an arbitrage is opened again."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+        self._totals: dict[str, int] = {}
+
+    def follow(self, counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+        """The totals of all ever seen; what is lower than before adds nothing."""
+        for name, count in counts:
+            self._totals[name] = self._totals.get(name, 0) + max(0, count - self._last.get(name, 0))
+            self._last[name] = count
+        return dict(self._totals)
+
+
+class Metrics:
+    """Of one process; counts begin with it."""
+
+    def __init__(self) -> None:
+        self.requests = RequestMetrics()
+        self._refusals = Rising()
+        self._trades = Rising()
+
+    def text(
+        self, report: HealthReportRow, totals: SessionTotals, opportunities: int, accept: str
+    ) -> tuple[bytes, str]:
+        """The body and its media type, as `accept` (a request header) wants it."""
+        families = list(
+            chain(
+                self._trading(totals, opportunities),
+                _sources(report),
+                _feeds(report["feeds"]),
+                _streams(report),
+                _queries(report["queries"]),
+                _latencies(report["latencies"]),
+                _parts(report),
+                self.requests.registry.collect(),
+            )
+        )
+        encode, media_type = choose_encoder(accept)
+        registry = CollectorRegistry()
+        registry.register(_Collected(families))
+        return encode(registry), media_type
+
+    def _trading(self, totals: SessionTotals, opportunities: int) -> Iterator[Metric]:
+        refusals = self._refusals.follow(totals.refusals.items())
+        ended = ((state, totals.arbitrages.get(state, 0)) for state in FINAL_STATES)
+        trades = self._trades.follow(ended)
+        open_now = sum(totals.arbitrages.get(state, 0) for state in OPEN_STATES)
+        yield _counter("arbitrage_opportunities", "Distinct opportunities seen.", (), [((), opportunities)])
+        yield _counter("arbitrage_refusals", "Opportunities not traded.", ("reason",), _by_name(refusals))
+        yield _counter("arbitrage_trades", "Arbitrages that ended.", ("state",), _by_name(trades))
+        yield _gauge("arbitrage_trades_open", "Arbitrages that have not ended.", (), [((), open_now)])
+        net = [((totals.profit.currency,), float(totals.profit.net))]
+        yield _gauge("arbitrage_net_profit", "Net profit of the session, in the currency.", ("currency",), net)
+
+
+class _Collected(Collector):
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def _sources(report: HealthReportRow) -> Iterator[Metric]:
+    followed: list[Labelled] = [((name,), float(bool(is_live))) for name, is_live in report["sources"].items()]
+    yield _gauge("arbitrage_source_followed", "1 while the dashboard follows it.", ("source",), followed)
+    yield _gauge("arbitrage_kafka_answers", "1 while Kafka answers.", (), [((), float(report["kafka_answers"]))])
+    severities = [finding["severity"] for finding in report["findings"]]
+    found: list[Labelled] = [((name,), float(severities.count(name))) for name in ("failing", "warning")]
+    yield _gauge("arbitrage_health_findings", "What the page Health complains of.", ("severity",), found)
+    yield _gauge("arbitrage_session_info", "Always 1.", ("mode",), [((report["mode"],), 1.0)])
+
+
+def _feeds(feeds: list[FeedHealthRow]) -> Iterator[Metric]:
+    labels = ("exchange", "symbol")
+    named = [((feed["exchange"], feed["symbol"]), feed) for feed in feeds]
+    states: list[Labelled] = [
+        ((*name, state), float(feed["status"] == state)) for name, feed in named for state in FEED_STATES
+    ]
+    yield _gauge("arbitrage_feed_state", "1 for the state that the feed is in.", (*labels, "state"), states)
+    ages: list[Labelled] = [(name, feed["age"]) for name, feed in named]
+    yield _gauge("arbitrage_feed_age_seconds", "Since the newest sign that the quote holds.", labels, ages)
+    offsets: list[Labelled] = [
+        (name, None if feed["offset_us"] is None else feed["offset_us"] / MICROSECONDS) for name, feed in named
+    ]
+    yield _gauge("arbitrage_feed_clock_offset_seconds", "How far its clock is ahead of ours.", labels, offsets)
+    for counter, explained in FEED_COUNTERS.items():
+        counts: list[Labelled] = [(name, feed[counter]) for name, feed in named]  # type: ignore[literal-required]  # of FeedRow
+        yield _counter(f"arbitrage_feed_{counter}", explained, labels, counts)
+    rejected: list[Labelled] = [
+        ((*name, reason), count) for name, feed in named for reason, count in feed["rejected"].items()
+    ]
+    yield _counter("arbitrage_feed_rejected", "Books that were no quotes.", (*labels, "reason"), rejected)
+
+
+def _streams(report: HealthReportRow) -> Iterator[Metric]:
+    labels, rows = ("topic", "partition"), report["topics"]
+    ends: list[Labelled] = [((row["topic"], str(row["partition"])), row["end_offset"]) for row in rows]
+    yield _gauge("arbitrage_kafka_end_offset", "The next row's offset.", labels, ends)
+    behind: list[Labelled] = [
+        ((row["topic"], str(row["partition"]), reader["reader"]), reader["behind"])
+        for row in rows
+        for reader in row["readers"]
+    ]
+    yield _gauge("arbitrage_kafka_lag_rows", "Rows written and not read.", (*labels, "reader"), behind)
+    changes: list[Labelled] = [((row["reader"],), row["lag"]) for row in report["change_streams"]]
+    yield _gauge("arbitrage_change_stream_lag_seconds", "Behind MongoDB's changes.", ("reader",), changes)
+    lost: list[Labelled] = [((row["reader"],), row["lost"]) for row in report["change_streams"]]
+    yield _counter("arbitrage_change_stream_lost", "Change streams read anew.", ("reader",), lost)
+    age: list[Labelled] = [((), report["bridge"]["repeated_age"])]
+    yield _gauge("arbitrage_bridge_repeated_age_seconds", "Since the settings were last repeated.", (), age)
+
+
+def _queries(queries: list[QueryRow]) -> Iterator[Metric]:
+    for name, explained, value in QUERY_GAUGES:
+        values: list[Labelled] = [((query["query"],), value(query)) for query in queries]
+        yield _gauge(f"arbitrage_spark_query_{name}", explained, ("query",), values)
+
+
+def _latencies(rows: list[LatencyRow]) -> Iterator[Metric]:
+    arrivals = HistogramMetricFamily(
+        "arbitrage_feed_latency_seconds", "From an exchange's own time to ours.", labels=("exchange",)
+    )
+    stages = HistogramMetricFamily("arbitrage_latency_seconds", "Stages of a trade.", labels=("stage",))
+    delivery = HistogramMetricFamily("arbitrage_websocket_delivery_seconds", "From telling to a client.")
+    for row in rows:
+        match row["stage"]:
+            case stage if stage == ARRIVAL:
+                _add(arrivals, (row["exchange"] or "",), row)
+            case stage if stage == DELIVERY:
+                _add(delivery, (), row)
+            case stage:
+                _add(stages, (stage,), row)
+    yield from (arrivals, stages, delivery)
+
+
+def _add(family: HistogramMetricFamily, labels: tuple[str, ...], row: LatencyRow) -> None:
+    buckets, below = [], 0
+    for bucket in row["buckets"]:
+        below += bucket["count"]
+        bound = "+Inf" if bucket["seconds"] is None else str(bucket["seconds"])
+        buckets.append((bound, float(below)))
+    family.add_metric(labels, buckets, row["total_seconds"])
+
+
+def _parts(report: HealthReportRow) -> Iterator[Metric]:
+    detection = report["detection"]
+    delays: list[Labelled] = [((str(row["partition"]),), row["delay"]) for row in detection]
+    waiting: list[Labelled] = [((str(row["partition"]),), row["waiting"]) for row in detection]
+    ages: list[Labelled] = [((str(row["partition"]),), row["output_age"]) for row in detection]
+    yield _gauge("arbitrage_detection_probe_delay_seconds", "Newest probe through Spark.", ("partition",), delays)
+    yield _gauge("arbitrage_detection_probe_waiting_seconds", "Oldest probe in Spark.", ("partition",), waiting)
+    yield _gauge("arbitrage_detection_output_age_seconds", "Since Spark's newest output.", ("partition",), ages)
+    up: list[Labelled] = [((part["name"],), float(part["state"] == "ready")) for part in report["processes"]]
+    restarts: list[Labelled] = [((part["name"],), part["restarts"]) for part in report["processes"]]
+    yield _gauge("arbitrage_process_up", "1 while the process is ready.", ("part",), up)
+    yield _counter("arbitrage_process_restarts", "Restarts that nobody asked for.", ("part",), restarts)
+    clients = report["clients"]
+    yield _gauge("arbitrage_websocket_clients", "Pages in browsers that listen.", (), [((), clients["clients"])])
+    drops: list[Labelled] = [((), clients["resynchronisations"])]
+    yield _counter("arbitrage_websocket_resynchronisations", "Clients that fell behind.", (), drops)
+
+
+def _by_name(counts: dict[str, int]) -> list[Labelled]:
+    return [((name,), count) for name, count in sorted(counts.items())]
+
+
+def _gauge(name: str, explained: str, labels: tuple[str, ...], values: Iterable[Labelled]) -> Metric:
+    return _filled(GaugeMetricFamily(name, explained, labels=labels), values)
+
+
+def _counter(name: str, explained: str, labels: tuple[str, ...], values: Iterable[Labelled]) -> Metric:
+    return _filled(CounterMetricFamily(name, explained, labels=labels), values)
+
+
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Iterable[Labelled]) -> Metric:
+    """What is not known is left out, and not told as 0."""
+    for labels, value in values:
+        if value is not None:
+            family.add_metric(labels, float(value))
+    return family

@@ -1,0 +1,107 @@
+"""Changing the settings: one function for REST and for the page."""
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from pydantic import ValidationError
+
+from market.decide.settings import Settings, TradingState
+from session.roles import Caller
+from store.errors import VersionConflictError
+from ui.rows.field_problems import FieldProblem, field_problems, words_of
+from ui.services.change_audit import auditing
+from ui.services.dashboard import Dashboard
+
+log = logging.getLogger("ui")
+
+
+class SettingsInvalidError(Exception):
+    """`errors`: which field is wrong and why."""
+
+    def __init__(self, errors: list[FieldProblem]) -> None:
+        super().__init__(words_of(errors))
+        self.errors = errors
+
+
+class SettingsMissingError(Exception):
+    """There are no settings yet; they come with the first start of a bot or of the supervisor."""
+
+
+async def change_settings(
+    dashboard: Dashboard, changes: Mapping[str, object], expected_version: int, caller: Caller, on_behalf: str = ""
+) -> Settings:
+    """Replace the fields in `changes`; the settings in force afterwards. `on_behalf`: who the history is to name.
+
+    Raises VersionConflictError where `expected_version` is not the newest, SettingsInvalidError, SettingsMissingError,
+    StoreUnavailableError.
+    """
+    async with auditing(dashboard, caller, "settings.change", "settings", on_behalf) as note:
+        note.after = changes
+        current = await dashboard.reader.settings()
+        if current is None:
+            raise SettingsMissingError
+        note.before = values_of(current, changes)
+        if current.version != expected_version:
+            raise VersionConflictError(current.version)
+        changed = changed_settings(current, changes, dashboard.session.exchanges)
+        saved = await dashboard.reader.change_settings(changed, expected_version, on_behalf or caller.name)
+        note.after = values_of(saved, changes)
+    dashboard.hub.note_settings(saved)
+    log.info("settings changed", extra={"version": saved.version, "who": caller.name, "fields": sorted(changes)})
+    return saved
+
+
+async def newest_settings(dashboard: Dashboard) -> Settings | None:
+    """From the store, and known to every page from then on; None where there are none. Raises StoreUnavailableError."""
+    newest = await dashboard.reader.settings()
+    if newest is not None:
+        dashboard.hub.note_settings(newest)
+    return newest
+
+
+async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Caller, on_behalf: str = "") -> Settings:
+    """The kill switch: from whatever settings are in force, so that no other change at the same time comes before it.
+
+    The settings in force afterwards; nothing is kept in the history where the state was so already. Raises
+    SettingsMissingError, StoreUnavailableError.
+    """
+    who = on_behalf or caller.name
+    async with auditing(dashboard, caller, "trading.switch", "trading_state", on_behalf) as note:
+        note.after = {"trading_state": state}
+        current = await dashboard.reader.settings()
+        note.before = {} if current is None else {"trading_state": current.trading_state, "version": current.version}
+        saved = await dashboard.reader.amend_settings(lambda now: now.model_copy(update={"trading_state": state}), who)
+        if saved is None:
+            raise SettingsMissingError
+        note.after = {"trading_state": saved.trading_state, "version": saved.version}
+    dashboard.hub.note_settings(saved)
+    log.warning("trading switched", extra={"version": saved.version, "who": caller.name, "trading_state": state})
+    return saved
+
+
+def changed_settings(current: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...]) -> Settings:
+    """`current` with `changes`, checked. Raises SettingsInvalidError."""
+    try:
+        changed = Settings.model_validate({**current.model_dump(), **_merged(current, changes)})
+    except ValidationError as error:
+        raise SettingsInvalidError(field_problems(error.errors(), "settings")) from None
+    # those of sessions before, with other exchanges, may stay
+    enabled = set(changed.enabled_exchanges) - set(current.enabled_exchanges) - set(exchanges)
+    unknown = enabled | (set(changed.taker_fees) - set(current.taker_fees) - set(exchanges))
+    if unknown:
+        why = f"this session has no exchange {', '.join(sorted(unknown))}; it has {', '.join(exchanges)}"
+        named = "enabled_exchanges" if enabled else "taker_fees"
+        raise SettingsInvalidError([{"field": named, "why": why}])
+    return changed
+
+
+def _merged(current: Settings, changes: Mapping[str, object]) -> dict[str, object]:
+    """A fee that is not named stays: who changes one of them says nothing of the others."""
+    fees = changes.get("taker_fees")
+    return {**changes, "taker_fees": {**current.taker_fees, **fees}} if isinstance(fees, dict) else {**changes}
+
+
+def values_of(settings: Settings, names: Iterable[str]) -> dict[str, object]:
+    """Those of `names` that there are, and the version."""
+    every: dict[str, object] = settings.model_dump(mode="json")
+    return {name: every[name] for name in ("version", *names) if name in every}

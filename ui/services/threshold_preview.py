@@ -1,0 +1,129 @@
+"""What another threshold would have done to the last hours, by what bots kept of them."""
+
+from collections.abc import Iterable, Sequence
+
+from typing_extensions import TypedDict
+
+from market.money import text_of, total
+from store.aggregates.missed_profit_sums import BELOW_THRESHOLD, BINS_PER_BPS, MissedSum
+from store.aggregates.opportunity_sums import OutcomeSum
+from ui.rows.opportunity_rows import LedgerRow
+from ui.services.dashboard import Dashboard
+from ui.services.opportunity_service import ledger
+
+STEPS = 60
+"""Thresholds on the curve at the most."""
+LIMITS = (
+    "Refusals are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
+    "spread.",
+    "Those a lower threshold lets through would meet the checks behind it (age, limits, balances) and their sizing; "
+    "none of them is asked here. Gained at most: one trade per episode.",
+    "Profit is that of the best levels, before slippage and latency: of those taken for what was reserved, of the "
+    "others for as much as one trade may use, once per episode.",
+    "Below the threshold of what is shown nothing is emitted, so nothing is known.",
+)
+
+
+class PreviewSumRow(TypedDict):
+    """So many, and what they were expected to bring, settled: of those taken what was reserved, of the others the
+    missed profit of their episodes, each once."""
+
+    count: int
+    expected: str
+
+
+class TakenSumRow(PreviewSumRow):
+    """`net`: what they brought indeed, as far as they have ended."""
+
+    net: str
+
+
+class CurvePointRow(TypedDict):
+    """At this threshold: taken ones that pass, and refused ones that pass it then (one a pair and second)."""
+
+    min_net_bps: float
+    kept: int
+    kept_expected: float
+    gained: int
+    gained_expected: float
+
+
+class PreviewRow(TypedDict):
+    """At the threshold `min_net_bps` instead of those in force then: of the taken, `kept` pass it and `lost` do not;
+    `gained` were refused as below the threshold and pass it; `still_refused` pass it too and failed another check."""
+
+    min_net_bps: float
+    hours: float
+    current_min_net_bps: float | None
+    emit_net_bps: float | None
+    currency: str
+    taken: TakenSumRow
+    kept: TakenSumRow
+    lost: TakenSumRow
+    gained: PreviewSumRow
+    gained_once_a_second: PreviewSumRow
+    gained_episodes: PreviewSumRow
+    still_refused: list[LedgerRow]
+    curve: list[CurvePointRow]
+    limits: list[str]
+
+
+async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: float) -> PreviewRow:
+    """To half a basis point, rounded down: sums are kept no finer. Raises StoreUnavailableError."""
+    source, seconds = dashboard.reader.opportunity_sums, int(hours * 3_600)
+    sums = await source.recent(seconds)
+    below, others = await source.missed.sums(seconds, "below"), await source.missed.sums(seconds, "others")
+    settings = dashboard.hub.settings
+    taken = [one for one in sums if one.outcome == "taken"]
+    refused = [one for one in sums if one.outcome == "refused"]
+    least = int(min_net_bps * BINS_PER_BPS // 1)
+    gained = [one for one in refused if one.why == BELOW_THRESHOLD and one.bin >= least]
+    missed = [one for one in below if one.bin >= least]
+    expected = text_of(total(one.profit for one in missed))
+    return PreviewRow(
+        min_net_bps=least / BINS_PER_BPS,
+        hours=hours,
+        current_min_net_bps=settings.min_net_bps if settings else None,
+        emit_net_bps=settings.emit_net_bps if settings else None,
+        currency=dashboard.session.settlement_currency,
+        taken=_taken_row(taken),
+        kept=_taken_row(one for one in taken if one.bin >= least),
+        lost=_taken_row(one for one in taken if one.bin < least),
+        gained=PreviewSumRow(count=sum(one.count for one in gained), expected=expected),
+        gained_once_a_second=PreviewSumRow(count=sum(one.pair_seconds for one in gained), expected=expected),
+        gained_episodes=PreviewSumRow(count=sum(one.episodes for one in missed), expected=expected),
+        still_refused=ledger(
+            [one for one in refused if one.why != BELOW_THRESHOLD and one.bin >= least],
+            [one for one in others if one.bin >= least],
+        ),
+        curve=curve(taken, [one for one in refused if one.why == BELOW_THRESHOLD], below),
+        limits=list(LIMITS),
+    )
+
+
+def curve(taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum], missed: Sequence[MissedSum]) -> list[CurvePointRow]:
+    """From the lowest spread known to just above the highest."""
+    known = [one.bin for one in (*taken, *below)]
+    if not known:
+        return []
+    lowest, highest = min(known), max(known) + 1
+    step = -((lowest - highest) // STEPS) or 1
+    return [
+        CurvePointRow(
+            min_net_bps=least / BINS_PER_BPS,
+            kept=sum(one.count for one in taken if one.bin >= least),
+            kept_expected=round(float(total(one.expected for one in taken if one.bin >= least)), 2),
+            gained=sum(one.pair_seconds for one in below if one.bin >= least),
+            gained_expected=round(float(total(one.profit for one in missed if one.bin >= least)), 2),
+        )
+        for least in range(lowest, highest + step, step)
+    ]
+
+
+def _taken_row(sums: Iterable[OutcomeSum]) -> TakenSumRow:
+    kept = list(sums)
+    return TakenSumRow(
+        count=sum(one.count for one in kept),
+        expected=text_of(total(one.expected for one in kept)),
+        net=text_of(total(one.net for one in kept)),
+    )

@@ -1,0 +1,199 @@
+"""Trades and arbitrages as files that are written while they are sent: CSV and Parquet, a bounded part in memory.
+
+Money stays exact. In CSV every amount is the decimal string that REST shows. In Parquet what arbitrages brought is
+`decimal128(38, 8)`, since it is rounded to 8 digits when it is booked; prices, amounts and fees are strings, as an
+exchange may report more digits than one decimal type holds.
+"""
+
+import asyncio
+import csv
+import io
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Generic, Literal, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from market.money import text_of
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import PROFIT_PARTS
+from session.clock import wall_now
+from store.queries.trade_history import ArbitrageSummary, BookedFill
+
+Row = TypeVar("Row")
+Kind = Literal["text", "amount", "number", "money", "time"]
+"""`amount`: a decimal as the exchange or we said it; `money`: one of 8 digits at the most; `time`: microseconds."""
+
+FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""A spreadsheet runs a cell that begins so; OWASP, "CSV Injection"."""
+TYPES: dict[Kind, pa.DataType] = {
+    "text": pa.string(),
+    "amount": pa.string(),
+    "number": pa.float64(),
+    "money": pa.decimal128(38, 8),
+    "time": pa.timestamp("us", tz="UTC"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    name: str
+    kind: Kind
+    value: Callable[[Row], str | float | int | Decimal | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Row]):
+    """What is in a file; its name begins with `name`."""
+
+    name: str
+    columns: tuple[Column[Row], ...]
+
+
+FILLS: Table[BookedFill] = Table(
+    "trades",
+    (
+        Column("filled_at", "time", lambda one: one.fill.filled_at),
+        Column("arbitrage_id", "text", lambda one: one.arbitrage_id),
+        Column("strategy", "text", lambda one: one.strategy),
+        Column("state", "text", lambda one: one.state),
+        Column("base", "text", lambda one: one.base),
+        Column("role", "text", lambda one: one.role),
+        Column("exchange", "text", lambda one: one.fill.exchange),
+        Column("symbol", "text", lambda one: one.fill.symbol),
+        Column("side", "text", lambda one: one.fill.side),
+        Column("price", "amount", lambda one: one.fill.price),
+        Column("amount", "amount", lambda one: one.fill.amount),
+        Column("cost", "amount", lambda one: one.fill.cost),
+        Column("fee", "amount", lambda one: one.fill.fee),
+        Column("fee_currency", "text", lambda one: one.fill.fee_currency),
+        Column("fill_id", "text", lambda one: one.fill.fill_id),
+    ),
+)
+
+
+def _part(name: str) -> Column[ArbitrageSummary]:
+    def value(one: ArbitrageSummary) -> Decimal | None:
+        return None if one.profit is None else getattr(one.profit, name)
+
+    return Column(name, "money", value)
+
+
+ARBITRAGES: Table[ArbitrageSummary] = Table(
+    "arbitrages",
+    (
+        Column("reserved_at", "time", lambda one: one.reserved_at),
+        Column("ended_at", "time", lambda one: one.times.get("ended")),
+        Column("arbitrage_id", "text", lambda one: one.arbitrage_id),
+        Column("strategy", "text", lambda one: one.strategy),
+        Column("state", "text", lambda one: one.state),
+        Column("reason", "text", lambda one: one.reason),
+        Column("base", "text", lambda one: one.base),
+        Column("buy_exchange", "text", lambda one: one.buy_exchange),
+        Column("buy_symbol", "text", lambda one: one.buy_symbol),
+        Column("sell_exchange", "text", lambda one: one.sell_exchange),
+        Column("sell_symbol", "text", lambda one: one.sell_symbol),
+        Column("amount", "amount", lambda one: one.amount),
+        Column("net_bps_seen", "number", lambda one: one.net_bps),
+        Column("event_time", "time", lambda one: one.event_time),
+        Column("currency", "text", lambda one: None if one.profit is None else one.profit.currency),
+        *map(_part, PROFIT_PARTS),
+    ),
+)
+
+
+async def csv_parts(table: Table[Row], lists: AsyncIterator[Sequence[Row]]) -> AsyncGenerator[bytes]:
+    """RFC 4180, UTF-8; times as ISO 8601 in UTC; an empty cell where there is nothing."""
+    yield _csv([[column.name for column in table.columns]])
+    async for rows in lists:
+        yield await asyncio.to_thread(_csv_rows, table, rows)
+
+
+async def parquet_parts(
+    table: Table[Row], lists: AsyncIterator[Sequence[Row]], metadata: Mapping[str, str]
+) -> AsyncGenerator[bytes]:
+    """One row group a list; `metadata` is kept with the schema."""
+    fields = [pa.field(column.name, TYPES[column.kind]) for column in table.columns]
+    schema = pa.schema(fields, metadata={name.encode(): value.encode() for name, value in metadata.items()})
+    sink = _Sink()
+    writer = pq.ParquetWriter(pa.PythonFile(sink, "w"), schema, compression="zstd")
+    try:
+        async for rows in lists:
+            await asyncio.to_thread(_write_group, writer, schema, table, rows)
+            yield sink.taken()
+    finally:
+        await asyncio.to_thread(writer.close)
+    yield sink.taken()
+
+
+def file_name(table_name: str, session_id: str, suffix: str) -> str:
+    """Says of which session and when it was asked for."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", session_id).strip("-") or "session"
+    asked = datetime.fromtimestamp(wall_now() / MICROSECONDS, UTC)
+    return f"{table_name}_{plain}_{asked:%Y%m%dT%H%M%SZ}.{suffix}"
+
+
+def guarded(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(FORMULA_MARKS) else text
+
+
+class _Sink(io.RawIOBase):
+    """Keeps what was written until it is taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, part: object) -> int:
+        self._parts.append(bytes(part))  # type: ignore[call-overload]  # Arrow gives a buffer
+        return len(self._parts[-1])
+
+    def taken(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def _csv_rows(table: Table[Row], rows: Sequence[Row]) -> bytes:
+    return _csv([[_cell(column.kind, column.value(row)) for column in table.columns] for row in rows])
+
+
+def _csv(rows: list[list[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(kind: Kind, value: str | float | Decimal | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        # a number, and so no formula even where it is negative
+        return text_of(value)
+    if kind == "time":
+        return _iso(int(value))
+    return guarded(value) if isinstance(value, str) else repr(value)
+
+
+def _iso(microseconds: int) -> str:
+    seconds, rest = divmod(microseconds, MICROSECONDS)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
+
+
+def _write_group(writer: pq.ParquetWriter, schema: pa.Schema, table: Table[Row], rows: Sequence[Row]) -> None:
+    columns = [
+        pa.array([_stored(column.kind, column.value(row)) for row in rows], TYPES[column.kind])
+        for column in table.columns
+    ]
+    writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+
+
+def _stored(kind: Kind, value: str | float | Decimal | None) -> str | float | Decimal | None:
+    return text_of(value) if kind == "amount" and isinstance(value, Decimal) else value

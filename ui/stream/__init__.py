@@ -1,0 +1,1 @@
+"""The live stream: follows streams and store, tells every client."""

@@ -1,0 +1,126 @@
+"""All who listen: each message is encoded once for them, and each hears it at its own pace."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from market.trade.arbitrages import Arbitrage
+from session.clock import wall_now
+from session.session import Session
+from store.queries.trade_reader import TradeReader
+from ui.live.latency_histograms import LatencyHistogram
+from ui.live.live_state import KEPT_ARBITRAGES, Board
+from ui.stream.live_clients import LiveClient, Message, MessageKind, Numbers
+from ui.stream.live_messages import SHOWN_ARBITRAGES, snapshot_message
+from ui.stream.missed_trades import Missed, reaches_back, read_missed, reserved_since
+
+
+class Audience:
+    """On one event loop; telling never waits for anybody."""
+
+    def __init__(self, session: Session, board: Board, reader: TradeReader) -> None:
+        self._session = session
+        self._board = board
+        self._reader = reader
+        self._numbers = Numbers()
+        self._clients: set[LiveClient] = set()
+        self._snapshot: Message | None = None
+        self._resynchronisations = 0
+        self.deliveries = LatencyHistogram()
+        """From telling until a client's connection took it; snapshots are not told but asked for."""
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    @property
+    def pages(self) -> int:
+        """Browsers' tabs: not programs, of which the session's own meter is one."""
+        return sum(client.is_page for client in self._clients)
+
+    @property
+    def resynchronisations(self) -> int:
+        """How often any who listened fell behind."""
+        return self._resynchronisations + sum(client.resynchronisations for client in self._clients)
+
+    @asynccontextmanager
+    async def client(self, heard: int | None = None, *, is_page: bool = False) -> AsyncIterator[LiveClient]:
+        """One more who listens; `heard`: the last message's sequence where it comes back."""
+        client = LiveClient(heard, is_page=is_page)
+        self._clients.add(client)
+        try:
+            yield client
+        finally:
+            self._clients.discard(client)
+            self._resynchronisations += client.resynchronisations
+
+    def tell(self, kind: MessageKind, text: str) -> None:
+        message = self._numbered(kind, text)
+        self._snapshot = None
+        for client in self._clients:
+            client.offer(message)
+
+    def forget_snapshot(self) -> None:
+        """Something was taken from the board that nobody was told of."""
+        self._snapshot = None
+
+    def resynchronise(self, *, only_owed: bool = False) -> None:
+        """A snapshot for everybody, or for those whose last one had gaps."""
+        self._snapshot = None
+        for client in self._clients:
+            if client.is_owed or not only_owed:
+                client.resynchronise()
+
+    async def messages(self, client: LiveClient) -> AsyncIterator[Message]:
+        """All that the client is to hear, for ever; the first is a snapshot."""
+        while True:
+            await client.wait()
+            if client.needs_snapshot:
+                # what comes about while the store is asked is on the board when the snapshot is taken
+                older = await self._older_than_kept(client.heard)
+                client.begin()
+                client.is_owed = not older.is_complete
+                message = self.snapshot_message(client.heard, older)
+            else:
+                message = client.take()
+            if not client.is_owed:
+                client.heard = message.sequence
+            yield message
+            if message.kind != "snapshot":
+                self.deliveries.observe(wall_now() - message.sequence)
+
+    def snapshot_message(self, heard: int | None = None, older: Missed | None = None) -> Message:
+        """The newest trades, and all since `heard`."""
+        older = older or Missed()
+        arbitrages = self._board.arbitrages()
+        shown = SHOWN_ARBITRAGES if heard is None else max(SHOWN_ARBITRAGES, _changed_since(arbitrages, heard))
+        if shown == SHOWN_ARBITRAGES and not older.arbitrages and older.is_complete:
+            self._snapshot = self._snapshot or self._made_snapshot(arbitrages[:shown], is_complete=True)
+            return self._snapshot
+        known = {arbitrage.arbitrage_id for arbitrage in arbitrages}
+        rest = tuple(one for one in older.arbitrages if one.arbitrage_id not in known)
+        wanted = arbitrages + rest if rest else arbitrages[:shown]
+        return self._made_snapshot(wanted, is_complete=older.is_complete)
+
+    async def _older_than_kept(self, heard: int | None) -> Missed:
+        if heard is None:
+            return Missed()
+        if not self._board.sources.mongodb:
+            return Missed(is_complete=False)
+        if reaches_back(self._board.arbitrages(), KEPT_ARBITRAGES, heard):
+            return Missed()
+        return await read_missed(self._reader, heard)
+
+    def _made_snapshot(self, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> Message:
+        snapshot = replace(self._board.snapshot(), arbitrages=arbitrages)
+        text = snapshot_message(self._session, snapshot, len(arbitrages))
+        return self._numbered("snapshot", text, f'"is_complete":{"true" if is_complete else "false"},')
+
+    def _numbered(self, kind: MessageKind, text: str, members: str = "") -> Message:
+        """`text` is a JSON object; the sequence becomes its first member."""
+        sequence = self._numbers.next()
+        return Message(sequence, kind, f'{{"sequence":{sequence},{members}{text[1:]}')
+
+
+def _changed_since(arbitrages: Sequence[Arbitrage], heard: int) -> int:
+    """How many of them, newest first, until the last that may have changed after `heard`."""
+    return max((place + 1 for place, one in enumerate(arbitrages) if reserved_since(one, heard)), default=0)

@@ -1,0 +1,101 @@
+"""One client's queue of messages: bounded, and nobody waits for it."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from session.clock import wall_now
+
+QUEUED_MESSAGES = 64
+WHOLE_KINDS = ("ledger", "settings")
+"""A message of these says everything anew: of those that wait, the newest is enough."""
+
+MessageKind = Literal["snapshot", "pulse", "trade", "ledger", "settings"]
+
+
+@dataclass(frozen=True)
+class Message:
+    """Encoded once for all clients. `sequence` grows from message to message, over restarts of the process too."""
+
+    sequence: int
+    kind: MessageKind
+    text: str
+
+    @cached_property
+    def event(self) -> bytes:
+        """As a server-sent event; made once for all who listen to those, and not where nobody does."""
+        return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.text}\n\n".encode()
+
+
+class Numbers:
+    """Microseconds of wall time, pushed on where that would repeat one: nothing to remember over a restart."""
+
+    def __init__(self) -> None:
+        self.last = wall_now()
+
+    def next(self) -> int:
+        self.last = max(self.last + 1, wall_now())
+        return self.last
+
+
+class LiveClient:
+    """Messages in order. A client that falls behind loses them all and gets a snapshot instead, as at its start."""
+
+    def __init__(self, heard: int | None = None, limit: int = QUEUED_MESSAGES, *, is_page: bool = False) -> None:
+        """`heard`: the sequence of the last message that the client has, from this connection or an earlier one."""
+        self.heard = heard
+        self.is_page = is_page
+        self.is_owed = False
+        """Trades that it missed could not be read; its next snapshot tries again."""
+        self.resynchronisations = 0
+        self._limit = limit
+        self._queue: deque[Message] = deque()
+        self._filled = asyncio.Event()
+        self._filled.set()
+        self._needs_snapshot = True
+
+    @property
+    def needs_snapshot(self) -> bool:
+        return self._needs_snapshot
+
+    @property
+    def waiting(self) -> int:
+        """How many messages wait."""
+        return len(self._queue)
+
+    def offer(self, message: Message) -> None:
+        """Never waits. While a snapshot is due, what it will contain anyway is not queued."""
+        if self._needs_snapshot:
+            return
+        if self._queue and message.kind in WHOLE_KINDS:
+            self._queue = deque(queued for queued in self._queue if queued.kind != message.kind)
+        if len(self._queue) >= self._limit:
+            self.resynchronise()
+            self.resynchronisations += 1
+            return
+        self._queue.append(message)
+        self._filled.set()
+
+    def resynchronise(self) -> None:
+        """The next thing the client gets is a snapshot."""
+        self._queue.clear()
+        self._needs_snapshot = True
+        self._filled.set()
+
+    async def wait(self) -> None:
+        """Until there is a message, or a snapshot is due."""
+        await self._filled.wait()
+
+    def begin(self) -> None:
+        """A snapshot is taken now: what is offered from here on comes after it."""
+        self._needs_snapshot = False
+        self._filled.clear()
+
+    def take(self) -> Message:
+        """The next message, once `wait` has returned and no snapshot is due."""
+        message = self._queue.popleft()
+        if not self._queue:
+            self._filled.clear()
+        return message

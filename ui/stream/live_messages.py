@@ -1,0 +1,133 @@
+"""What goes over `/ws/live` and `/api/stream`: a snapshot, then pulses (≤ 4 a second), trades at once, the ledger.
+
+Each has its `sequence`: who comes back with the last one it heard (`since`, or Last-Event-ID) misses no trade.
+
+* `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
+* `pulse`: quotes, newest points of charts, spreads, new opportunities, how detection is; at least one a second.
+* `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` stand outside too, for meters.
+* `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), refusals. `settings`: the ones in force.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import get_args
+
+import orjson
+
+from market.accounting.profit_groups import GroupedBy, profit_by
+from market.decide.settings import Settings
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage
+from session.session import Session
+from ui.live.live_snapshot import MarketKey, Snapshot, Sources
+from ui.live.price_series import PricePoint
+from ui.rows.api_rows import SeriesRow, SourcesRow
+from ui.rows.inventory_rows import inventory_row
+from ui.rows.profit_rows import pnl_line_row, pnl_row
+from ui.rows.serializers import (
+    arbitrage_row,
+    balance_row,
+    feed_row,
+    opportunity_row,
+    quote_rows,
+    reason_rows,
+    series_row,
+    spread_rows,
+)
+
+SHOWN_OPPORTUNITIES = 20
+SHOWN_ARBITRAGES = 100
+"""More than the table shows at once, so that a filter has something to look through."""
+
+
+def snapshot_message(session: Session, snapshot: Snapshot, arbitrages: int = SHOWN_ARBITRAGES) -> str:
+    """With the newest so many of its arbitrages."""
+    return _text(
+        "snapshot",
+        {
+            "mode": session.mode,
+            "session_id": session.session_id,
+            "settlement_currency": session.settlement_currency,
+            "series": [_series(session, snapshot, key) for key in snapshot.series],
+            "arbitrages": [arbitrage_row(arbitrage) for arbitrage in snapshot.arbitrages[:arbitrages]],
+            "settings": _settings(snapshot.settings),
+            "ledger": _ledger(session, snapshot),
+            **_market(snapshot, snapshot.opportunities),
+        },
+    )
+
+
+def pulse_message(
+    snapshot: Snapshot, points: Mapping[MarketKey, PricePoint], opportunities: Iterable[Opportunity]
+) -> str:
+    drawn = {
+        f"{exchange} {symbol}": (point.time / MICROSECONDS, point.mid, point.mean_mid)
+        for (exchange, symbol), point in points.items()
+    }
+    return _text("pulse", {"points": drawn, **_market(snapshot, opportunities)})
+
+
+def trade_message(arbitrage: Arbitrage) -> str:
+    row = arbitrage_row(arbitrage)
+    return _text(
+        "trade",
+        {
+            "arbitrage_id": row["arbitrage_id"],
+            "state": row["state"],
+            "is_final": row["is_final"],
+            "event_time": row["event_time"],
+            "times": row["times"],
+            "arbitrage": row,
+        },
+    )
+
+
+def ledger_message(session: Session, snapshot: Snapshot) -> str:
+    return _text("ledger", {"ledger": _ledger(session, snapshot)})
+
+
+def settings_message(settings: Settings) -> str:
+    return _text("settings", {"settings": _settings(settings)})
+
+
+def sources_row(sources: Sources) -> SourcesRow:
+    return SourcesRow(kafka=sources.kafka, mongodb=sources.mongodb)
+
+
+def _market(snapshot: Snapshot, opportunities: Iterable[Opportunity]) -> dict[str, object]:
+    newest = list(opportunities)[:SHOWN_OPPORTUNITIES]
+    return {
+        "now": snapshot.now,
+        "sources": sources_row(snapshot.sources),
+        "detection": snapshot.detection,
+        "quotes": quote_rows(snapshot),
+        "spreads": spread_rows(snapshot),
+        "opportunities": [opportunity_row(opportunity, snapshot.settings) for opportunity in newest],
+        "opportunity_count": snapshot.opportunity_count,
+    }
+
+
+def _series(session: Session, snapshot: Snapshot, key: MarketKey) -> SeriesRow:
+    market = next(market for market in session.traded if (market.exchange, market.symbol) == key)
+    return series_row(market, snapshot.series[key])
+
+
+def _ledger(session: Session, snapshot: Snapshot) -> dict[str, object]:
+    ledger = snapshot.ledger
+    groups, earned = ledger.totals.groups, ledger.totals.profit.net
+    return {
+        "balances": [balance_row(balance) for balance in ledger.balances],
+        "feeds": [feed_row(feed) for feed in ledger.feeds],
+        "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
+        "pnl_by": {by: [pnl_line_row(line) for line in profit_by(groups, by)] for by in get_args(GroupedBy)},
+        "inventory": inventory_row(session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned),
+        "refusals": reason_rows(ledger.totals.refusals, ledger.totals.forgone),
+    }
+
+
+def _settings(settings: Settings | None) -> dict[str, object] | None:
+    return settings.model_dump(mode="json") if settings else None
+
+
+def _text(kind: str, fields: Mapping[str, object]) -> str:
+    return orjson.dumps({"type": kind, **fields}).decode()

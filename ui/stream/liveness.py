@@ -1,0 +1,40 @@
+"""Whether Kafka and the process of detection are there, looked at by ourselves: their silence alone says so much later.
+
+Kafka's own client goes on trying without a word, and detection, which speaks every other second, is slow when the
+machine is busy. MongoDB is asked for changes all the time (`Hub`).
+"""
+
+from collections.abc import Awaitable, Callable
+
+from session.clock import SystemClock
+from session.processes import ProcessState
+from store.errors import StoreError
+from store.queries.trade_reader import TradeReader
+from streams.topic_admin import is_answering
+
+LOOK_SECONDS = 1.0
+"""Between two looks, and for a connection: who asks is told within three where nothing takes one."""
+PATIENCE_SECONDS = 8.0
+"""For an answer: a busy broker takes seconds, a frozen one for ever."""
+
+
+async def keep_looking(look: Callable[[], Awaitable[None]]) -> None:
+    """Until cancelled; what comes of it is noted by `look`."""
+    while True:
+        await look()
+        await SystemClock().sleep(LOOK_SECONDS)
+
+
+async def kafka_answers(address: str, patience: float = PATIENCE_SECONDS) -> bool:
+    """Whether the machine takes a connection for it, however busy the broker is, and the broker answers there in the
+    end. Raises StreamRefusedError."""
+    return await is_answering(address, LOOK_SECONDS, patience)
+
+
+async def detection_process(reader: TradeReader) -> ProcessState | None:
+    """As its supervisor told last; None where none did, or MongoDB does not answer."""
+    try:
+        processes = await reader.processes.all()
+    except StoreError:
+        return None
+    return next((one.state for one in processes if one.kind == "cep"), None)

@@ -1,0 +1,42 @@
+"""What the hub follows in the store: each arbitrage, the settings, and what of the ledger has changed."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+from market.decide.settings import Settings
+from market.trade.arbitrages import Arbitrage
+from session.session import Session
+from store.queries.trade_reader import Change, TradeReader
+from store.server.documents import ARBITRAGES, BALANCES, FEEDS, REFUSALS, SETTINGS, arbitrage_of, settings_of
+
+BOOKS = (BALANCES, FEEDS)
+
+News = Arbitrage | Settings | Literal["books", "totals"]
+"""A new state, whole; or what of the ledger is to be read again."""
+
+
+async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | None]:
+    """First None, once nothing that follows can be missed; then what happened, at least once.
+
+    Raises HistoryLostError: begin again, and read what there is.
+    """
+    async for change in reader.watch((ARBITRAGES, SETTINGS, REFUSALS, *BOOKS)):
+        if change is None:
+            yield None
+        else:
+            told = _news_of(change, session.session_id)
+            if told is not None:
+                yield told
+
+
+def _news_of(change: Change, session_id: str) -> News | None:
+    """None where it is another session's."""
+    if change.collection in BOOKS:
+        return "books"
+    if change.collection == REFUSALS:
+        return "totals"
+    if change.document is None:
+        return None
+    if change.collection == SETTINGS:
+        return settings_of(change.document)
+    return arbitrage_of(change.document) if change.document.get("session_id") == session_id else None
