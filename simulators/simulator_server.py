@@ -29,12 +29,12 @@ from simulators.market.prices import Prices
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.web.account_keys import ensure_credentials
 from simulators.web.crossed_book import Publisher
 from simulators.web.exchange_gateway import Gateway
 from simulators.web.fault_admin import admin_application, ensure_token
 from simulators.web.fault_guard import FaultGuard
 from simulators.web.rate_guard import RateGuard
-from simulators.web.test_keys import ensure_credentials
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from market.money import ZERO
 from simulators.binance.binance_endpoints import eight, milliseconds
 from simulators.binance.binance_refusals import MisusedError, words_of
 from simulators.binance.binance_rows import SELF_TRADE, status_of, terms_of
+from simulators.matching.funded_account import executed_cost
 from simulators.matching.order_records import CustomerEvent, CustomerFill, RequestRefusedError
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.matching.test_account import executed_cost
 from simulators.web.exchange_gateway import json_fields
 from simulators.web.signatures import check_binance_fields
 from simulators.web.subscribers import Connection, Subscribers

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 from market.money import ZERO
 from simulators.binance.binance_endpoints import eight, milliseconds
+from simulators.matching.funded_account import executed_cost
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
-from simulators.matching.test_account import executed_cost
 
 Row = dict[str, object]
 LARGEST_PRICE = Decimal(1_000_000)

@@ -10,10 +10,10 @@ from decimal import Decimal
 from market.instruments.orders import Side
 from market.money import ZERO
 from market.time_units import MICROSECONDS
+from simulators.matching.funded_account import average_price, charged_fee
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import Book
 from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
-from simulators.matching.test_account import average_price, charged_fee
 from simulators.web.exchange_gateway import Change, iso_text
 from simulators.web.json_digits import plain, pointed
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from uuid import UUID, uuid5
 
+from simulators.matching.funded_account import charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
-from simulators.matching.test_account import charged_fee, executed_cost
 from simulators.web.exchange_gateway import iso_text
 
 IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")

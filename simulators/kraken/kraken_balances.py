@@ -6,9 +6,9 @@ from decimal import Decimal
 from market.money import ZERO
 from simulators.kraken.kraken_readers import KrakenReaders, Row
 from simulators.kraken.kraken_rows import transaction_name
+from simulators.matching.funded_account import movements
 from simulators.matching.order_records import CustomerEvent, CustomerFill
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.matching.test_account import movements
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import iso_text
 from simulators.web.json_digits import plain

@@ -9,10 +9,10 @@ from decimal import Decimal
 from market.money import ZERO, total
 from simulators.kraken.kraken_readers import KrakenReaders, Row
 from simulators.kraken.kraken_rows import AVERAGE_STEP, cancel_reason
+from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import CustomerEvent, CustomerFill, CustomerOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.matching.test_account import average_price, charged_fee, executed_cost
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import iso_text
 from simulators.web.json_digits import plain

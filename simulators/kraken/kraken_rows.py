@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from market.time_units import MICROSECONDS
+from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
-from simulators.matching.test_account import average_price, charged_fee, executed_cost
 from simulators.matching.volume_tiers import Tier, tiers_of
 
 ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY", "USDT": "USDT"}

@@ -9,6 +9,7 @@ from market.money import ZERO
 from session.clock import Clock
 from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.fault_port import Trouble
+from simulators.matching.funded_account import Customer, movements
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import Book, BookOrder, Match
 from simulators.matching.order_admission import ANY_PRICE, check_client_id, check_size, funds_needed, units_of
@@ -22,7 +23,6 @@ from simulators.matching.order_records import (
     RefusedOrder,
     RequestRefusedError,
 )
-from simulators.matching.test_account import Customer, movements
 from simulators.matching.trade_tape import Tape
 from simulators.matching.volume_tiers import assumed_volume, tier_at
 

@@ -12,7 +12,7 @@ from exchanges.errors import AccountRefusedError
 from exchanges.exchange_addresses import Place, address_fault, every_address
 from exchanges.exchange_credentials import Credentials, credentials_path, key_variables, load_credentials
 from exchanges.requests.time_synced_signing import client_class
-from simulators.web.test_keys import ensure_credentials
+from simulators.web.account_keys import ensure_credentials
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 KEYS = Credentials("a-key", "c2VjcmV0", "a-password")

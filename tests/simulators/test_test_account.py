@@ -4,9 +4,9 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 
+from simulators.matching.funded_account import Customer
 from simulators.matching.listings import listings_of
 from simulators.matching.order_records import CustomerFill, CustomerOrder
-from simulators.matching.test_account import Customer
 
 ONE = Decimal(1)
 
