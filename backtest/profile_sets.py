@@ -10,7 +10,7 @@ import pyarrow as pa
 from backtest.own_recordings import load_own_recording
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import ReplayProfile, profile_for
-from datasets.ticksets.manifest import MANIFEST, Manifest, Source, read_manifest
+from datasets.ticksets.manifest import MANIFEST, ImportedSource, Manifest, read_manifest
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from datasets.ticksets.tick_set_builder import TickSetBuilder
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
@@ -67,13 +67,13 @@ def _build(folder: Path, recording: Recording, checksums: dict[Path, str]) -> No
         builder.finish(manifest)
 
 
-def _sources(recording: Recording, checksums: dict[Path, str]) -> tuple[Source, ...]:
+def _sources(recording: Recording, checksums: dict[Path, str]) -> tuple[ImportedSource, ...]:
     """The rejected ones are counted over all files, and stand at the first."""
     rejected = dict(recording.rejected)
     if recording.outside:
         rejected["fx_outside_traded_time"] = recording.outside
     return tuple(
-        Source(
+        ImportedSource(
             name=path.name,
             format=recording.profile.name,
             sha256=checksums[path],

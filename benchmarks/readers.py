@@ -19,10 +19,10 @@ from market.money import Amount, Price, decimal_of
 from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS, Level, Quote
 from pricefeeds.feed.connection_loop import SymbolWatch
-from pricefeeds.feed.endpoints import Source
+from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.feed_session import Listener
 from pricefeeds.feed.rest_reader import rest_reader
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, NoRecorder, RecordingLimits
 from pricefeeds.recording.feed_recording import RecordingHeader
@@ -30,7 +30,7 @@ from pricefeeds.wire.wire_exchanges import wire_of
 from session.clock import SystemClock
 
 LAST = Decimal(LAST_AMOUNT).scaleb(-8)
-PATIENT = Patience(stale_after=60.0, first_book=60.0, compare_every=3_600.0)
+PATIENT = FeedTimeouts(stale_after=60.0, first_book=60.0, compare_every=3_600.0)
 """Nothing but the messages is measured, and a busy machine must not end the connection."""
 
 
@@ -66,7 +66,7 @@ async def ours(exchange: str, address: str, recordings: Path | None) -> Cost:
     recorder = NoRecorder() if recordings is None else FileRecorder(recordings, header, RecordingLimits())
     tally = _Tally()
     async with rest_reader(address, clock, PATIENT.rest_seconds) as rest:
-        source = Source(wire, "ws" + address.removeprefix("http") + "/ws", rest, None)
+        source = FeedEndpoints(wire, "ws" + address.removeprefix("http") + "/ws", rest, None)
         feed = SymbolFeed(market, 0, clock.now(), PATIENT.late_after)
         listener = Listener(feed, tally.add, recorder, PATIENT.limits)
         listener.start(0, clock.now())

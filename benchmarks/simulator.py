@@ -24,7 +24,7 @@ from benchmarks.processes import cpu_seconds, running
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.feed.websocket import Connection, connected
+from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Send
 from session.clock import SystemClock, wall_now
@@ -141,7 +141,7 @@ async def _follow_frames(port: int, number: int, begun: asyncio.Barrier) -> None
 
 
 @asynccontextmanager
-async def _opened(url: str) -> AsyncIterator[Connection]:
+async def _opened(url: str) -> AsyncIterator[WebSocketConnection]:
     """As soon as the server is up."""
     while True:
         try:

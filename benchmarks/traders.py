@@ -23,7 +23,7 @@ from bots.subscriptions import Signal
 from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import open_session_account
 from market.decide.settings import Settings
-from market.decide.sizing import BookSide, SizedLeg, Sizing, size
+from market.decide.sizing import SizedLeg, Sizing, SizingSide, size
 from market.instruments.orders import LimitOrder, OrderReport, Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, LegRole
@@ -125,13 +125,15 @@ async def _both_legs(
     note(identity, "closed", "closed" if is_filled else "single_leg")
 
 
-def _book(session: Session, settings: Settings, opportunity: Opportunity, seen: OpportunityLeg, side: Side) -> BookSide:
+def _book(
+    session: Session, settings: Settings, opportunity: Opportunity, seen: OpportunityLeg, side: Side
+) -> SizingSide:
     market = markets_by_symbol(session.traded)[seen.exchange, seen.symbol]
     fee_rate = settings.taker_fees[seen.exchange]
-    return BookSide(side, market, seen.levels, fee_rate, opportunity.rate(seen.quote_currency))
+    return SizingSide(side, market, seen.levels, fee_rate, opportunity.rate(seen.quote_currency))
 
 
-def _order(identity: str, book: BookSide, sized: SizedLeg) -> LimitOrder:
+def _order(identity: str, book: SizingSide, sized: SizedLeg) -> LimitOrder:
     return LimitOrder(
         client_order_id=client_order_id(identity, book.side),
         exchange=book.market.exchange,

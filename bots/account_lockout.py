@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 
 from bots.decide.state_cache import Knowledge
-from bots.exchange_health import HealthWatch
+from bots.exchange_health import ExchangeHealthWatch
 from bots.retry import Errand
 from exchanges.account_port import TradingAccount
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
@@ -34,7 +34,7 @@ class Lockout:
     def __init__(
         self,
         account: TradingAccount,
-        health: HealthWatch,
+        health: ExchangeHealthWatch,
         knowledge: Knowledge,
         steady_clock: Callable[[], int] = steady_now,
     ) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 
 from bots.account_lockout import Lockout
 from bots.decide.state_cache import Knowledge
-from bots.exchange_health import HealthWatch
+from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import UNKNOWN_AFTER_SECONDS, LegKey, Trader
 from bots.execute.leg_reserver import Reserver
 from bots.execute.pending_legs import Due, due_legs, expired_halves, has_leg_at, is_in_flight_at
@@ -75,7 +75,7 @@ class Desk:
         self.knowledge = knowledge
         self.notes = Notes(self.exchange, knowledge.bounds_of)
         self._markets = markets_by_symbol(markets)
-        self.health = HealthWatch(self.exchange, store, knowledge, pace.wall_clock)
+        self.health = ExchangeHealthWatch(self.exchange, store, knowledge, pace.wall_clock)
         self._lockout = Lockout(account, self.health, knowledge, pace.steady_clock)
         told = self.health.note, knowledge.forbids
         self.trader = Trader(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)

@@ -10,7 +10,7 @@ from bots.dead_mans_switch import DeadMansSwitch
 from bots.decide.partner_budgets import partners_of
 from bots.decide.quote_lookup import NewestQuotes
 from bots.decide.state_cache import Knowledge
-from bots.draining import Departure, until_left
+from bots.draining import Draining, until_left
 from bots.errors import BotError
 from bots.lease_keeper import Tenure, holder_name
 from bots.position_reporter import ReachTeller
@@ -53,7 +53,7 @@ async def run_bot(
     exchange: str,
     ready: Callable[[], None],
     environment: Mapping[str, str] | None = None,
-    departure: Departure | None = None,
+    departure: Draining | None = None,
 ) -> None:
     """Trade for `exchange` until cancelled; `ready` once its books are open and it reads opportunities.
 
@@ -64,7 +64,7 @@ async def run_bot(
     """
     if exchange not in session.exchanges:
         raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
-    departure = departure or Departure()
+    departure = departure or Draining()
     try:
         await until_left(_trade(session, exchange, ready, environment or {}, departure), departure)
     except FencedOutError as error:
@@ -77,7 +77,7 @@ async def run_bot(
 
 
 async def _trade(
-    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str], departure: Departure
+    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str], departure: Draining
 ) -> None:
     async with AsyncExitStack() as stack:
         store = await wait_for(lambda: open_store(session))

@@ -7,7 +7,7 @@ from bots.bot_loop import Desk
 from session.tasks import first_of
 
 
-class Departure:
+class Draining:
     """One process's way out: asked for by a signal, carried out by the desk, where it has one already."""
 
     def __init__(self) -> None:
@@ -24,6 +24,6 @@ class Departure:
             await self.desk.leave()
 
 
-async def until_left(work: Coroutine[object, object, None], departure: Departure) -> None:
+async def until_left(work: Coroutine[object, object, None], departure: Draining) -> None:
     """`work` until it ends, or is ended since the departure is over. Raises what either raises."""
     await first_of(work, departure.carry_out())

@@ -21,7 +21,7 @@ REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_ref
 log = logging.getLogger(__name__)
 
 
-class HealthWatch:
+class ExchangeHealthWatch:
     """One exchange's failures on their way to the store; pauses and openings on their way to the bot."""
 
     def __init__(

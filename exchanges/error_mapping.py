@@ -17,7 +17,7 @@ from exchanges.errors import (
     AccountRefusedError,
     ExchangeError,
     ExchangeUnavailableError,
-    OrderRefusedError,
+    OrderRejectedError,
     OutcomeUnknownError,
 )
 from exchanges.exchange_credentials import Credentials
@@ -99,7 +99,7 @@ def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = 
         # An order with this id exists, so "there is no order" would be a lie.
         return OutcomeUnknownError(f"{exchange} knows an order with this client id: {said}")
     if fault in ("refused", "clock", "not_found", "unavailable"):
-        return OrderRefusedError(f"{exchange} did not take the order: {said}")
+        return OrderRejectedError(f"{exchange} did not take the order: {said}")
     return OutcomeUnknownError(f"{exchange} may or may not have the order: {said}")
 
 

@@ -9,7 +9,7 @@ class ExchangeUnavailableError(ExchangeError):
     """Not reached, overloaded or in maintenance; the same read may succeed in a moment."""
 
 
-class OrderRefusedError(ExchangeError):
+class OrderRejectedError(ExchangeError):
     """The exchange said no and there is no order; trying again changes nothing."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
 from session.notices import Destination
-from store.operations.mongo_notices import Waiting
+from store.operations.mongo_notices import QueuedNotice
 
 MINUTE = 60 * MICROSECONDS
 MOST_IN_ONE = 50
@@ -16,14 +16,16 @@ KEPT_FREE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """These go next, not before `at` (microseconds). Empty where nothing waits."""
 
-    batch: tuple[Waiting, ...] = ()
+    batch: tuple[QueuedNotice, ...] = ()
     at: int = 0
 
 
-def next_batch(waiting: Sequence[Waiting], sent_at: Sequence[int], destination: Destination, now: int) -> Plan:
+def next_batch(
+    waiting: Sequence[QueuedNotice], sent_at: Sequence[int], destination: Destination, now: int
+) -> BatchPlan:
     """`waiting` oldest first; `sent_at`, when messages left, those of the last minute at least, oldest first.
 
     A message that was begun goes first, as it was: who gets it twice knows it by its id.
@@ -32,18 +34,18 @@ def next_batch(waiting: Sequence[Waiting], sent_at: Sequence[int], destination: 
     most = destination.per_minute
     if begun is not None:
         batch = tuple(row for row in waiting if row.batch == begun)
-        return Plan(batch, _free_at(sent_at, most, now))
+        return BatchPlan(batch, _free_at(sent_at, most, now))
     urgent = [row for row in waiting if row.notice.is_at_once]
     if urgent:
-        return Plan(tuple(urgent[:MOST_IN_ONE]), _free_at(sent_at, most, now))
+        return BatchPlan(tuple(urgent[:MOST_IN_ONE]), _free_at(sent_at, most, now))
     if not waiting:
-        return Plan()
+        return BatchPlan()
     gathered = waiting[0].noted_at + int(destination.gather_seconds * MICROSECONDS)
     free = _free_at(sent_at, max(1, most - -(-most // KEPT_FREE)), now)
-    return Plan(tuple(waiting[:MOST_IN_ONE]), max(gathered, free))
+    return BatchPlan(tuple(waiting[:MOST_IN_ONE]), max(gathered, free))
 
 
-def batch_name(batch: Sequence[Waiting]) -> str:
+def batch_name(batch: Sequence[QueuedNotice]) -> str:
     """The id of the message: of one notice its own, of several a digest of all."""
     begun = batch[0].batch
     if begun is not None:

@@ -10,12 +10,12 @@ from market.time_units import MICROSECONDS
 from notices.batching import batch_name, next_batch
 from notices.channels.sender_port import Sender
 from notices.errors import DestinationRefusedError, DestinationUnavailableError
-from notices.notice_messages import Message
+from notices.notice_messages import NoticeMessage
 from session.backoff import CHANCE, jittered
 from session.clock import wall_now
 from session.notices import Destination
 from session.session import Mode
-from store.operations.mongo_notices import MongoNotices, Waiting
+from store.operations.mongo_notices import MongoNotices, QueuedNotice
 from store.server.change_streams import patiently
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
@@ -77,14 +77,14 @@ class Delivery:
         except TimeoutError:
             return
 
-    async def _deliver(self, batch: Sequence[Waiting]) -> None:
+    async def _deliver(self, batch: Sequence[QueuedNotice]) -> None:
         """One attempt, and what follows from it."""
         name = batch_name(batch)
         if batch[0].batch is None:
             ids = [row.notice.notice_id for row in batch]
             await patiently(lambda: self._notices.bind(self._name, ids, name))
         self._attempts.append(wall_now())
-        message = Message(name, self._mode, tuple(row.notice for row in batch))
+        message = NoticeMessage(name, self._mode, tuple(row.notice for row in batch))
         try:
             await self._sender.send(message)
         except DestinationUnavailableError as error:

@@ -9,7 +9,7 @@ from market.money import total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from notices.notice_format import date_and_time, plural, signed_money
-from notices.ongoing_alerts import FaultWatch, faults_now
+from notices.ongoing_alerts import AlertWatch, faults_now
 from notices.routing import is_wanted
 from notices.trade_notices import notices_of_arbitrage
 from notices.trading_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
@@ -17,7 +17,7 @@ from session.clock import SystemClock, wall_now
 from session.notices import Destination, Notice
 from session.session import Session
 from session.tasks import together
-from store.operations.mongo_notices import Place
+from store.operations.mongo_notices import NoticePosition
 from store.queries.notice_events import Happening, HappeningFollower, HappeningReader, Present
 from store.server.change_streams import patiently
 from store.server.documents import SettingsVersion
@@ -41,9 +41,9 @@ class Reading:
         """Set whenever something new is in the queue."""
         self.begun = asyncio.Event()
         """Set once nothing that follows can be missed."""
-        self._place = Place(0)
+        self._place = NoticePosition(0)
         self._read_at = 0
-        self._faults = FaultWatch(0)
+        self._faults = AlertWatch(0)
         self._patience = int(destination.single_leg_seconds * MICROSECONDS)
         self._put: set[str] = set()
         self._is_idle = False
@@ -53,7 +53,7 @@ class Reading:
         name = self.destination.name
         self._place = await patiently(lambda: self._reader.notices.place(self.destination))
         self._read_at = self._place.read_at
-        self._faults = FaultWatch(wall_now(), dict(self._place.standing))
+        self._faults = AlertWatch(wall_now(), dict(self._place.standing))
         async with self._reader.followed(self._place.token) as follower:
             log.info("notices are read", extra={"destination": name, "resumed": self._place.token is not None})
             await together(self._follow(follower), self._keep_place(follower))

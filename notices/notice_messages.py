@@ -15,7 +15,7 @@ MOST_CHARACTERS = 3_500
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class NoticeMessage:
     """`message_id` is the same however often it is sent."""
 
     message_id: str

@@ -18,7 +18,7 @@ STARTING_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Alert:
     """Something that is wrong now; `key` names it for as long as it lasts."""
 
     key: str
@@ -31,12 +31,12 @@ class Fault:
     """A user stopped it: nobody has to be told, and it is not well either."""
 
 
-def faults_now(present: Present, session: Session, now: int) -> list[Fault]:
+def faults_now(present: Present, session: Session, now: int) -> list[Alert]:
     """Of the exchanges that the session trades on; `now` by this machine's clock, feeds are told by it."""
     return [*_feed_faults(present, session, now), *_bot_faults(present, session)]
 
 
-def _feed_faults(present: Present, session: Session, now: int) -> Iterable[Fault]:
+def _feed_faults(present: Present, session: Session, now: int) -> Iterable[Alert]:
     markets = {(market.exchange, market.symbol) for market in session.markets}
     down: dict[str, list[str]] = {}
     for feed in present.feeds:
@@ -45,7 +45,7 @@ def _feed_faults(present: Present, session: Session, now: int) -> Iterable[Fault
             down.setdefault(feed.exchange, []).append(feed.symbol)
     for exchange, symbols in sorted(down.items()):
         names = ", ".join(sorted(symbols))
-        yield Fault(
+        yield Alert(
             key=f"feed:{exchange}",
             kind="venues",
             event="feed_down",
@@ -56,13 +56,13 @@ def _feed_faults(present: Present, session: Session, now: int) -> Iterable[Fault
         )
 
 
-def _bot_faults(present: Present, session: Session) -> Iterable[Fault]:
+def _bot_faults(present: Present, session: Session) -> Iterable[Alert]:
     now = present.counters.now
     leases = {lease.exchange: lease for lease in present.leases}
     for exchange in dict.fromkeys(market.exchange for market in session.traded):
         lease = leases.get(exchange)
         if lease is None or lease.until + SILENT_SECONDS * MICROSECONDS < now:
-            yield Fault(
+            yield Alert(
                 key=f"bot:{exchange}",
                 kind="bots",
                 event="bot_down",
@@ -74,7 +74,7 @@ def _bot_faults(present: Present, session: Session) -> Iterable[Fault]:
 
 
 @dataclass(slots=True)
-class FaultWatch:
+class AlertWatch:
     """Tells what begins and ends, each once. `standing`: key → since when it was told to be wrong."""
 
     begun_at: int
@@ -82,7 +82,7 @@ class FaultWatch:
     _seen_since: dict[str, int] = field(default_factory=dict)
     _seen_well: set[str] = field(default_factory=set)
 
-    def look(self, faults: Iterable[Fault], exchanges: Iterable[str], now: int) -> list[Notice]:
+    def look(self, faults: Iterable[Alert], exchanges: Iterable[str], now: int) -> list[Notice]:
         """What is to be told at `now`; `exchanges` are those that `faults` speaks of."""
         holding = {fault.key: fault for fault in faults}
         for exchange in exchanges:
@@ -116,5 +116,5 @@ class FaultWatch:
         )
 
 
-def _begun(fault: Fault, now: int) -> Notice:
+def _begun(fault: Alert, now: int) -> Notice:
     return Notice(f"{fault.key}:{now}:down", fault.kind, fault.event, now, fault.line, fault.facts)

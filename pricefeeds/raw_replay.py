@@ -26,7 +26,7 @@ _STATUSES: dict[str, FeedStatus] = {status: status for status in get_args(FeedSt
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReplayDifference:
     """The first row that is not the recorded one; a side is None where it has no row at all."""
 
     symbol: str
@@ -52,7 +52,7 @@ class Reenactment:
     """Symbol → rows that came out again, byte for byte."""
     cut: tuple[str, ...]
     """Names of the files that were cut off and so were read up to their last whole line."""
-    difference: Difference | None
+    difference: ReplayDifference | None
 
 
 class FeedAgain:
@@ -162,7 +162,7 @@ class _Stage:
         self._files = 0
         self._cut: list[str] = []
         self._refused_messages = 0
-        self.difference: Difference | None = None
+        self.difference: ReplayDifference | None = None
 
     def take_header(self, header: RecordingHeader) -> None:
         if self._header is not None and self._header.exchange != header.exchange:
@@ -237,7 +237,7 @@ class _Stage:
 
     def _differ(self, symbol: str, now: int, recorded: bytes | None, reenacted: bytes | None) -> None:
         if self.difference is None:
-            self.difference = Difference(symbol, self._equal[symbol] + 1, now, recorded, reenacted)
+            self.difference = ReplayDifference(symbol, self._equal[symbol] + 1, now, recorded, reenacted)
 
 
 def _late_after(header: RecordingHeader) -> int:

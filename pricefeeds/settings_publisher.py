@@ -49,7 +49,7 @@ async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
         async with await answered(lambda: open_store(session)) as store, contextlib.AsyncExitStack() as stack:
             reader = await open_reader(session)
             stack.push_async_callback(reader.close)
-            bridge = SettingsBridge(store, SettingsHistory(reader).between, rows.settings, session.clock(), written)
+            bridge = SettingsBridge(store, StoredSettings(reader).between, rows.settings, session.clock(), written)
             await _run_tasks(bridge, writer, ready)
     finally:
         await writer.close()
@@ -64,7 +64,7 @@ async def _run_tasks(bridge: "SettingsBridge", writer: TopicWriter, ready: Calla
     await together(bridge.follow(), bridge.repeat(), tell())
 
 
-class SettingsHistory:
+class StoredSettings:
     """Versions that the store has kept."""
 
     def __init__(self, reader: TradeReader) -> None:

@@ -12,7 +12,7 @@ from market.trade.fast_replace import replace
 from market.trade.leg_planning import HALTED, NOT_POSTED
 from market.trade.lifecycle import Moment, noted
 from market.trade.profit import profit_of
-from market.trade.reservation_state import Rows, fill_key
+from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
 from store.errors import StoreError
 from store.store_port import Advance
@@ -56,7 +56,9 @@ def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, mo
     return noted(arbitrage, _with_leg(arbitrage, known), moment)
 
 
-def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance) -> Rows:
+def finished(
+    rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
+) -> ReservationState:
     """The rows once nothing more of the leg can fill; the same rows where the books have all of it already.
 
     Raises StoreError where there is no such leg.
@@ -86,7 +88,7 @@ def finished(rows: Rows, role: LegRole, report: OrderReport | None, settings: Se
     return booked.noted(arbitrage)
 
 
-def resumed(rows: Rows, settings: Settings, advance: Advance) -> Rows:
+def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
     """The rows once a single leg that was left since nothing could be sent is unwound after all; the same rows where
     there is none."""
     arbitrage = rows.arbitrage
@@ -109,7 +111,7 @@ def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> l
     ]
 
 
-def _with_those_left_out(rows: Rows, before: Arbitrage) -> Rows:
+def _with_those_left_out(rows: ReservationState, before: Arbitrage) -> ReservationState:
     """With the legs of `before` that are not wanted again, so that none of its history is lost."""
     if rows.arbitrage is None:
         return rows
@@ -132,7 +134,7 @@ def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
     return report is not None and report.is_posted and leg.state == "not_sent" and "sending" in leg.times
 
 
-def _new_fills(rows: Rows, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
+def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
     """Neither in the ledger nor on the leg itself, whose fills an earlier version entered under other keys."""
     reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
     own = {fill_key(fill) for fill in leg.fills}
@@ -156,14 +158,14 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
     )
 
 
-def _booked(rows: Rows, leg: Leg, fills: tuple[Fill, ...]) -> Rows:
+def _booked(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
     """The hold given back, then each fill's flows taken from and added to what is free."""
     after = rows.with_hold(leg, -leg.held) if leg.held else rows
     changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
     return replace(after.with_changes(leg.exchange, changes), booked=fills)
 
 
-def _followed(rows: Rows, before: Arbitrage, settings: Settings, advance: Advance) -> Rows:
+def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, advance: Advance) -> ReservationState:
     """The rows with what `advance` says: an end, or a further leg with its hold.
 
     A leg that the balance does not bear counts as not sent, and `advance` is asked for the step after it.
@@ -189,7 +191,7 @@ def _followed(rows: Rows, before: Arbitrage, settings: Settings, advance: Advanc
     return replace(after.ended(), arbitrage=over, day_net=after.day_net + net)
 
 
-def _is_borne(rows: Rows, leg: Leg) -> bool:
+def _is_borne(rows: ReservationState, leg: Leg) -> bool:
     return rows.balance(leg.exchange, held_currency(leg)).free >= _hold_needed(leg)
 
 
@@ -197,7 +199,7 @@ def _given_up(leg: Leg, now: int) -> Leg:
     return replace(leg, state="not_sent", held=ZERO, times=leg.times | {"reserved": now, "done": now})
 
 
-def _reserved(rows: Rows, leg: Leg) -> Rows:
+def _reserved(rows: ReservationState, leg: Leg) -> ReservationState:
     held = rows.with_hold(leg, leg.held)
     if held.arbitrage is None:
         return held

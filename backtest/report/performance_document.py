@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from backtest.result.backtest_result import BacktestResult, drawdown_of
 from backtest.result.performance import MarkedInventory, Performance, Ratio
-from backtest.result.profit_breakdown import ProfitLine, by_day, by_pair
+from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
 from backtest.result.quote_spacing import MarketSpacing
 from market.money import text_of
 
@@ -70,7 +70,7 @@ def _ratio(ratio: Ratio) -> dict[str, object]:
     return {"value": None if ratio.value is None else round(ratio.value, 6), "why": ratio.why}
 
 
-def _amounts(line: ProfitLine) -> dict[str, object]:
+def _amounts(line: BreakdownLine) -> dict[str, object]:
     return {
         "trades": line.trades,
         "turnover": text_of(line.turnover),

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from backtest.result.backtest_result import LatencyCost
 from backtest.result.performance import Performance
-from backtest.result.trading_outcome import EquityPoint, Lifetime, RefusedSum
+from backtest.result.trading_outcome import Lifetime, RefusedSum, SimulatedEquityPoint
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 
 INK, FAINT, LINE, GOOD, BAD = "#010101", "#020202", "#030303", "#040404", "#050505"
@@ -48,31 +48,31 @@ STYLE = {
 Draw = Callable[[Axes], None]
 
 
-def equity_chart(equity: Sequence[EquityPoint], currency: str) -> str | None:
+def equity_chart(equity: Sequence[SimulatedEquityPoint], currency: str) -> str | None:
     """Net profit over time; None with fewer than two points."""
     return _over_time("equity", thinned(equity), currency, LINE)
 
 
-def drawdown_chart(equity: Sequence[EquityPoint], currency: str) -> str | None:
+def drawdown_chart(equity: Sequence[SimulatedEquityPoint], currency: str) -> str | None:
     """How far below its highest point the equity was; None with fewer than two points."""
     return _over_time("drawdown", thinned(falls(equity)), currency, BAD)
 
 
-def falls(equity: Sequence[EquityPoint]) -> list[EquityPoint]:
+def falls(equity: Sequence[SimulatedEquityPoint]) -> list[SimulatedEquityPoint]:
     """At each point what is lacking to the highest one before, at most 0."""
     highest, found = Decimal(0), []
     for point in equity:
         highest = max(highest, point.net)
-        found.append(EquityPoint(point.time, point.net - highest))
+        found.append(SimulatedEquityPoint(point.time, point.net - highest))
     return found
 
 
-def thinned(points: Sequence[EquityPoint], most: int = MOST_POINTS) -> list[EquityPoint]:
+def thinned(points: Sequence[SimulatedEquityPoint], most: int = MOST_POINTS) -> list[SimulatedEquityPoint]:
     """So few that a picture stays small; of each stretch the lowest and the highest stay, so that no peak is lost."""
     if len(points) <= most:
         return list(points)
     length = -(-len(points) * 2 // most)
-    kept: list[EquityPoint] = []
+    kept: list[SimulatedEquityPoint] = []
     for start in range(0, len(points), length):
         stretch = points[start : start + length]
         places = sorted({_place(stretch, lowest=True), _place(stretch, lowest=False)})
@@ -84,7 +84,7 @@ def marked_chart(performance: Performance | None, currency: str) -> str | None:
     """What trading made of the inventory, at the marks of each sampled moment; None with fewer than three."""
     if performance is None or len(performance.marked.points) < 3:
         return None
-    points = [EquityPoint(point.time, point.gain) for point in performance.marked.points]
+    points = [SimulatedEquityPoint(point.time, point.gain) for point in performance.marked.points]
     return _over_time("marked", thinned(points), currency, LINE)
 
 
@@ -173,7 +173,7 @@ def refusal_chart(refusals: Mapping[str, RefusedSum], currency: str) -> str | No
     return _picture("refusals", draw)
 
 
-def _over_time(name: str, points: Sequence[EquityPoint], currency: str, color: str) -> str | None:
+def _over_time(name: str, points: Sequence[SimulatedEquityPoint], currency: str, color: str) -> str | None:
     if len(points) < 2:
         return None
     times = np.array([point.time for point in points], dtype="datetime64[us]")
@@ -208,7 +208,7 @@ def short_amount(amount: float) -> str:
     return f"{amount:.4g}"
 
 
-def _place(stretch: Sequence[EquityPoint], *, lowest: bool) -> int:
+def _place(stretch: Sequence[SimulatedEquityPoint], *, lowest: bool) -> int:
     choose = min if lowest else max
     return choose(range(len(stretch)), key=lambda place: stretch[place].net)
 

@@ -9,7 +9,7 @@ from backtest.report.report_style import CSS
 from backtest.report.report_tables import (
     MOST_TRADES,
     PAGE_TRADES,
-    Table,
+    ReportTable,
     balance_table,
     latency_table,
     lifetime_table,
@@ -192,7 +192,7 @@ def _items(words: tuple[str, ...]) -> str:
     return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in words)}</ul>"
 
 
-def _table(table: Table, none: str = "None.") -> str:
+def _table(table: ReportTable, none: str = "None.") -> str:
     if not table.rows:
         return _paragraph(none)
     head = "".join(f"<th{_kind(table, place)}>{escape(word)}</th>" for place, word in enumerate(table.head))
@@ -200,11 +200,11 @@ def _table(table: Table, none: str = "None.") -> str:
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def _kind(table: Table, place: int) -> str:
+def _kind(table: ReportTable, place: int) -> str:
     return ' class="number"' if place in table.numbers else ""
 
 
-def _row(table: Table, number: int, row: tuple[str, ...]) -> str:
+def _row(table: ReportTable, number: int, row: tuple[str, ...]) -> str:
     kind = ' class="sum"' if table.has_sum and number == len(table.rows) - 1 else ""
     cells = "".join(f"<td{_kind(table, place)}>{escape(word)}</td>" for place, word in enumerate(row))
     return f"<tr{kind}>{cells}</tr>"

@@ -4,29 +4,29 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from backtest.report.performance_format import ratio_words, share_words
-from backtest.report.report_tables import Table, money
+from backtest.report.report_tables import ReportTable, money
 from backtest.result.backtest_result import BacktestResult, Drawdown, drawdown_of
 from backtest.result.performance import Performance
-from backtest.result.profit_breakdown import ProfitLine, by_day, by_pair
+from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
 from market.money import ZERO, total
 
 NUMBERS = frozenset({1})
 
 
-def performance_table(result: BacktestResult) -> Table:
+def performance_table(result: BacktestResult) -> ReportTable:
     """Figure, value, what it is."""
     performance, currency = result.performance, result.trading.profit.currency
     if performance is None:
-        return Table((), ())
+        return ReportTable((), ())
     drawdown = drawdown_of(result.trading.equity)
     rows = (*_money_rows(performance, drawdown, currency, result.trading.profit.net), *_ratio_rows(performance))
-    return Table(("figure", "value", "what it is"), rows, NUMBERS)
+    return ReportTable(("figure", "value", "what it is"), rows, NUMBERS)
 
 
-def inventory_table(performance: Performance | None, currency: str) -> Table:
+def inventory_table(performance: Performance | None, currency: str) -> ReportTable:
     """What lay on the exchanges, marked to the market."""
     if performance is None:
-        return Table((), ())
+        return ReportTable((), ())
     marked = performance.marked
     rows = [
         ("inventory at the opening", money(marked.opening), "at the opening mid: the capital"),
@@ -37,24 +37,24 @@ def inventory_table(performance: Performance | None, currency: str) -> Table:
     ]
     if marked.unmarked:
         rows.append(("not marked", ", ".join(marked.unmarked), "no market tells a price of it; it counts for nothing"))
-    return Table(("inventory", currency, "what it is"), tuple(rows), NUMBERS)
+    return ReportTable(("inventory", currency, "what it is"), tuple(rows), NUMBERS)
 
 
-def pair_table(result: BacktestResult) -> Table:
+def pair_table(result: BacktestResult) -> ReportTable:
     return _lines(("asset", "bought on", "sold on"), by_pair(result.trading.arbitrages), result)
 
 
-def day_table(result: BacktestResult) -> Table:
+def day_table(result: BacktestResult) -> ReportTable:
     return _lines(("day, UTC",), by_day(result.trading.arbitrages), result)
 
 
-def _lines(names: tuple[str, ...], lines: Sequence[ProfitLine], result: BacktestResult) -> Table:
+def _lines(names: tuple[str, ...], lines: Sequence[BreakdownLine], result: BacktestResult) -> ReportTable:
     rows = [(*line.names, *_line(line.trades, line.turnover, line.fees, line.net)) for line in lines]
     if len(rows) > 1:
         sums = [total(getattr(line, name) for line in lines) for name in ("turnover", "fees", "net")]
         rows.append(("all", *("" for _ in names[1:]), *_line(sum(line.trades for line in lines), *sums)))
     head = (*names, "trades", "turnover", "fees", f"net, {result.trading.profit.currency}")
-    return Table(head, tuple(rows), frozenset(range(len(names), len(head))), has_sum=len(rows) > 1)
+    return ReportTable(head, tuple(rows), frozenset(range(len(names), len(head))), has_sum=len(rows) > 1)
 
 
 def _line(trades: int, turned: Decimal = ZERO, fees: Decimal = ZERO, net: Decimal = ZERO) -> tuple[str, ...]:

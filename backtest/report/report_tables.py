@@ -23,7 +23,7 @@ MOST_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """`numbers`: which columns are set to the right; `has_sum`: the last row sums up the others."""
 
     head: tuple[str, ...]
@@ -37,17 +37,17 @@ def traded(arbitrages: Sequence[Arbitrage]) -> list[Arbitrage]:
     return [one for one in arbitrages if any(leg.fills for leg in one.legs)]
 
 
-def trade_tables(arbitrages: Sequence[Arbitrage]) -> list[Table]:
+def trade_tables(arbitrages: Sequence[Arbitrage]) -> list[ReportTable]:
     """All that were traded, so many in each; no more than fit into a page."""
     found = traded(arbitrages)[:MOST_TRADES]
     head = ("no.", "time, UTC", "asset", "bought on", "sold on", "amount", "seen, net bps", "end", "net")
     digits = max((_digits(one.amount) for one in found), default=0)
     rows = [_trade_row(number, one, digits) for number, one in enumerate(found, 1)]
     pages = (rows[start : start + PAGE_TRADES] for start in range(0, len(rows), PAGE_TRADES))
-    return [Table(head, tuple(page), frozenset({0, 5, 6, 8})) for page in pages]
+    return [ReportTable(head, tuple(page), frozenset({0, 5, 6, 8})) for page in pages]
 
 
-def refusal_table(result: BacktestResult) -> Table:
+def refusal_table(result: BacktestResult) -> ReportTable:
     """Reason, how many, in how many episodes, and what these missed; the dearest first, the whole last."""
     refusals = result.trading.refusals
     ordered = sorted(refusals.items(), key=lambda item: (-item[1].missed, item[0]))
@@ -58,16 +58,16 @@ def refusal_table(result: BacktestResult) -> Table:
         counts = sum(one.count for one in refusals.values()), sum(one.episodes for one in refusals.values())
         rows.append(("all", f"{counts[0]:,}", f"{counts[1]:,}", money(result.trading.missed)))
     head = ("reason", "sightings refused", "episodes", f"missed profit, {result.trading.profit.currency}")
-    return Table(head, tuple(rows), frozenset({1, 2, 3}), has_sum=len(rows) > 1)
+    return ReportTable(head, tuple(rows), frozenset({1, 2, 3}), has_sum=len(rows) > 1)
 
 
-def profit_table(result: BacktestResult) -> Table:
+def profit_table(result: BacktestResult) -> ReportTable:
     profit = result.trading.profit
     rows = tuple((part.replace("_", " "), money(getattr(profit, part))) for part in PROFIT_PARTS)
-    return Table(("part", profit.currency), rows, frozenset({1}), has_sum=True)
+    return ReportTable(("part", profit.currency), rows, frozenset({1}), has_sum=True)
 
 
-def latency_table(result: BacktestResult) -> Table:
+def latency_table(result: BacktestResult) -> ReportTable:
     head = ("added, ms", f"net, {result.trading.profit.currency}", "trades")
     rows = tuple(
         (f"{cost.added_ms:g}", CANNOT_TELL, "–")
@@ -75,20 +75,20 @@ def latency_table(result: BacktestResult) -> Table:
         else (f"{cost.added_ms:g}", money(cost.net), f"{cost.trades:,}")
         for cost in result.latency_costs
     )
-    return Table(head, rows, frozenset({0, 1, 2}))
+    return ReportTable(head, rows, frozenset({0, 1, 2}))
 
 
-def lifetime_table(lifetimes: Sequence[Lifetime]) -> Table:
+def lifetime_table(lifetimes: Sequence[Lifetime]) -> ReportTable:
     """By pair of exchanges and asset: how many, and how long they lived."""
     by_pair: dict[tuple[str, str, str], list[Lifetime]] = {}
     for one in lifetimes:
         by_pair.setdefault((one.base, one.buy_exchange, one.sell_exchange), []).append(one)
     rows = tuple(_lifetime_row(*pair, by_pair[pair]) for pair in sorted(by_pair))
     head = ("asset", "bought on", "sold on", "times", "median, ms", "longest, ms", "best, bps")
-    return Table(head, rows, frozenset({3, 4, 5, 6}))
+    return ReportTable(head, rows, frozenset({3, 4, 5, 6}))
 
 
-def quality_table(result: BacktestResult) -> Table:
+def quality_table(result: BacktestResult) -> ReportTable:
     """Of each market: how much there is of it, and where nothing was heard."""
     spacing = {(one.exchange, one.symbol): one for one in result.spacing}
     apart = ("market", "made of", "quotes", "apart, median", "apart, p95")
@@ -105,20 +105,20 @@ def quality_table(result: BacktestResult) -> Table:
         )
         for one in result.quality
     )
-    return Table(head, rows, frozenset({2, 3, 4, 7, 8}))
+    return ReportTable(head, rows, frozenset({2, 3, 4, 7, 8}))
 
 
-def rejected_table(result: BacktestResult) -> Table:
+def rejected_table(result: BacktestResult) -> ReportTable:
     """Rows of the sources that are no usable quotes."""
     rows = [
         (source.name, reason.replace("_", " "), f"{count:,}")
         for source in result.manifest.sources
         for reason, count in sorted(source.rejected.items())
     ]
-    return Table(("source", "reason", "rows"), tuple(rows), frozenset({2}))
+    return ReportTable(("source", "reason", "rows"), tuple(rows), frozenset({2}))
 
 
-def balance_table(result: BacktestResult) -> Table:
+def balance_table(result: BacktestResult) -> ReportTable:
     """Before and after, by exchange and currency."""
     before, after = result.trading.before, result.trading.after
     rows = [
@@ -126,16 +126,16 @@ def balance_table(result: BacktestResult) -> Table:
         for exchange, row in sorted(before.items())
         for currency, amount in sorted(row.items())
     ]
-    return Table(("exchange", "currency", "before", "after", "change"), tuple(rows), frozenset({2, 3, 4}))
+    return ReportTable(("exchange", "currency", "before", "after", "change"), tuple(rows), frozenset({2, 3, 4}))
 
 
-def version_table(result: BacktestResult) -> Table:
-    return Table(("what", "version"), tuple(result.versions.items()))
+def version_table(result: BacktestResult) -> ReportTable:
+    return ReportTable(("what", "version"), tuple(result.versions.items()))
 
 
-def setting_table(result: BacktestResult) -> Table:
+def setting_table(result: BacktestResult) -> ReportTable:
     told = result.parameters.settings.model_dump(mode="json", exclude={"version", "taker_fees"})
-    return Table(("setting", "value"), tuple((name, _setting(value)) for name, value in told.items()))
+    return ReportTable(("setting", "value"), tuple((name, _setting(value)) for name, value in told.items()))
 
 
 def moment(time: int | None) -> str:

@@ -9,7 +9,7 @@ from backtest.backtest_parameters import FeeTier, Latency, Parameters
 from backtest.result.data_quality import MarketQuality
 from backtest.result.performance import Performance, share_of
 from backtest.result.quote_spacing import MarketSpacing, age_words, bars_words, is_of_bars, rate_words
-from backtest.result.trading_outcome import EquityPoint, TradingOutcome
+from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
 from datasets.ticksets.manifest import Manifest
 from market.accounting.equity_curve import thinned
 from market.money import BPS, ZERO, text_of
@@ -111,7 +111,7 @@ class _Fall:
     deepest: Drawdown = field(default_factory=Drawdown)
 
 
-def drawdown_of(equity: Iterable[EquityPoint]) -> Drawdown:
+def drawdown_of(equity: Iterable[SimulatedEquityPoint]) -> Drawdown:
     """`start` is None where it began at the opening."""
     fall = _Fall()
     for point in equity:

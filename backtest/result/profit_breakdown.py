@@ -12,7 +12,7 @@ from market.trade.arbitrages import Arbitrage
 
 
 @dataclass(frozen=True, slots=True)
-class ProfitLine:
+class BreakdownLine:
     """All arbitrages of one kind that ended with a profit or a loss. `trades`: those of which anything was filled."""
 
     names: tuple[str, ...]
@@ -22,18 +22,18 @@ class ProfitLine:
     net: Decimal
 
 
-def by_pair(arbitrages: Iterable[Arbitrage]) -> tuple[ProfitLine, ...]:
+def by_pair(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
     """Asset, market where it was bought, market where it was sold; the most net first."""
     lines = _lines(arbitrages, _pair)
     return tuple(sorted(lines, key=lambda line: (-line.net, line.names)))
 
 
-def by_day(arbitrages: Iterable[Arbitrage]) -> tuple[ProfitLine, ...]:
+def by_day(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
     """The UTC day of the end, in recorded time; oldest first. A day without an end has no line."""
     return tuple(sorted(_lines(arbitrages, _day), key=lambda line: line.names))
 
 
-def _lines(arbitrages: Iterable[Arbitrage], names: Callable[[Arbitrage], tuple[str, ...]]) -> list[ProfitLine]:
+def _lines(arbitrages: Iterable[Arbitrage], names: Callable[[Arbitrage], tuple[str, ...]]) -> list[BreakdownLine]:
     groups: dict[tuple[str, ...], list[Arbitrage]] = {}
     for one in arbitrages:
         if one.profit is not None:
@@ -41,9 +41,9 @@ def _lines(arbitrages: Iterable[Arbitrage], names: Callable[[Arbitrage], tuple[s
     return [_line(key, group) for key, group in groups.items()]
 
 
-def _line(names: tuple[str, ...], group: Sequence[Arbitrage]) -> ProfitLine:
+def _line(names: tuple[str, ...], group: Sequence[Arbitrage]) -> BreakdownLine:
     profits = [one.profit for one in group if one.profit is not None]
-    return ProfitLine(
+    return BreakdownLine(
         names=names,
         trades=sum(any(leg.fills for leg in one.legs) for one in group),
         turnover=rounded(turnover(group)),

@@ -21,7 +21,7 @@ class RefusedSum:
 
 
 @dataclass(frozen=True, slots=True)
-class EquityPoint:
+class SimulatedEquityPoint:
     """Net profit of all arbitrages that had ended at `time`, microseconds UTC."""
 
     time: int
@@ -52,7 +52,7 @@ class TradingOutcome:
     """By reason; `expired`: nobody had decided in time."""
     profit: ProfitAndLoss
     """Sum over the arbitrages."""
-    equity: tuple[EquityPoint, ...]
+    equity: tuple[SimulatedEquityPoint, ...]
     fills: tuple[Fill, ...]
     before: dict[str, dict[str, Decimal]]
     after: dict[str, dict[str, Decimal]]

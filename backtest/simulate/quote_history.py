@@ -26,7 +26,7 @@ PIECES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HistoryPosition:
     """One row group of one base: its earliest time, its first offset, and how it is read: what to learn before it,
     then its own rows."""
 
@@ -40,7 +40,7 @@ class QuoteTape:
 
     def __init__(
         self,
-        places: Mapping[str, Sequence[Place]],
+        places: Mapping[str, Sequence[HistoryPosition]],
         markets: tuple[Market, ...],
         kept: int | None,
         changes: Callable[[], tuple[SettingsChange, ...]] = tuple,
@@ -106,7 +106,7 @@ class QuoteTape:
         return known
 
 
-def _from_here_on(places: Sequence[Place]) -> list[int]:
+def _from_here_on(places: Sequence[HistoryPosition]) -> list[int]:
     """Of each row group the earliest time of it or of any behind it: never falling."""
     times = np.array([place.since for place in places], dtype=np.int64)
     earliest: list[int] = np.minimum.accumulate(times[::-1])[::-1].tolist()
@@ -122,7 +122,7 @@ def tape_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteTape:
     return QuoteTape(places, tick_set.manifest.markets, kept, partial(logged_settings, tick_set))
 
 
-def _places(tick_set: TickSet, partition: Partition) -> list[Place]:
+def _places(tick_set: TickSet, partition: Partition) -> list[HistoryPosition]:
     path, opening = tick_set.path(partition), tick_set.opening_path(partition)
 
     def reader(number: int) -> Callable[[], tuple[pa.Table, pa.Table]]:
@@ -135,7 +135,10 @@ def _places(tick_set: TickSet, partition: Partition) -> list[Place]:
         names = file.schema_arrow.names
         time, offset = names.index("received_time"), names.index("offset")
         groups = [file.metadata.row_group(number) for number in range(partition.row_groups)]
-    return [Place(_least(group, time), _least(group, offset), reader(number)) for number, group in enumerate(groups)]
+    return [
+        HistoryPosition(_least(group, time), _least(group, offset), reader(number))
+        for number, group in enumerate(groups)
+    ]
 
 
 def _least(group: pq.RowGroupMetaData, column: int) -> int:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from backtest.backtest_parameters import Latency
 from backtest.simulate.order_latency import is_refused, latency_microseconds
 from backtest.simulate.quote_history import QuoteTape
-from exchanges.errors import OrderRefusedError
+from exchanges.errors import OrderRejectedError
 from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
 from exchanges.paper.paper_ledger import PaperLedger
 from exchanges.paper.paper_matching import executions, report_of, taken_by
@@ -53,11 +53,11 @@ class SimulatedAccount:
         return self._exchange
 
     async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
-        """Raises OrderRefusedError, NotPostedError."""
+        """Raises OrderRejectedError, NotPostedError."""
         conditions = self._conditions
         permit.ask()
         if is_refused(conditions.failed_share, conditions.seed, order.client_order_id):
-            raise OrderRefusedError(f"{self._exchange}: drawn to fail")
+            raise OrderRejectedError(f"{self._exchange}: drawn to fail")
         self._accept(order)
         await conditions.clock.sleep(
             latency_microseconds(self._latency, conditions.seed, order.client_order_id) / MICROSECONDS
@@ -85,7 +85,7 @@ class SimulatedAccount:
         fee_rate = self._conditions.settings().taker_fees[self._exchange]
         refusal = self._ledger.refusal_of(order, market, fee_rate)
         if refusal is not None:
-            raise OrderRefusedError(refusal)
+            raise OrderRejectedError(refusal)
         now = self._conditions.clock.now()
         accepted = Accepted(
             order=order,

@@ -13,7 +13,7 @@ from bots.bot_loop import ROUND_SECONDS
 from bots.decide.opportunity_checks import is_expired
 from bots.decide.order_decision import refused_by_settings
 from bots.decide.state_cache import Knowledge
-from bots.exchange_health import HealthWatch
+from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegKey, Trader
 from bots.execute.leg_reserver import Reserver
 from bots.execute.pending_legs import due_legs
@@ -56,7 +56,9 @@ class ReplayedBots:
         self._most_notional: tuple[Settings | None, Decimal] = (None, ZERO)
         """The settings that it is of, and the least of their limits of a trade's notional."""
         advance = advancing(markets)
-        self._health = {name: HealthWatch(name, store, self.knowledge, wall_clock=agenda.now) for name in accounts}
+        self._health = {
+            name: ExchangeHealthWatch(name, store, self.knowledge, wall_clock=agenda.now) for name in accounts
+        }
         self._reservers = {name: self._reserver(name) for name in accounts}
         self._traders = {
             name: Trader(store, account, advance, steady_clock=agenda.now, troubled=partial(self._note_trouble, name))

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 
 from backtest.backtest_parameters import Balances, Latency, Parameters
-from backtest.result.trading_outcome import EquityPoint, TradingOutcome
+from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
 from backtest.simulate.event_queue import Agenda, at_once
 from backtest.simulate.quote_history import QuoteTape
 from backtest.simulate.seen_spreads import Spreads, lifetime_of
@@ -160,7 +160,7 @@ def _profit(arbitrages: tuple[Arbitrage, ...], currency: str) -> ProfitAndLoss:
     return whole
 
 
-def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[EquityPoint]:
+def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[SimulatedEquityPoint]:
     """One point for each moment at which any ended with a profit or a loss."""
     ends: dict[int, Decimal] = {}
     for arbitrage in arbitrages:
@@ -170,4 +170,4 @@ def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[EquityPoint]:
     net = ZERO
     for time in sorted(ends):
         net += ends[time]
-        yield EquityPoint(time, net)
+        yield SimulatedEquityPoint(time, net)

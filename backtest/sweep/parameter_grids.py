@@ -24,7 +24,7 @@ Point = tuple[tuple[str, Decimal], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class GridAxis:
     """One parameter and the values to try, in the order they were given."""
 
     name: str
@@ -45,7 +45,7 @@ class Range:
 class Grid:
     """`draws` None: every combination of `axes`; else so many sets drawn from `axes` and `ranges` by `seed`."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[GridAxis, ...]
     ranges: tuple[Range, ...] = ()
     draws: int | None = None
     seed: int = 1
@@ -88,14 +88,14 @@ def checked_grid(grid: Grid) -> Grid:
     return grid
 
 
-def axis_of(text: str) -> Axis:
+def axis_of(text: str) -> GridAxis:
     """`NAME=FROM:TO:STEP` or `NAME=VALUE,VALUE…`. Raises SweepRefusedError."""
     name, told = _named(text, "--grid", "NAME=FROM:TO:STEP or NAME=VALUE,VALUE")
     if ":" not in told:
         values = tuple(_number(text, word) for word in told.split(","))
         if len(set(values)) < len(values):
             raise SweepRefusedError(f"--grid {text}: names one value twice")
-        return Axis(name, values)
+        return GridAxis(name, values)
     words = told.split(":")
     if len(words) != 3:
         raise SweepRefusedError(f"--grid {text}: a row of values is FROM:TO:STEP")
@@ -107,7 +107,7 @@ def axis_of(text: str) -> Axis:
     count = int((last - first) // step) + 1
     if count > MOST_SETS:
         raise SweepRefusedError(f"--grid {text}: {count:,} values are too many: a sweep has up to {MOST_SETS:,} sets")
-    return Axis(name, tuple(first + step * number for number in range(count)))
+    return GridAxis(name, tuple(first + step * number for number in range(count)))
 
 
 def range_of(text: str) -> Range:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from backtest.backtest_parameters import Latency, Parameters
-from backtest.sweep.parameter_grids import Axis, Grid, Point, Range
+from backtest.sweep.parameter_grids import Grid, GridAxis, Point, Range
 from backtest.sweep.sweep_errors import SweepRefusedError
 from market.decide.settings import Settings
 from market.money import BPS, BoundedDecimal, text_of
@@ -93,7 +93,7 @@ def with_values(parameters: Parameters, point: Point, known: Mapping[str, Variab
     return replace(parameters, settings=settings)
 
 
-def _checked_axis(axis: Axis, variable: Variable) -> Axis:
+def _checked_axis(axis: GridAxis, variable: Variable) -> GridAxis:
     return replace(axis, values=tuple(variable.checked(value) for value in axis.values))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FirstDifference:
     """Where what was recorded and what was derived from it part."""
 
     where: str

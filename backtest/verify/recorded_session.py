@@ -49,7 +49,7 @@ class SessionHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class RecordedMessage:
     """A row of `opportunities`; `time` of its record, microseconds."""
 
     time: int
@@ -97,14 +97,14 @@ class RecordedSession:
         with self._opened(self.folder / name) as file:
             return sum(1 for _ in file)
 
-    def messages(self) -> Iterator[Message]:
+    def messages(self) -> Iterator[RecordedMessage]:
         """What CEP wrote, in the order of each base."""
         path = self.folder / OPPORTUNITIES
         try:
             with pq.ParquetFile(path) as file:
                 for group in range(file.num_row_groups):
                     rows = file.read_row_group(group, ["time", "value"], use_threads=False).to_pylist()
-                    yield from (Message(int(row["time"]), bytes(row["value"])) for row in rows)
+                    yield from (RecordedMessage(int(row["time"]), bytes(row["value"])) for row in rows)
         except (OSError, pa.ArrowInvalid) as error:
             raise CannotVerifyError(f"{path}: cannot be read ({error})") from error
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from backtest.verify.first_difference import NOTHING, Difference, first_unlike
+from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import Key
 from bots.decide.decision_record import circumstances_of, free_of
 from bots.decide.order_decision import Refused, decided, early_refusal, side_of
@@ -14,10 +14,10 @@ from market.prices.opportunities import Opportunity
 from market.trade import reservations
 from market.trade.arbitrages import Arbitrage, LegRole, Refusal
 from market.trade.decision_context import Sight
-from market.trade.decisions import Cause, Grounds, NoRecordError, Step, grounds_of, step_of
+from market.trade.decisions import Cause, DecisionStep, Grounds, NoRecordError, grounds_of, step_of
 from market.trade.leg_planning import HoldAs, Markets, advancing, markets_by_symbol
 from market.trade.lifecycle import IllegalStepError, Moment
-from market.trade.reservation_state import Rows, Terms
+from market.trade.reservation_state import ReservationState, ReservationTerms
 from market.trade.reservations import Reservation
 from store import leg_lifecycle as legs
 from store.errors import StoreError
@@ -40,7 +40,7 @@ class State:
     """An arbitrage between two steps."""
 
     arbitrage: Arbitrage | None = None
-    terms: Terms | None = None
+    terms: ReservationTerms | None = None
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Decisions:
     def __post_init__(self) -> None:
         self.by_symbol = markets_by_symbol(tuple(market for market in self.markets if not market.is_fx))
 
-    def arbitrage_difference(self, kept: KeptArbitrage) -> Difference | None:
+    def arbitrage_difference(self, kept: KeptArbitrage) -> FirstDifference | None:
         """Of an arbitrage whose steps were kept, all that it became against what follows from them."""
         state, recorded = State(), kept.arbitrage
         for number, text in enumerate(kept.steps, start=1):
@@ -69,17 +69,17 @@ class Decisions:
                 where += f" ({_named(step.cause)})"
                 state = self._after(step, state, recorded)
             except NotDerivedError as fault:
-                return Difference(where, fault.field_name, fault.recorded, fault.derived)
+                return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
             except (NoRecordError, IllegalStepError, StoreError, ValueError) as fault:
-                return Difference(where, "step", "taken", f"{NOTHING}: {fault}")
+                return FirstDifference(where, "step", "taken", f"{NOTHING}: {fault}")
         found = first_unlike(recorded, state.arbitrage)
-        return None if found is None else Difference(f"arbitrage {recorded.arbitrage_id}", *found)
+        return None if found is None else FirstDifference(f"arbitrage {recorded.arbitrage_id}", *found)
 
     def half(self, kept: KeptArbitrage) -> State:
         """As it stood when one leg was reserved. Raises NotDerivedError, NoRecordError."""
         return self._after(step_of(kept.steps[0]), State(), kept.arbitrage)
 
-    def refusal_difference(self, refusal: Refusal, half: State) -> Difference | None:
+    def refusal_difference(self, refusal: Refusal, half: State) -> FirstDifference | None:
         """Of a refusal whose grounds were kept; `half`: the arbitrage that it would have joined."""
         where = f"refusal {refusal.refusal_id}"
         try:
@@ -87,13 +87,13 @@ class Decisions:
             opportunity = self._opportunity(refusal.opportunity_id, grounds.sight)
             reason = self._reason(opportunity, grounds, half)
         except NotDerivedError as fault:
-            return Difference(where, fault.field_name, fault.recorded, fault.derived)
+            return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
         except (NoRecordError, ValueError) as fault:
-            return Difference(where, "grounds", "kept", f"{NOTHING}: {fault}")
+            return FirstDifference(where, "grounds", "kept", f"{NOTHING}: {fault}")
         found = first_unlike(_stated(refusal), _derived(opportunity, grounds.sight.exchange, reason))
-        return None if found is None else Difference(where, *found)
+        return None if found is None else FirstDifference(where, *found)
 
-    def _after(self, step: Step, state: State, recorded: Arbitrage) -> State:
+    def _after(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
         if step.read.is_joined != (state.arbitrage is not None):
             raise NotDerivedError("arbitrage", _there(step.read.is_joined), _there(state.arbitrage is not None))
         if step.cause.what == "reserve":
@@ -107,7 +107,9 @@ class Decisions:
             raise NotDerivedError("arbitrage", "changed", "unchanged")
         return State(after.arbitrage, after.terms)
 
-    def _stepped(self, rows: Rows, cause: Cause, arbitrage: Arbitrage, settings: Settings | None) -> Rows:
+    def _stepped(
+        self, rows: ReservationState, cause: Cause, arbitrage: Arbitrage, settings: Settings | None
+    ) -> ReservationState:
         moment = Moment(rows.now, rows.by)
         if cause.what == "expire":
             return reservations.expired(rows)
@@ -122,7 +124,7 @@ class Decisions:
             return legs.resumed(rows, settings, self._advance(cause))
         return legs.finished(rows, _role(cause), cause.report, settings, self._advance(cause))
 
-    def _reserved(self, step: Step, state: State, recorded: Arbitrage) -> State:
+    def _reserved(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
         wish = self._wish(step.cause, recorded)
         settings = self._version(step.read.settings_version)
         rows = replace(step.read.rows(wish.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)

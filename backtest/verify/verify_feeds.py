@@ -6,7 +6,7 @@ Detection shows an altered tick only where it changes an opportunity; this shows
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from backtest.verify.first_difference import Difference, first_unlike
+from backtest.verify.first_difference import FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import digest_of
 from datasets.errors import ImportRefusedError
 from datasets.ticksets.tick_set import TickSet, batches
@@ -32,7 +32,7 @@ COLUMNS = (
 PRICES = {"bid_price": "bid", "ask_price": "ask"}
 
 
-def feed_difference(folder: Path, tick_set: TickSet) -> tuple[int, Difference | None]:
+def feed_difference(folder: Path, tick_set: TickSet) -> tuple[int, FirstDifference | None]:
     """How many ticks were compared, and the first that differs. `folder`: the session's, with one of each exchange."""
     compared = 0
     for exchange in sorted(path for path in folder.iterdir() if path.is_dir() and parts_of(path)):
@@ -49,17 +49,21 @@ def feed_difference(folder: Path, tick_set: TickSet) -> tuple[int, Difference | 
     return compared, None
 
 
-def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest: bytes) -> Difference | None:
+def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest: bytes) -> FirstDifference | None:
     where = f"tick {exchange.name}:{place[0]}:{place[2]}"
     for double, text in PRICES.items():
         if row[text] is not None and row[double] != float(str(row[text])):
-            return Difference(where, double, row[text], row[double])
+            return FirstDifference(where, double, row[text], row[double])
     if _digest(row) == digest:
         return None
     original = next((told for told in _rows(exchange) if _place(told) == place and _digest(told) == digest), {})
     own = {name: original.get(name) for name in COLUMNS}
     found = first_unlike(own, {name: row.get(name) for name in COLUMNS})
-    return None if found is None else Difference(where, found[0], f"{found[1]} by its feeder", f"{found[2]} in the log")
+    return (
+        None
+        if found is None
+        else FirstDifference(where, found[0], f"{found[1]} by its feeder", f"{found[2]} in the log")
+    )
 
 
 def _told(exchange: Path) -> dict[Place, bytes]:

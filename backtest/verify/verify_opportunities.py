@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from backtest.verify.first_difference import NOTHING, Difference, first_unlike
+from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from market.prices.opportunities import Opportunity
 from streams.message_format import opportunity_of, row_of
 
@@ -44,13 +44,13 @@ class Recorded:
         elif self.digests[base, key] != digest and self.unlike is None:
             self.unlike = row
 
-    def difference(self, read_again: Callable[[Key], bytes]) -> Difference | None:
+    def difference(self, read_again: Callable[[Key], bytes]) -> FirstDifference | None:
         """Where a repeat is none; `read_again` gives what came first with its key."""
         if self.unlike is None:
             return None
         found = first_unlike(self.unlike, row_of(read_again(key_of(self.unlike))))
         where = f"{_where(self.unlike, _ticks(self.unlike))}, written again"
-        return None if found is None else Difference(where, *found)
+        return None if found is None else FirstDifference(where, *found)
 
 
 @dataclass(slots=True)
@@ -68,7 +68,9 @@ class Derived:
         """Of distinct ids."""
         return len(self.ids)
 
-    def difference(self, recorded: Recorded, value: bytes, read_again: Callable[[Key], bytes]) -> Difference | None:
+    def difference(
+        self, recorded: Recorded, value: bytes, read_again: Callable[[Key], bytes]
+    ) -> FirstDifference | None:
         """Take the next one of its base; `read_again` gives the recorded text of a key."""
         row = row_of(value)
         base, key = str(row["base"]), key_of(row)
@@ -86,24 +88,26 @@ class Derived:
         found = first_unlike(other, row)
         if found is None:
             return None
-        return Difference(_where(row, _tick_of(found[0], other, row)), found[0], found[1], found[2])
+        return FirstDifference(_where(row, _tick_of(found[0], other, row)), found[0], found[1], found[2])
 
-    def left_over(self, recorded: Recorded, read_again: Callable[[Key], bytes]) -> Difference | None:
+    def left_over(self, recorded: Recorded, read_again: Callable[[Key], bytes]) -> FirstDifference | None:
         """The first recorded one behind the last derived."""
         for base, keys in recorded.keys.items():
             place = self._places[base]
             if place < len(keys):
                 row = row_of(read_again(keys[place]))
-                return Difference(_where(row, _ticks(row)), "opportunity", _said(row), NOTHING)
+                return FirstDifference(_where(row, _ticks(row)), "opportunity", _said(row), NOTHING)
         return None
 
     def _misplaced(
         self, recorded: Recorded, row: Row, expected: Key | None, read_again: Callable[[Key], bytes]
-    ) -> Difference:
+    ) -> FirstDifference:
         if expected is None or (str(row["base"]), key_of(row)) not in recorded.digests:
-            return Difference(_where(row, _ticks(row)), "opportunity", NOTHING, _said(row))
+            return FirstDifference(_where(row, _ticks(row)), "opportunity", NOTHING, _said(row))
         other = row_of(read_again(expected))
-        return Difference(_where(other, _ticks(other)), "opportunity", _said(other), f"{NOTHING} before {_said(row)}")
+        return FirstDifference(
+            _where(other, _ticks(other)), "opportunity", _said(other), f"{NOTHING} before {_said(row)}"
+        )
 
     def _keep(self, key: Key, row: Row) -> None:
         opportunity = opportunity_of(row, 0)

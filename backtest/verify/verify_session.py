@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from backtest.verify.errors import CannotVerifyError
-from backtest.verify.first_difference import NOTHING, Difference, first_unlike
+from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.recorded_session import RecordedSession
 from backtest.verify.verify_decisions import Decisions, NotDerivedError, State
 from backtest.verify.verify_feeds import feed_difference
@@ -39,7 +39,7 @@ class Verified:
     steps: int = 0
     older: Counter[str] = field(default_factory=Counter)
     """Documents that an earlier version wrote, without what they were decided on."""
-    difference: Difference | None = None
+    difference: FirstDifference | None = None
 
 
 def verified(session: RecordedSession, derive: Derive) -> Verified:
@@ -52,7 +52,7 @@ def verified(session: RecordedSession, derive: Derive) -> Verified:
     return outcome
 
 
-def _differences(session: RecordedSession, derive: Derive, outcome: Verified) -> Iterator[Difference | None]:
+def _differences(session: RecordedSession, derive: Derive, outcome: Verified) -> Iterator[FirstDifference | None]:
     """One check after the other, each of what the one before left unquestioned."""
     yield _kept_difference(session)
     tick_set = session.tick_set()
@@ -72,12 +72,12 @@ def _differences(session: RecordedSession, derive: Derive, outcome: Verified) ->
     yield from _arbitrage_differences(session, decisions, outcome)
 
 
-def _kept_difference(session: RecordedSession) -> Difference | None:
+def _kept_difference(session: RecordedSession) -> FirstDifference | None:
     """As many documents as were laid beside the log: one that is gone would otherwise be asked of by nobody."""
     for name, kept in session.head.kept.items():
         found = session.count(name)
         if found != kept:
-            return Difference(name, "lines", found, kept)
+            return FirstDifference(name, "lines", found, kept)
     return None
 
 
@@ -126,7 +126,7 @@ def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
 
 def _opportunity_difference(
     session: RecordedSession, values: Iterable[tuple[str, int, bytes]], recorded: Recorded, derived: Derived
-) -> Difference | None:
+) -> FirstDifference | None:
     def read_again(key: Key) -> bytes:
         for message in session.messages():
             row = row_of(message.value)
@@ -146,7 +146,7 @@ def _opportunity_difference(
 
 def _refusal_differences(
     session: RecordedSession, decisions: Decisions, asked: _Asked, outcome: Verified
-) -> Iterator[Difference | None]:
+) -> Iterator[FirstDifference | None]:
     for refusal in session.refusals():
         if refusal.grounds is None:
             outcome.older["refusals"] += 1
@@ -163,19 +163,19 @@ def _refusal_differences(
         outcome.refusals += 1
 
 
-def _sum_difference(refusal: Refusal) -> Difference | None:
+def _sum_difference(refusal: Refusal) -> FirstDifference | None:
     """What is counted on a refusal that stands alone is its own."""
     where = f"refusal {refusal.refusal_id}"
     if refusal.count < 1:
-        return Difference(where, "count", refusal.count, "1 or more")
+        return FirstDifference(where, "count", refusal.count, "1 or more")
     if refusal.count == 1 and not ZERO <= refusal.tradable <= max(ZERO, decimal_of(refusal.expected_profit)):
-        return Difference(where, "tradable", refusal.tradable, f"0 to {refusal.expected_profit}")
+        return FirstDifference(where, "tradable", refusal.tradable, f"0 to {refusal.expected_profit}")
     return None
 
 
 def _count_difference(
     session: RecordedSession, messages: Counter[Pair], arbitrages: Counter[Pair]
-) -> Difference | None:
+) -> FirstDifference | None:
     """A bot cannot have refused more than it was told of."""
     counts: Counter[tuple[str, Pair]] = Counter()
     for refusal in session.refusals():
@@ -183,13 +183,13 @@ def _count_difference(
     for (exchange, pair), count in counts.items():
         most = messages[pair] + LOOKS_AT_HALVES * arbitrages[pair]
         if count > most:
-            return Difference(f"refusals of {' '.join(pair)} by {exchange}", "count", count, f"at most {most}")
+            return FirstDifference(f"refusals of {' '.join(pair)} by {exchange}", "count", count, f"at most {most}")
     return None
 
 
 def _arbitrage_differences(
     session: RecordedSession, decisions: Decisions, outcome: Verified
-) -> Iterator[Difference | None]:
+) -> Iterator[FirstDifference | None]:
     ledger: dict[str, dict[str, Fill]] = {}
     for row in session.fills():
         ledger.setdefault(row.arbitrage_id, {})[fill_key(row.fill)] = row.fill
@@ -203,14 +203,18 @@ def _arbitrage_differences(
         outcome.arbitrages += 1
         outcome.steps += len(kept.steps)
     for identity, entered in ledger.items():
-        yield Difference(f"fill {next(iter(entered))} of arbitrage {identity}", "arbitrage", NOTHING, "one that traded")
+        yield FirstDifference(
+            f"fill {next(iter(entered))} of arbitrage {identity}", "arbitrage", NOTHING, "one that traded"
+        )
 
 
-def _ledger_difference(kept: KeptArbitrage, entered: Mapping[str, Fill]) -> Difference | None:
+def _ledger_difference(kept: KeptArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:
     """Every fill of a leg stands in the ledger once, as it was reported, and no other."""
     booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
     for key in [*booked, *(key for key in entered if key not in booked)]:
         found = first_unlike(entered.get(key, NOTHING), booked.get(key, NOTHING))
         if found is not None:
-            return Difference(f"fill {key} of arbitrage {kept.arbitrage.arbitrage_id}", found[0] or "fill", *found[1:])
+            return FirstDifference(
+                f"fill {key} of arbitrage {kept.arbitrage.arbitrage_id}", found[0] or "fill", *found[1:]
+            )
     return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
-from backtest.verify.first_difference import NOTHING, Difference, first_unlike
+from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from datasets.ticksets.tick_set import TickSet, batches
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
@@ -16,7 +16,7 @@ ON_THEIR_WAY = 5 * MICROSECONDS
 """From the store to the log."""
 
 
-def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) -> Difference | None:
+def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) -> FirstDifference | None:
     """The first of any base. The log begins with whatever version was in force then and ends with the newest, but for
     those of its last moments: they may stand behind its end."""
     kept = {version.version: version.after for version in versions}
@@ -30,7 +30,7 @@ def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) 
 
 def _difference(
     base: str, documents: Iterator[tuple[int, str]], kept: Mapping[int, Settings], newest: int
-) -> Difference | None:
+) -> FirstDifference | None:
     """`newest`: the version that it must have come to."""
     last: int | None = None
     for offset, text in documents:
@@ -38,16 +38,16 @@ def _difference(
         version = int(row["settings_version"])
         where = f"settings row {offset:,} of {base}"
         if last is not None and not last <= version <= last + 1:
-            return Difference(where, "settings_version", version, f"{last} or {last + 1}")
+            return FirstDifference(where, "settings_version", version, f"{last} or {last + 1}")
         if version not in kept:
-            return Difference(where, f"version {version}", "in the log", f"{NOTHING} in the store")
+            return FirstDifference(where, f"version {version}", "in the log", f"{NOTHING} in the store")
         expected = orjson.loads(settings_row(kept[version], row["received_time"], tuple(row.get("bases") or ())))
         found = first_unlike(row, expected)
         if found is not None:
-            return Difference(f"{where}, version {version}", *found)
+            return FirstDifference(f"{where}, version {version}", *found)
         last = version
     if last is None or last < newest:
-        return Difference(f"settings in the log of {base}", "last version", last or NOTHING, newest)
+        return FirstDifference(f"settings in the log of {base}", "last version", last or NOTHING, newest)
     return None
 
 

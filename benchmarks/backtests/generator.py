@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.backtests.definition import ASSETS, EXCHANGES, PRICE_DECIMALS, START
-from datasets.ticksets.manifest import Manifest, Partition, Source, write_manifest
+from datasets.ticksets.manifest import ImportedSource, Manifest, Partition, write_manifest
 from datasets.ticksets.partition_writer import PartitionWriter
 from datasets.ticksets.tick_set_schema import TICK_SCHEMA
 from market.instruments.markets import Market
@@ -226,7 +226,7 @@ def _manifest(rows: int, partitions: tuple[Partition, ...]) -> Manifest:
         origin="generated",
         settlement_currency="USD",
         markets=tuple(market(exchange, asset) for asset in ASSETS for exchange in EXCHANGES),
-        sources=(Source(f"seed {SEED}", "generated", None, rows),),
+        sources=(ImportedSource(f"seed {SEED}", "generated", None, rows),),
         partitions=tuple(sorted(partitions, key=lambda partition: (partition.day, partition.base))),
         quotes=rows,
     )

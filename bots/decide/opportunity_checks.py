@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from market.decide.risk_checks import Case, Standing, View, first_refusal
 from market.decide.settings import Settings
-from market.decide.sizing import BookSide, net_bps
+from market.decide.sizing import SizingSide, net_bps
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.prices.spread_statistics import SpreadWindow
 
@@ -30,7 +30,7 @@ class Circumstances:
     """How many legs the rate limits of the bot's own exchange let begin; None where nothing limits them."""
 
 
-def refusal_of(opportunity: Opportunity, buy: BookSide, sell: BookSide, circumstances: Circumstances) -> str | None:
+def refusal_of(opportunity: Opportunity, buy: SizingSide, sell: SizingSide, circumstances: Circumstances) -> str | None:
     """The first reason, in this order, or None. The exact recomputation comes last, since it costs most."""
     quick = quick_refusal_of(opportunity, circumstances)
     if quick is None and _fails_recheck(opportunity, buy, sell, circumstances.settings):
@@ -48,7 +48,7 @@ def is_expired(opportunity: Opportunity, now: int) -> bool:
     return now >= opportunity.expires_at
 
 
-def _fails_recheck(opportunity: Opportunity, buy: BookSide, sell: BookSide, settings: Settings) -> bool:
+def _fails_recheck(opportunity: Opportunity, buy: SizingSide, sell: SizingSide, settings: Settings) -> bool:
     """Whether exact arithmetic on the quoted strings, with today's fees, denies what was detected in doubles."""
     if not all(_is_consistent(leg, opportunity) for leg in (opportunity.buy, opportunity.sell)):
         return True

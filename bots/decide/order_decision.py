@@ -7,7 +7,7 @@ from decimal import Decimal
 from bots.decide.opportunity_checks import Circumstances, quick_refusal_of, refusal_of
 from market.decide.risk_checks import forbidden, notional_left
 from market.decide.settings import Settings
-from market.decide.sizing import BookSide, Sizing, size
+from market.decide.sizing import Sizing, SizingSide, size
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import Leg
@@ -90,7 +90,7 @@ def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -
 
 def _sides(
     opportunity: Opportunity, markets: Markets, circumstances: Circumstances
-) -> tuple[BookSide, BookSide] | None:
+) -> tuple[SizingSide, SizingSide] | None:
     """Both books; None where this session does not trade one of them or knows no fee for it."""
     if not _is_traded(opportunity, markets, circumstances.settings):
         return None
@@ -102,13 +102,15 @@ def _sides(
 
 def _book(
     side: Side, opportunity: Opportunity, leg: OpportunityLeg, markets: Markets, circumstances: Circumstances
-) -> BookSide:
+) -> SizingSide:
     fee_rate = circumstances.settings.taker_fees[leg.exchange]
     rate = opportunity.rate(leg.quote_currency)
-    return BookSide(side, markets[leg.exchange, leg.symbol], leg.levels, fee_rate, rate)
+    return SizingSide(side, markets[leg.exchange, leg.symbol], leg.levels, fee_rate, rate)
 
 
-def _reservation(opportunity: Opportunity, book: BookSide, sizing: Sizing, circumstances: Circumstances) -> Reservation:
+def _reservation(
+    opportunity: Opportunity, book: SizingSide, sizing: Sizing, circumstances: Circumstances
+) -> Reservation:
     sized = sizing.buy if book.side == "buy" else sizing.sell
     market = book.market
     leg = Leg(

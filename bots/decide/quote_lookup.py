@@ -33,7 +33,7 @@ class SeenQuote:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class QuoteSighting:
     """What some rows at the end of the log say of one market; `seen` None where it was withdrawn, or not decided."""
 
     is_decided: bool = False
@@ -73,7 +73,7 @@ class NewestQuotes:
             self._remember(key, sightings[key], records, is_unsure=key in unsure)
         return {key: seen for key in wanted if (seen := self._known[key]) is not None}
 
-    def _remember(self, key: MarketKey, sighting: Sighting, records: Sequence[Record], *, is_unsure: bool) -> None:
+    def _remember(self, key: MarketKey, sighting: QuoteSighting, records: Sequence[Record], *, is_unsure: bool) -> None:
         seen = sighting.seen
         if not sighting.is_decided and not is_unsure and (known := self._known.get(key)) is not None:
             seen = replace(known, verified_time=max(known.verified_time, sighting.verified_time))
@@ -89,12 +89,12 @@ class NewestQuotes:
         return all(first <= read_to.get(position, 0) for position, first in _firsts(records).items())
 
 
-def sighted(records: Sequence[Record], wanted: Collection[MarketKey]) -> dict[MarketKey, Sighting]:
+def sighted(records: Sequence[Record], wanted: Collection[MarketKey]) -> dict[MarketKey, QuoteSighting]:
     """What the rows, in the order of each partition, say of each of `wanted`. Rows of no schema are passed over.
 
     Rows are taken apart from the newest back, and only those that name a market not decided yet.
     """
-    sightings = dict.fromkeys(wanted, Sighting())
+    sightings = dict.fromkeys(wanted, QuoteSighting())
     marks = {key: tuple(f'"{name}"'.encode() for name in key) for key in wanted}
     for record in reversed(records):
         named = [
@@ -118,7 +118,7 @@ def fx_rate_of(seen: SeenQuote, route: FxRoute) -> FxRate:
     return FxRate(route.currency, route.symbol, route.inverted, quote.bid, quote.ask, quote.quote_id)
 
 
-def _sighting(later: Sighting, row: Mapping[str, Any], offset: int) -> Sighting:
+def _sighting(later: QuoteSighting, row: Mapping[str, Any], offset: int) -> QuoteSighting:
     """With one row more, older than those before."""
     match row.get("kind"):
         case "withdrawn" | "fx_withdrawn":
@@ -132,12 +132,12 @@ def _sighting(later: Sighting, row: Mapping[str, Any], offset: int) -> Sighting:
             return later
 
 
-def _quoted(later: Sighting, row: Mapping[str, Any], offset: int) -> Sighting:
+def _quoted(later: QuoteSighting, row: Mapping[str, Any], offset: int) -> QuoteSighting:
     try:
         quote = quote_of(row)
     except WireError:
         return later
-    return Sighting(True, SeenQuote(quote, max(quote.received_time, later.verified_time), offset))
+    return QuoteSighting(True, SeenQuote(quote, max(quote.received_time, later.verified_time), offset))
 
 
 def _row(record: Record) -> Mapping[str, Any]:

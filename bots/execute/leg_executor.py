@@ -10,7 +10,7 @@ from exchanges.errors import (
     AccountRefusedError,
     ExchangeUnavailableError,
     NotPostedError,
-    OrderRefusedError,
+    OrderRejectedError,
     OutcomeUnknownError,
 )
 from exchanges.requests.order_permits import Permit
@@ -149,7 +149,7 @@ class Trader:
         except NotPostedError as error:
             log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
-        except OrderRefusedError as error:
+        except OrderRejectedError as error:
             self.troubled("order_refused", leg.client_order_id)
             log.warning("order refused: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, NOTHING_FILLED)

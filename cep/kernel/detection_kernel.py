@@ -18,11 +18,11 @@ from cep.kernel.kernel_records import (
     QUOTE,
     SETTINGS,
     WITHDRAWN,
-    Book,
     Flags,
+    KernelRows,
+    KernelState,
     Numbers,
     Records,
-    Rows,
     Words,
 )
 
@@ -32,7 +32,7 @@ SLACK = 1e-9
 
 
 @njit(cache=True, error_model="numpy")
-def scan(rows: Rows, start: int, end: int, words: Words, book: Book, hits: Records) -> tuple[int, int]:
+def scan(rows: KernelRows, start: int, end: int, words: Words, book: KernelState, hits: Records) -> tuple[int, int]:
     """Learns the rows from `start` and finds what qualifies at each: (how many `hits`, the row to go on with).
 
     Stops before `end` where the next row might find more than there is room for in `hits`.

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from cep.detection.market_layout import Layout
 from cep.kernel import kernel_records
-from cep.kernel.kernel_records import NONE, Book, Codes, Flags, Numbers, Records, Rows, Words
+from cep.kernel.kernel_records import NONE, Codes, Flags, KernelRows, KernelState, Numbers, Records, Words
 
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "sequence", "bid_price", "ask_price"]
 """All that detection computes with."""
@@ -106,7 +106,9 @@ class KernelLog:
         self._follows = settings is None
         self._settings = settings or NO_SETTINGS
         self.book = _empty_book(layout)
-        self._scan: Callable[[Rows, int, int, Words, Book, Records], tuple[int, int]] = import_module(KERNEL).scan
+        self._scan: Callable[[KernelRows, int, int, Words, KernelState, Records], tuple[int, int]] = import_module(
+            KERNEL
+        ).scan
         self._room = np.empty(max(ROOM, 2 * len(layout.pairs)), dtype=kernel_records.HIT)
         self._sources: dict[str | None, int] = {}
         self._next = 0
@@ -149,7 +151,7 @@ class KernelLog:
                 self._settings = settings_in_force(table[DOCUMENT][int(change)].as_py())
             start = change
 
-    def _stretch(self, rows: Rows, start: int, end: int, words: Words, silent: bool) -> Iterator[Found]:
+    def _stretch(self, rows: KernelRows, start: int, end: int, words: Words, silent: bool) -> Iterator[Found]:
         """Rows under one and the same settings."""
         settings = NO_SETTINGS if silent else self._settings
         self._put_in_force(settings)
@@ -190,8 +192,8 @@ class KernelLog:
         )
 
 
-def _rows(first: int, table: pa.Table, kinds: Codes, exchanges: Codes, symbols: Codes) -> Rows:
-    return Rows(
+def _rows(first: int, table: pa.Table, kinds: Codes, exchanges: Codes, symbols: Codes) -> KernelRows:
+    return KernelRows(
         first=first,
         kinds=kinds,
         exchanges=exchanges,
@@ -227,7 +229,7 @@ def _codes(numbers: list[int]) -> Codes:
     return np.array(numbers, dtype=np.int32)
 
 
-def _empty_book(layout: Layout) -> Book:
+def _empty_book(layout: Layout) -> KernelState:
     numbers = {pair: number for number, pair in enumerate(layout.pairs)}
     groups = [*(layout.pairs_with(slot) for slot in range(len(layout.slots))), layout.pairs]
     slots, routes = np.zeros(len(layout.slots), kernel_records.SLOT), np.zeros(len(layout.routes), kernel_records.ROUTE)
@@ -238,7 +240,7 @@ def _empty_book(layout: Layout) -> Book:
     routes["source"] = NONE
     for name in ("bid", "ask"):
         slots[name] = routes[name] = np.nan
-    return Book(
+    return KernelState(
         slots=slots,
         routes=routes,
         pairs=np.array(list(layout.pairs), dtype=kernel_records.PAIR),

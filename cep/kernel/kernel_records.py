@@ -73,10 +73,10 @@ HIT = np.dtype(
         ("net_bps", "f8"),
     ]
 )  # fmt: skip
-"""A pair that qualifies at `row`; rows as numbered by `Rows.first`; of a rate NONE where there is none."""
+"""A pair that qualifies at `row`; rows as numbered by `KernelRows.first`; of a rate NONE where there is none."""
 
 
-class Rows(NamedTuple):
+class KernelRows(NamedTuple):
     """Columns of consecutive rows of one base's log; dictionary columns as codes. `first` numbers its first row."""
 
     first: int
@@ -101,7 +101,7 @@ class Words(NamedTuple):
     """Exchange code → a number that does not change from one dictionary to the next."""
 
 
-class Book(NamedTuple):
+class KernelState(NamedTuple):
     """All that is known. Groups of pairs: per slot those that it is in, behind them one of all."""
 
     slots: Records

@@ -14,7 +14,7 @@ import orjson
 from datasets.mapped.mapped_books import (
     BEFORE_SNAPSHOT,
     SEQUENCE_GAP,
-    Place,
+    LevelPlace,
     book_row,
     faulty_row,
     levels_of_pairs,
@@ -84,7 +84,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
     """`sequence` stays 0: the exchange counts anew with some snapshots."""
     book, ticker = BybitBook(), OneTicker(path, symbol)
     for line, message, text in _messages(path):
-        place = Place(line, (exchange, symbol), None, text)
+        place = LevelPlace(line, (exchange, symbol), None, text)
         if message is None:
             book.lose()
             yield faulty_row(place, UNREADABLE)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from datasets.importers.hftbacktest_lines import raw_messages
-from datasets.mapped.mapped_books import Place, book_row, faulty_row
+from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
 from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.import_format import Chunk, FileOptions, ReadRow, chunks_of
@@ -23,7 +23,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
     ticker = OneTicker(path, symbol.partition("/")[0])
     is_empty = True
     for raw in raw_messages(path):
-        place = Place(raw.line, (exchange, symbol), raw.received_time, raw.text)
+        place = LevelPlace(raw.line, (exchange, symbol), raw.received_time, raw.text)
         if raw.is_damaged:
             yield faulty_row(place, UNREADABLE)
             continue

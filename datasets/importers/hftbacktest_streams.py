@@ -12,7 +12,7 @@ from typing import Any
 from datasets.importers.hftbacktest_depth import DepthBook
 from datasets.importers.hftbacktest_hyperliquid import read_books
 from datasets.importers.hftbacktest_lines import RawMessage, looks_raw, raw_messages
-from datasets.mapped.mapped_books import Place, book_row, faulty_row
+from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
 from datasets.mapped.mapped_prints import half_spread_of, sides_of
 from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import UNREADABLE
@@ -55,8 +55,8 @@ class _RawFile:
         if is_empty:
             refuse(self.path, None, f"holds no {stream} message")
 
-    def place(self, raw: RawMessage) -> Place:
-        return Place(raw.line, self.market, raw.received_time, raw.text)
+    def place(self, raw: RawMessage) -> LevelPlace:
+        return LevelPlace(raw.line, self.market, raw.received_time, raw.text)
 
     def _check_ticker(self, raw: RawMessage) -> None:
         data = raw.message.get("data")

@@ -17,7 +17,7 @@ import pyarrow as pa
 from datasets.importers.binance import Epochs
 from datasets.importers.tardis_books import BEFORE_SNAPSHOT
 from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds, told_length
-from datasets.mapped.mapped_books import Place, book_row, faulty_row
+from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
 from datasets.mapped.mapped_columns import chunk_of_columns
 from datasets.mapped.mapped_prints import half_spread_of, side_columns
 from datasets.rows.arrow_columns import words_of
@@ -123,7 +123,7 @@ def _tops(path: Path, options: FileOptions, rows: Iterator[Cells]) -> Iterator[R
         line, first = message[0]
         market = names.market_of(exchange, symbol)
         received = moments.microseconds(collected or first[0], line)
-        place = Place(line, market, received, ",".join(first))
+        place = LevelPlace(line, market, received, ",".join(first))
         known = sides.setdefault(market, {})
         try:
             for _, cells in message:
@@ -158,7 +158,7 @@ def _books(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> Iterat
     book, moments, is_known = OrderBook(), Moments(path), False
     for line, cells in rows:
         time, kind, asks_text, bids_text = cells
-        place = Place(line, market, moments.microseconds(time, line), ";".join(cells))
+        place = LevelPlace(line, market, moments.microseconds(time, line), ";".join(cells))
         try:
             bids, asks = _levels(bids_text), _levels(asks_text)
             if kind not in ("s", "u"):
@@ -180,7 +180,7 @@ def _snapshots(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> It
     for time, grouped in groupby(rows, lambda row: row[1][0]):
         levels = list(grouped)
         line, first = levels[0]
-        place = Place(line, market, moments.microseconds(time, line), ",".join(first))
+        place = LevelPlace(line, market, moments.microseconds(time, line), ",".join(first))
         sides: dict[str, list[Level]] = {"bid": [], "ask": []}
         try:
             for _, cells in levels:

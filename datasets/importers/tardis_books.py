@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from datasets.importers.tardis import COMMON, ONE_EACH, has_columns, market_columns
-from datasets.mapped.mapped_books import Place, book_row, faulty_row
+from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
 from datasets.rows.arrow_columns import words_of
 from datasets.rows.csv_columns import UNREADABLE, csv_parts, demand_columns
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
@@ -84,7 +84,7 @@ def _rows(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> Itera
         first = changes[0]
         fault = books.setdefault((exchange, symbol), _Book()).apply(changes)
         times = [whole_number(text) for text in (local_timestamp, first.timestamp)]
-        place = Place(first.line, (exchange, symbol), times[0], first.text)
+        place = LevelPlace(first.line, (exchange, symbol), times[0], first.text)
         if fault is not None:
             yield faulty_row(place, fault)
         else:

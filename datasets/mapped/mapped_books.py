@@ -26,7 +26,7 @@ def levels_of_pairs(pairs: Iterable[Iterable[str]]) -> list[Level]:
     return [level_of(price, amount) for price, amount in pairs]
 
 
-class Place(NamedTuple):
+class LevelPlace(NamedTuple):
     """Where a row comes from: its line, what that is about, when it was received, and the beginning of the line."""
 
     line: int
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 def book_row(
-    place: Place, top: BookTop, exchange_time: int | None = None, sequence: int = 0, fault: str | None = None
+    place: LevelPlace, top: BookTop, exchange_time: int | None = None, sequence: int = 0, fault: str | None = None
 ) -> ReadRow:
     """Times in microseconds."""
     bid, bid_amount = map(text_of, top.bids[0]) if top.bids else ("", "")
@@ -58,6 +58,6 @@ def book_row(
     )
 
 
-def faulty_row(place: Place, fault: str) -> ReadRow:
+def faulty_row(place: LevelPlace, fault: str) -> ReadRow:
     """A row that tells no prices."""
     return ReadRow(place.line, *place.market, place.received_time, "", "", "", "", place.text, fault=fault)

@@ -17,7 +17,7 @@ from datasets.rows.imported_markets import ImportedMarkets, MarketWords
 from datasets.rows.quote_rows import refuse
 from datasets.rows.row_checks import Judge, MarketKey, SeenMarket
 from datasets.rows.special_files import check_file
-from datasets.ticksets.manifest import MANIFEST, REJECTED, Manifest, Source
+from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, source_rows
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from datasets.ticksets.tick_set_assumptions import alike_of, joined, said_of_import
@@ -46,7 +46,7 @@ class Imported:
     """The set as it is now, and what this import brought to it."""
 
     manifest: Manifest
-    added: tuple[Source, ...]
+    added: tuple[ImportedSource, ...]
 
 
 def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Imported:
@@ -88,10 +88,10 @@ class _Import:
         known = before.manifest.markets if before else ()
         self._markets = ImportedMarkets(known, replace(request.words, alike=alike))
         self.ranks = Ranks()
-        self.added: list[Source] = []
+        self.added: list[ImportedSource] = []
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[ImportedSource, ...]:
         return (*(self._before.sources if self._before else ()), *self.added)
 
     def keep(self, before: TickSet) -> None:
@@ -206,7 +206,9 @@ def _check_format(path: Path, wanted: Format) -> None:
         refuse(path, None, f"is no {wanted.name}; it looks like {' or '.join(others)}")
 
 
-def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], misfits: int) -> list[Source]:
+def _sources(
+    path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], misfits: int
+) -> list[ImportedSource]:
     """One for each market of the file; rows that fit no market count with the first. Raises ImportRefusedError."""
     rejected = {reason: 0 for market in seen.values() for reason in market.rejected} | {"unreadable": misfits}
     for market in seen.values():
@@ -222,7 +224,7 @@ def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMa
             refuse(path, market.first_backwards_line, f"{why}; sort the file by time first")
     sources = []
     for (exchange, symbol), market in seen.items():
-        source = Source(
+        source = ImportedSource(
             name=path.name,
             format=of.name,
             sha256=checksum,
@@ -244,9 +246,9 @@ def _sources(path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMa
     return sources
 
 
-def _check_overlaps(sources: tuple[Source, ...]) -> None:
+def _check_overlaps(sources: tuple[ImportedSource, ...]) -> None:
     """Raises ImportRefusedError where two files tell of one market at the same time, or only one numbers its quotes."""
-    last: dict[tuple[str | None, str | None], Source] = {}
+    last: dict[tuple[str | None, str | None], ImportedSource] = {}
     for source in sorted((one for one in sources if one.rows), key=lambda one: (one.first_time, one.last_time)):
         key = source.exchange, source.symbol
         earlier = last.setdefault(key, source)

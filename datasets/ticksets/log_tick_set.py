@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from datasets.rows.quote_rows import refuse
 from datasets.ticksets.log_parts import ROW_SCHEMA, LogParts
-from datasets.ticksets.manifest import Manifest, Source
+from datasets.ticksets.manifest import ImportedSource, Manifest
 from datasets.ticksets.tick_set_builder import TickSetBuilder
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.instruments.markets import Market
@@ -60,7 +60,7 @@ def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
             origin="session",
             settlement_currency=span.settlement_currency,
             markets=span.markets,
-            sources=(Source(name, "log", None, reading.quotes),),
+            sources=(ImportedSource(name, "log", None, reading.quotes),),
             partitions=(),
             quotes=reading.quotes,
             session_id=span.session_id,

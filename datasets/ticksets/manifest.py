@@ -20,7 +20,7 @@ Origin = Literal["import", "session", "generated"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportedSource:
     """One file that was imported, or the log of one session."""
 
     name: str
@@ -70,7 +70,7 @@ class Manifest:
     origin: Origin
     settlement_currency: str
     markets: tuple[Market, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[ImportedSource, ...]
     partitions: tuple[Partition, ...]
     quotes: int
     """Rows of kind `quote` or `fx` that sources gave; one that is for several bases counts once."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datasets.errors import ImportRefusedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions, Format
-from datasets.ticksets.manifest import Manifest, Source
+from datasets.ticksets.manifest import ImportedSource, Manifest
 from market.instruments.assets import Assumption, assets_of
 from market.money import text_of
 
@@ -55,7 +55,7 @@ def said_of_import(of: Format, options: FileOptions) -> tuple[str, ...]:
     return (*of.assumptions, said)
 
 
-def said_of_source(source: Source, manifest: Manifest) -> tuple[str, ...]:
+def said_of_source(source: ImportedSource, manifest: Manifest) -> tuple[str, ...]:
     """The same of a file that a set has; what an older version did not keep with it is taken from the set's own."""
     if source.assumptions is not None:
         return source.assumptions

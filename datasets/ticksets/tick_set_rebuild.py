@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datasets.errors import ImportRefusedError
 from datasets.rows.imported_markets import ImportedMarkets
 from datasets.rows.row_checks import MarketKey
-from datasets.ticksets.manifest import Manifest, Source
+from datasets.ticksets.manifest import ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, SetMarkets, Span, rows_of_set
 from datasets.ticksets.tick_set import TickSet
 from datasets.ticksets.tick_set_assumptions import said_of_source
@@ -20,7 +20,7 @@ Progress = Callable[[str, int], None]
 class Kept:
     """What stays of a set: its sources, and the times of the rows that go."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[ImportedSource, ...]
     dropped: Mapping[MarketKey, Sequence[Span]] = field(default_factory=dict)
 
 
@@ -40,12 +40,16 @@ def keep_rows(
         progress("what the set has", len(rows))
 
 
-def key_of(source: Source) -> MarketKey:
+def key_of(source: ImportedSource) -> MarketKey:
     return str(source.exchange), str(source.symbol)
 
 
 def manifest_of(
-    name: str, settlement_currency: str, markets: ImportedMarkets, sources: tuple[Source, ...], before: Manifest | None
+    name: str,
+    settlement_currency: str,
+    markets: ImportedMarkets,
+    sources: tuple[ImportedSource, ...],
+    before: Manifest | None,
 ) -> Manifest:
     """Without its partitions. Raises ImportRefusedError where nothing is traded in it."""
     every = markets.markets

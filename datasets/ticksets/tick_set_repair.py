@@ -11,7 +11,7 @@ from datasets.errors import ImportRefusedError
 from datasets.rows.imported_markets import ImportedMarkets, MarketWords
 from datasets.rows.quote_rows import refuse
 from datasets.rows.row_checks import MarketKey
-from datasets.ticksets.manifest import MANIFEST, REJECTED, Manifest, Source
+from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, Span
 from datasets.ticksets.tick_set import TickSet, uncounted, whole_tick_set
 from datasets.ticksets.tick_set_assumptions import alike_of
@@ -161,7 +161,7 @@ def _begins(checksum: str | None, name: str) -> bool:
     return checksum is not None and len(name) >= SHORTEST_CHECKSUM and checksum.startswith(name.lower())
 
 
-def _spans(sources: tuple[Source, ...], gone: set[int]) -> Iterator[tuple[MarketKey, Span]]:
+def _spans(sources: tuple[ImportedSource, ...], gone: set[int]) -> Iterator[tuple[MarketKey, Span]]:
     """The times of what goes: from its first row to before the next import's. Raises ImportRefusedError where one that
     stays has a row at the very same time, for which nothing says whose it is."""
     for key in dict.fromkeys(key_of(sources[number]) for number in gone):
@@ -177,7 +177,7 @@ def _spans(sources: tuple[Source, ...], gone: set[int]) -> Iterator[tuple[Market
             yield key, (sources[number].first_time, _NEVER if after is None else sources[after].first_time)
 
 
-def _check_apart(source: Source, other: Source) -> None:
+def _check_apart(source: ImportedSource, other: ImportedSource) -> None:
     """Raises ImportRefusedError."""
     if source.first_time <= other.last_time and other.first_time <= source.last_time:
         raise ImportRefusedError(
@@ -186,5 +186,5 @@ def _check_apart(source: Source, other: Source) -> None:
         )
 
 
-def _files_gone(before: tuple[Source, ...], left: tuple[Source, ...]) -> frozenset[str]:
+def _files_gone(before: tuple[ImportedSource, ...], left: tuple[ImportedSource, ...]) -> frozenset[str]:
     return frozenset(one.name for one in before) - {one.name for one in left}

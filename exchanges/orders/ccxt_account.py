@@ -9,7 +9,7 @@ import ccxt
 
 from exchanges.ccxt_client import ExchangeConfig, make_exchange, session_config
 from exchanges.error_mapping import is_clock_fault, post_error, read_error
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
 from exchanges.order_api import AnswerNotUnderstoodError, OrderDesk
 from exchanges.orders.binance import BinanceDesk
@@ -75,10 +75,10 @@ class CcxtAccount:
     async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         market = self._market(order)
         if market is None:
-            raise OrderRefusedError(self._not_here(order))
+            raise OrderRejectedError(self._not_here(order))
         broken = rule_broken(order, market)
         if broken is not None:
-            raise OrderRefusedError(f"{order.client_order_id} on {self._exchange}: {broken}")
+            raise OrderRejectedError(f"{order.client_order_id} on {self._exchange}: {broken}")
         # an order that is under way must not wait behind what can
         with asking_for("follow"):
             await self._clock.measure_once()

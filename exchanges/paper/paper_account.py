@@ -6,7 +6,7 @@ What happened is in the journal, which any number of processes may use; what is 
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 
-from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.paper.paper_conditions import FillConditions
 from exchanges.paper.paper_journal import Accepted, Ended, JournalBusyError, JournalRow, PaperJournal
 from exchanges.paper.paper_ledger import PaperLedger
@@ -74,19 +74,19 @@ class PaperAccount:
     async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         """In the journal before it travels, so that it is found whatever becomes of this process.
 
-        Raises OrderRefusedError, OutcomeUnknownError where the account has an order of that id, PaperJournalError,
+        Raises OrderRejectedError, OutcomeUnknownError where the account has an order of that id, PaperJournalError,
         NotPostedError.
         """
         market = self._markets.get((order.exchange, order.symbol))
         if market is None or order.exchange != self._exchange:
-            raise OrderRefusedError(f"{self._exchange} does not trade {order.symbol} of {order.exchange}")
+            raise OrderRejectedError(f"{self._exchange} does not trade {order.symbol} of {order.exchange}")
         seconds = self._conditions.latency_seconds(self._latency_ms, order.client_order_id)
         try:
             async with self._journal.alone():
                 permit.ask()
                 self._accept(order, market, seconds)
         except JournalBusyError as error:
-            raise OrderRefusedError(f"{self._exchange} was not reached: {error}") from error
+            raise OrderRejectedError(f"{self._exchange} was not reached: {error}") from error
         self._under_way.add(order.client_order_id)
         try:
             await self._clock.sleep(seconds)
@@ -131,7 +131,7 @@ class PaperAccount:
         fee_rate = self._fee_rate()
         refusal = self._ledger.refusal_of(order, market, fee_rate)
         if refusal is not None:
-            raise OrderRefusedError(refusal)
+            raise OrderRejectedError(refusal)
         now = wall_now()
         ends_by = now + round((wall_seconds(self._clock, seconds) + GRACE_SECONDS) * MICROSECONDS)
         accepted = Accepted(

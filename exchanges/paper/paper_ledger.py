@@ -14,7 +14,7 @@ from market.trade.leg_planning import Markets
 
 
 @dataclass(frozen=True, slots=True)
-class BookedFill:
+class PaperFill:
     """A fill, and when it was by the wall; microseconds."""
 
     fill: AccountFill
@@ -30,7 +30,7 @@ class PaperLedger:
         self._balances: dict[str, Decimal] | None = None
         self._reports: dict[str, OrderReport] = {}
         self._open: dict[str, Accepted] = {}
-        self.fills: list[BookedFill] = []
+        self.fills: list[PaperFill] = []
         """Oldest first."""
         self.depth = TakenDepth()
 
@@ -100,6 +100,6 @@ class PaperLedger:
         balances = self._balances = self.balances
         for fill in ended.report.fills:
             row = AccountFill(fill, ended.report.exchange_order_id, ended.client_order_id)
-            self.fills.append(BookedFill(row, ended.booked_at))
+            self.fills.append(PaperFill(row, ended.booked_at))
             for currency, change in changes_of(fill, accepted.base, accepted.quote_currency):
                 balances[currency] = balances.get(currency, ZERO) + change

@@ -8,7 +8,7 @@ import ccxt
 
 from exchanges.errors import ExchangeUnavailableError
 from exchanges.requests.order_permits import departing
-from exchanges.requests.permit_requests import AskingRequest, OrderRequest
+from exchanges.requests.permit_requests import AskingRequest, OrderHttpRequest
 from exchanges.requests.rate_budget import RateBudget
 from exchanges.requests.rate_limits import Asked, Weights, weights_of
 
@@ -57,7 +57,7 @@ class WithinBudget:
             client.own_session = owns
         if owns and client.session is None:
             client.tcp_connector = aiohttp.TCPConnector(ssl=client.ssl_context)
-            request_class = OrderRequest if self.posts_only else AskingRequest
+            request_class = OrderHttpRequest if self.posts_only else AskingRequest
             client.session = aiohttp.ClientSession(connector=client.tcp_connector, request_class=request_class)
 
     def handle_errors(self, *answer: Any) -> Any:

@@ -29,7 +29,7 @@ ANY_TIME = Permit()
 
 
 @dataclass(slots=True)
-class Departure:
+class OutgoingOrder:
     """One order on its way out."""
 
     permit: Permit
@@ -42,10 +42,10 @@ class Departure:
         self.spend()
 
 
-_DEPARTURE: ContextVar[Departure | None] = ContextVar("departure", default=None)
+_DEPARTURE: ContextVar[OutgoingOrder | None] = ContextVar("departure", default=None)
 
 
-def departing() -> Departure | None:
+def departing() -> OutgoingOrder | None:
     """The order that this task is posting; None where it does something else."""
     return _DEPARTURE.get()
 
@@ -53,7 +53,7 @@ def departing() -> Departure | None:
 @contextmanager
 def departure(permit: Permit) -> Iterator[None]:
     """Requests of this task are the posting of one order."""
-    token = _DEPARTURE.set(Departure(permit))
+    token = _DEPARTURE.set(OutgoingOrder(permit))
     try:
         yield
     finally:

@@ -48,7 +48,7 @@ class AskingRequest(aiohttp.ClientRequest):
         return await super().send(conn)
 
 
-class OrderRequest(AskingRequest):
+class OrderHttpRequest(AskingRequest):
     """Of a connection that posts orders and nothing else: without a permit nothing goes."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:

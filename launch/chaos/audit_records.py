@@ -7,7 +7,7 @@ from typing import Literal
 
 from market.instruments.markets import Market
 from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
-from store.queries.store_snapshot import Snapshot
+from store.queries.store_snapshot import StoreSnapshot
 
 ViolationKind = Literal[
     "posted_twice",
@@ -62,7 +62,7 @@ class Evidence:
     """Both sides, the exchanges' by name."""
 
     accounts: Mapping[str, Account]
-    snapshot: Snapshot
+    snapshot: StoreSnapshot
     markets: Mapping[tuple[str, str], Market]
     """(exchange, symbol) → market."""
 

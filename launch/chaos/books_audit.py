@@ -17,10 +17,10 @@ from market.money import ZERO, decimal_of_whole, text_of, total
 from market.time_units import MICROSECONDS
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
-from store.queries.store_snapshot import Snapshot
+from store.queries.store_snapshot import StoreSnapshot
 
 
-def audited(accounts: Sequence[Account], snapshot: Snapshot, markets: Iterable[Market]) -> list[Violation]:
+def audited(accounts: Sequence[Account], snapshot: StoreSnapshot, markets: Iterable[Market]) -> list[Violation]:
     """All violations, none where everything held; for a system that has come to rest."""
     evidence = Evidence(
         accounts={account.exchange: account for account in accounts},
@@ -57,7 +57,7 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> Account:
     return Account(exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused), came_at, filled_since)
 
 
-def _reservation_violations(snapshot: Snapshot) -> Iterator[Violation]:
+def _reservation_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
     """Nothing is open, so nothing may be held, claimed or counted any more."""
     for row in snapshot.balances:
         if row.held != 0:
@@ -71,14 +71,14 @@ def _reservation_violations(snapshot: Snapshot) -> Iterator[Violation]:
             yield Violation("reservation_left", f"{key}: {text_of(counted)} counted as open")
 
 
-def _liquidity_violations(snapshot: Snapshot) -> Iterator[Violation]:
+def _liquidity_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
     for key, used in snapshot.liquidity.items():
         taken = _taken_of(snapshot, key)
         if used != taken:
             yield Violation("liquidity_differs", f"{key}: {text_of(used)} used, legs took {text_of(taken)}")
 
 
-def _taken_of(snapshot: Snapshot, key: str) -> Decimal:
+def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
     """What the legs took of one side of one quote: reserved amounts count, filled or not, but for expired ones."""
     taken = ZERO
     for arbitrage in snapshot.arbitrages:
@@ -91,7 +91,7 @@ def _taken_of(snapshot: Snapshot, key: str) -> Decimal:
     return taken
 
 
-def _day_violations(snapshot: Snapshot) -> Iterator[Violation]:
+def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
     """The loss limit of a day counts what its arbitrages brought."""
     if snapshot.day_net is None:
         return

@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass, field
 
 from launch.chaos.audit_records import Account, Violation
 from launch.chaos.chaos_schedule import Blow
-from store.queries.store_snapshot import Snapshot
+from store.queries.store_snapshot import StoreSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditReport:
     """What an audit saw, and what it objects to."""
 
     accounts: Sequence[Account]
-    snapshot: Snapshot
+    snapshot: StoreSnapshot
     violations: Sequence[Violation]
 
 
@@ -27,7 +27,7 @@ class Ordeal:
     schedule: Sequence[Blow]
     faults: Mapping[str, int]
     """Kind → how often it was dealt; an exchange's faults: how often they have really struck."""
-    finding: Finding
+    finding: AuditReport
     restarts: Mapping[str, int] = field(default_factory=dict)
     settings_by_rest: int = 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from launch.chaos.audit_records import Violation
 from launch.chaos.books_audit import account_of, audited
-from launch.chaos.chaos_report import Finding, Ordeal, ordeal_document, ordeal_lines
+from launch.chaos.chaos_report import AuditReport, Ordeal, ordeal_document, ordeal_lines
 from launch.chaos.chaos_schedule import schedule_of
 from launch.chaos.fault_injector import Blows
 from launch.chaos.settings_tuner import Tuner
@@ -155,7 +155,7 @@ async def _started(supervisor: Supervisor) -> None:
         raise CannotStartError(str(error)) from error
 
 
-async def _settled(session: Session, supervisor: Supervisor, blows: Blows) -> Finding:
+async def _settled(session: Session, supervisor: Supervisor, blows: Blows) -> AuditReport:
     """What is still wrong once everything is alive, left in peace, and nothing new begins."""
     await blows.take_back()
     lost = await not_recovered(supervisor)
@@ -167,7 +167,7 @@ async def _settled(session: Session, supervisor: Supervisor, blows: Blows) -> Fi
             await store.stop_reservations()
 
     await with_the_store_back(stop_reservations)
-    findings: list[Finding] = []
+    findings: list[AuditReport] = []
 
     async def is_clean() -> bool:
         finding = await found(session)
@@ -187,9 +187,9 @@ async def not_recovered(supervisor: Supervisor, seconds: float = RECOVERY_SECOND
     return ()
 
 
-async def found(session: Session) -> Finding:
+async def found(session: Session) -> AuditReport:
     """An audit of what the journals and the store say now. Raises LaunchError where MongoDB stays away."""
     snapshot = await with_the_store_back(lambda: read_snapshot(session))
     folder = session.home / ACCOUNTS
     accounts = [account_of(name, read_journal(folder / f"{name}.jsonl")) for name in session.exchanges]
-    return Finding(accounts, snapshot, audited(accounts, snapshot, session.markets))
+    return AuditReport(accounts, snapshot, audited(accounts, snapshot, session.markets))

@@ -225,9 +225,9 @@ def _feed(arguments: argparse.Namespace) -> int:
 
 def _bot(arguments: argparse.Namespace) -> int:
     from bots.bot_process import run_bot
-    from bots.draining import Departure
+    from bots.draining import Draining
 
-    session, departure = _session_with(arguments.name, "bot"), Departure()
+    session, departure = _session_with(arguments.name, "bot"), Draining()
 
     def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
         return run_bot(of, arguments.name, ready, os.environ, departure)

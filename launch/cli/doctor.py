@@ -46,7 +46,7 @@ ANSWER_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """`missing`: nothing starts without it; `advice`: it starts, and something will not be as it should."""
 
     state: State
@@ -62,12 +62,12 @@ def doctor(home: Path, say: Callable[[str], None]) -> int:
     return exit_code(findings)
 
 
-def exit_code(findings: Iterable[Finding]) -> int:
+def exit_code(findings: Iterable[CheckResult]) -> int:
     states = {finding.state for finding in findings}
     return 2 if "missing" in states else 1 if "advice" in states else 0
 
 
-def examined(home: Path) -> Iterator[Finding]:
+def examined(home: Path) -> Iterator[CheckResult]:
     """All findings, in the order in which a user would put things right."""
     yield system_finding(platform.system(), platform.machine())
     yield judged("Python", python_fault(sys.version_info[:3]), platform.python_version())
@@ -84,10 +84,10 @@ def examined(home: Path) -> Iterator[Finding]:
         told = read_configuration(None, os.environ)
         kind = checked_configuration(home, told, os.environ)
     except CannotStartError as error:
-        yield Finding("missing", "configuration", str(error))
+        yield CheckResult("missing", "configuration", str(error))
         return
     source = "arbitrage.toml" if Path("arbitrage.toml").exists() else "the defaults"
-    yield Finding("ok", "configuration", f"{source}, for {kind}")
+    yield CheckResult("ok", "configuration", f"{source}, for {kind}")
     yield from session_findings(home, told)
 
 
@@ -106,15 +106,15 @@ def checked_configuration(home: Path, told: Configuration, environment: Mapping[
     return f"`arbitrage live` ({check_live(home, told, environment).mode})"
 
 
-def judged(subject: str, fault: str | None, text: str) -> Finding:
+def judged(subject: str, fault: str | None, text: str) -> CheckResult:
     """`missing` with its sentence where there is a fault, else ok with `text`."""
-    return Finding("ok", subject, text) if fault is None else Finding("missing", subject, fault)
+    return CheckResult("ok", subject, text) if fault is None else CheckResult("missing", subject, fault)
 
 
-def system_finding(system: str, machine: str) -> Finding:
+def system_finding(system: str, machine: str) -> CheckResult:
     if (system, machine) == ("Linux", "x86_64"):
-        return Finding("ok", "system", f"{system} {machine}, {os.cpu_count()} cores")
-    return Finding(
+        return CheckResult("ok", "system", f"{system} {machine}, {os.cpu_count()} cores")
+    return CheckResult(
         "advice", "system", f"{system} {machine} is untested; MongoDB must be on the PATH or its address configured."
     )
 
@@ -126,87 +126,89 @@ def installed_version(name: str) -> str | None:
         return None
 
 
-def packages_finding(pins: Path, installed: Callable[[str], str | None]) -> Finding:
+def packages_finding(pins: Path, installed: Callable[[str], str | None]) -> CheckResult:
     """Whether the running environment has what the lock file pins. A missing lock (an installed copy) is no fault."""
     if not pins.exists():
-        return Finding("ok", "packages", "no lock file beside this installation to compare with")
+        return CheckResult("ok", "packages", "no lock file beside this installation to compare with")
     wanted = [Requirement(line) for line in pins.read_text().splitlines() if line.strip()]
     needed = [requirement for requirement in wanted if requirement.marker is None or requirement.marker.evaluate()]
     absent = [each.name for each in needed if installed(each.name) is None]
     if absent:
-        return Finding("missing", "packages", f"{_some(absent)} not installed; run `make setup`.")
+        return CheckResult("missing", "packages", f"{_some(absent)} not installed; run `make setup`.")
     other = [each.name for each in needed if not each.specifier.contains(installed(each.name) or "", prereleases=True)]
     if other:
-        return Finding("advice", "packages", f"{_some(other)} not at the pinned version; run `make setup`.")
+        return CheckResult("advice", "packages", f"{_some(other)} not at the pinned version; run `make setup`.")
     main = ", ".join(f"{name} {installed(name)}" for name in ("pyspark", "ccxt", "confluent-kafka", "motor"))
-    return Finding("ok", "packages", f"{len(needed)} at their pins ({main})")
+    return CheckResult("ok", "packages", f"{len(needed)} at their pins ({main})")
 
 
-def jars_finding(home: Path) -> Finding:
+def jars_finding(home: Path) -> CheckResult:
     faults = jar_faults(home)
     if faults:
         names = [f"{pin.file_name} {fault}" for pin, fault in faults.items()]
-        return Finding("missing", "jars", f"{_some(names)} below {home / 'jars'}; run `make setup`.")
-    return Finding("ok", "jars", f"{sum(len(jars.pins) for jars in JAR_SETS)}, checksums right (Kafka 4.3.1)")
+        return CheckResult("missing", "jars", f"{_some(names)} below {home / 'jars'}; run `make setup`.")
+    return CheckResult("ok", "jars", f"{sum(len(jars.pins) for jars in JAR_SETS)}, checksums right (Kafka 4.3.1)")
 
 
-def mongod_finding() -> Finding:
+def mongod_finding() -> CheckResult:
     try:
         program = mongod_program()
         answer = subprocess.run((program, "--version"), capture_output=True, text=True, check=False)
     except (StoreError, OSError) as error:
-        return Finding("missing", "mongod", str(error))
+        return CheckResult("missing", "mongod", str(error))
     if answer.returncode != 0:
-        return Finding("missing", "mongod", f"{program} does not run ({_some(answer.stderr.splitlines())}).")
-    return Finding("ok", "mongod", answer.stdout.partition("\n")[0].removeprefix("db version "))
+        return CheckResult("missing", "mongod", f"{program} does not run ({_some(answer.stderr.splitlines())}).")
+    return CheckResult("ok", "mongod", answer.stdout.partition("\n")[0].removeprefix("db version "))
 
 
-def chromium_finding(which: Callable[[str], str | None]) -> Finding:
+def chromium_finding(which: Callable[[str], str | None]) -> CheckResult:
     for name in ("chromium", "chromium-browser", "google-chrome"):
         found = which(name)
         if found is not None:
-            return Finding("ok", "Chromium", found)
-    return Finding("ok", "Chromium", "not there; only the browser tests of `make whole` want it")
+            return CheckResult("ok", "Chromium", found)
+    return CheckResult("ok", "Chromium", "not there; only the browser tests of `make whole` want it")
 
 
-def rights_finding(home: Path) -> Finding:
+def rights_finding(home: Path) -> CheckResult:
     """Whether other users of this machine may look into the data folder."""
     if not home.exists():
-        return Finding("ok", "data folder", f"{home} is made at the first start, for this user alone")
+        return CheckResult("ok", "data folder", f"{home} is made at the first start, for this user alone")
     open_to_others = [one for one in (home, home / LOGINS) if one.exists() and not is_private(one)]
     if open_to_others:
-        return Finding(
+        return CheckResult(
             "advice",
             "data folder",
             f"others may look into {open_to_others[0]}; `chmod 700 {open_to_others[0]}`, the next start does it too.",
         )
-    return Finding("ok", "data folder", f"{home}, for this user alone")
+    return CheckResult("ok", "data folder", f"{home}, for this user alone")
 
 
-def room_finding(subject: str, free: int, needed: int) -> Finding:
+def room_finding(subject: str, free: int, needed: int) -> CheckResult:
     text = f"{free / GIGABYTE:.1f} GB free"
     if free >= needed:
-        return Finding("ok", subject, text)
-    return Finding("advice", subject, f"{text}; {needed / GIGABYTE:.0f} GB are wanted: free some, or it may be slow.")
+        return CheckResult("ok", subject, text)
+    return CheckResult(
+        "advice", subject, f"{text}; {needed / GIGABYTE:.0f} GB are wanted: free some, or it may be slow."
+    )
 
 
-def session_findings(home: Path, told: Configuration) -> Iterator[Finding]:
+def session_findings(home: Path, told: Configuration) -> Iterator[CheckResult]:
     """Ports: those of the running session, else whether the next one can have them."""
     if session_runs(home):
         session_homes = (home, home / "replay", home / "public", home / "live", home / "sandbox")
         session_home = next((one for one in session_homes if (one / "run.json").exists()), None)
         if session_home is None:
-            yield Finding("ok", "session", "one is starting")
+            yield CheckResult("ok", "session", "one is starting")
         else:
             yield from running_findings(with_logins(read_session(session_home), SUPERVISOR))
         return
-    yield Finding("ok", "session", "none runs")
+    yield CheckResult("ok", "session", "none runs")
     try:
         claim_web_port(told.bind, told.port)
     except CannotStartError as error:
-        yield Finding("missing", "web port", str(error))
+        yield CheckResult("missing", "web port", str(error))
     else:
-        yield Finding("ok", "web port", f"{told.port} is free; all other ports are chosen among free ones")
+        yield CheckResult("ok", "web port", f"{told.port} is free; all other ports are chosen among free ones")
     if told.kafka is not None:
         yield kafka_finding(Address(told.kafka, named_kafka_login(os.environ)))
     if told.mongodb is not None:
@@ -225,8 +227,8 @@ def session_runs(home: Path) -> bool:
     return False
 
 
-def running_findings(session: Session) -> Iterator[Finding]:
-    yield Finding("ok", "session", f"{session.session_id} runs ({session.mode})")
+def running_findings(session: Session) -> Iterator[CheckResult]:
+    yield CheckResult("ok", "session", f"{session.session_id} runs ({session.mode})")
     yield kafka_finding(session.kafka)
     yield port_finding("MongoDB", session.mongodb)
     yield port_finding("dashboard", f"http://{session.web_host}:{session.web_port}")
@@ -234,24 +236,24 @@ def running_findings(session: Session) -> Iterator[Finding]:
         yield port_finding("simulated exchanges", session.exchanges_url)
 
 
-def kafka_finding(address: str) -> Finding:
+def kafka_finding(address: str) -> CheckResult:
     try:
         asyncio.run(check_reachable(address, ANSWER_SECONDS))
     except StreamError as error:
-        return Finding("missing", "Kafka", str(error))
-    return Finding("ok", "Kafka", f"answers at {address}")
+        return CheckResult("missing", "Kafka", str(error))
+    return CheckResult("ok", "Kafka", f"answers at {address}")
 
 
-def port_finding(subject: str, url: str) -> Finding:
+def port_finding(subject: str, url: str) -> CheckResult:
     """Whether something listens where the URL says. What it answers is not looked at, and no password is shown."""
     place = _host_and_port(url)
     if place is None:
-        return Finding("ok", subject, "configured; the address is tried at the start")
+        return CheckResult("ok", subject, "configured; the address is tried at the start")
     try:
         socket.create_connection(place, ANSWER_SECONDS).close()
     except OSError as error:
-        return Finding("missing", subject, f"nobody listens at {place[0]}:{place[1]} ({error.strerror or error}).")
-    return Finding("ok", subject, f"listens at {place[0]}:{place[1]}")
+        return CheckResult("missing", subject, f"nobody listens at {place[0]}:{place[1]} ({error.strerror or error}).")
+    return CheckResult("ok", subject, f"listens at {place[0]}:{place[1]}")
 
 
 def _host_and_port(url: str) -> tuple[str, int] | None:

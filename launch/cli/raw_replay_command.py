@@ -5,7 +5,7 @@ from pathlib import Path
 
 from datasets.errors import ImportRefusedError
 from launch.errors import CannotStartError
-from pricefeeds.raw_replay import Difference, Reenactment, reenact
+from pricefeeds.raw_replay import Reenactment, ReplayDifference, reenact
 from pricefeeds.recording.feed_recording import read_recording, recorded_folders
 
 Say = Callable[[str], None]
@@ -43,7 +43,7 @@ def outcome_lines(outcome: Reenactment) -> list[str]:
     return lines
 
 
-def _difference_lines(difference: Difference) -> list[str]:
+def _difference_lines(difference: ReplayDifference) -> list[str]:
     recorded, reenacted = (
         "no row" if row is None else row.decode(errors="replace") for row in (difference.recorded, difference.reenacted)
     )

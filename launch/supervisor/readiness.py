@@ -49,7 +49,7 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class Patience:
+class StartTimeouts:
     """What the missing parts of a start have done since it began; `used` gives a process group's processor seconds."""
 
     idle_seconds: float
@@ -103,7 +103,7 @@ async def until_it_works(
 ) -> None:
     """Ask again for as long as the part works on it. Raises LaunchError once it is idle, and what says that trying
     again changes nothing."""
-    patience = Patience(idle_seconds, {})
+    patience = StartTimeouts(idle_seconds, {})
     while True:
         try:
             return await attempt()

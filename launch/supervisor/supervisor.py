@@ -15,7 +15,7 @@ from launch.setup.data_dir import ready_file, write_atomically
 from launch.supervisor.failure_log import last_words
 from launch.supervisor.process_groups import STOP_SECONDS, Part, group_members, signal_group, spawn
 from launch.supervisor.process_states import Roll
-from launch.supervisor.readiness import IDLE_SECONDS, Patience, until_it_works
+from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works
 from launch.supervisor.status_writer import Teller
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
@@ -94,7 +94,7 @@ class Supervisor:
         began, said_at = wall_now(), steady_now()
         checked_at = others_at = said_at
         of_exchanges = self._of_exchanges() if exchange_seconds is not None else frozenset()
-        patience, logs = Patience(idle_seconds, self.restarts), self._home / "logs"
+        patience, logs = StartTimeouts(idle_seconds, self.restarts), self._home / "logs"
         while missing := self._missing():
             now = steady_now()
             others_at = others_at if of_exchanges.issuperset(missing) else now

@@ -44,7 +44,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RebalancingPlan:
     """`cost` never exceeds `earned`, the realised net so far, nor anything where that is a loss."""
 
     transfers: tuple[Transfer, ...]
@@ -62,7 +62,7 @@ def rebalancing_plan(
     values: Values,
     earned: Decimal,
     tolerance: Decimal = TOLERANCE,
-) -> Plan:
+) -> RebalancingPlan:
     """The most worth moved per cost first. Every transfer keeps to its exchange's minimum and to what is free there."""
     proposed: list[tuple[Decimal, Transfer]] = []
     left_out: list[LeftOut] = []
@@ -77,7 +77,7 @@ def rebalancing_plan(
     return _within(earned, [transfer for _, transfer in proposed], left_out)
 
 
-def totals_after(holdings: Iterable[Holding], plan: Plan) -> dict[tuple[str, str], Decimal]:
+def totals_after(holdings: Iterable[Holding], plan: RebalancingPlan) -> dict[tuple[str, str], Decimal]:
     """(exchange, currency) → total, once every transfer has arrived."""
     totals = {(one.exchange, one.currency): one.total for one in holdings}
     for transfer in plan.transfers:
@@ -138,7 +138,7 @@ def _worth_per_cost(worth: Decimal, transfer: Transfer) -> Decimal:
     return worth / transfer.cost if transfer.cost > 0 else Decimal("Infinity")
 
 
-def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[LeftOut]) -> Plan:
+def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[LeftOut]) -> RebalancingPlan:
     taken: list[Transfer] = []
     left_out = list(given_up)
     spent = ZERO
@@ -156,4 +156,4 @@ def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[Le
         else:
             spent += transfer.cost
             taken.append(transfer)
-    return Plan(tuple(taken), tuple(left_out), earned)
+    return RebalancingPlan(tuple(taken), tuple(left_out), earned)

@@ -18,7 +18,7 @@ ONE = Decimal(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class WalkTerms:
     """What trading at two prices means in the settlement currency, and what a unit must bring.
 
     Fees are fractions of the notional, taken in quote currency; a fee taken in base is in `factor`, which says how much
@@ -63,7 +63,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WalkLimits:
     """What forbids to go on although it pays. All is in base bought, or in the quote currency that buys it."""
 
     most: Fraction | None = None
@@ -81,10 +81,10 @@ class Limits:
         return affordable if self.most is None else min(affordable, self.most)
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = WalkLimits()
 
 
-class Step(NamedTuple):
+class WalkStep(NamedTuple):
     """A stretch of the walk at one ask and one bid, counted in base *sold*: there both books are finite decimals."""
 
     ask: Level
@@ -100,8 +100,8 @@ class Walk:
     The last of `steps` is the one that `amount` ends in, maybe before its end; there is none where nothing pays.
     """
 
-    terms: Terms
-    steps: tuple[Step, ...]
+    terms: WalkTerms
+    steps: tuple[WalkStep, ...]
     amount: Fraction
 
     @property
@@ -150,14 +150,14 @@ class Walk:
                 return step.bid
         raise LookupError(f"the walk ends before {sold} are sold")
 
-    def _sold(self) -> Iterator[tuple[Step, Fraction]]:
+    def _sold(self) -> Iterator[tuple[WalkStep, Fraction]]:
         """Each step, and how much is sold in it."""
         reach = self.amount * Fraction(self.terms.factor)
         for step in self.steps:
             yield step, min(Fraction(step.end), reach) - Fraction(step.start)
 
 
-def walked(asks: Sequence[Level], bids: Sequence[Level], terms: Terms, limits: Limits = NO_LIMITS) -> Walk:
+def walked(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, limits: WalkLimits = NO_LIMITS) -> Walk:
     """As far as each unit pays and `limits` allow; both lists best first.
 
     Prices only get worse on the way, so every unit before the end pays and none behind it does: without limits and
@@ -166,7 +166,7 @@ def walked(asks: Sequence[Level], bids: Sequence[Level], terms: Terms, limits: L
     reached: the more the walk has to pay, the less they allow.
     """
     pays = terms.paying()
-    steps: list[Step] = []
+    steps: list[WalkStep] = []
     at: Level | None = None
     most: Fraction | None = None
     for step in _steps(asks, bids, terms.factor):
@@ -180,7 +180,7 @@ def walked(asks: Sequence[Level], bids: Sequence[Level], terms: Terms, limits: L
     return Walk(terms, tuple(steps), Fraction(steps[-1].end) / Fraction(terms.factor) if steps else Fraction(0))
 
 
-def _ended(terms: Terms, steps: list[Step], last: Step, most: Fraction) -> Walk:
+def _ended(terms: WalkTerms, steps: list[WalkStep], last: WalkStep, most: Fraction) -> Walk:
     """A walk that a limit ends in its `last` step, or before it: reaching its ask may forbid what went before."""
     start = Fraction(last.start) / Fraction(terms.factor)
     return Walk(terms, (*steps, last), most) if most > start else Walk(terms, tuple(steps), start)
@@ -197,7 +197,7 @@ def settling(rate: FxRate | None, side: Side) -> tuple[Decimal, Decimal]:
     return (ONE, price) if rate.inverted else (price, ONE)
 
 
-def _steps(asks: Sequence[Level], bids: Sequence[Level], factor: Decimal) -> Iterator[Step]:
+def _steps(asks: Sequence[Level], bids: Sequence[Level], factor: Decimal) -> Iterator[WalkStep]:
     """Every stretch at which neither level changes, for as long as both books last."""
     asks_ahead = (level for level in asks if level.amount > 0)
     bids_ahead = (level for level in bids if level.amount > 0)
@@ -216,5 +216,5 @@ def _steps(asks: Sequence[Level], bids: Sequence[Level], factor: Decimal) -> Ite
                 return
             bid_end = EXACT.add(at, bid.amount)
         end = min(ask_end, bid_end)
-        yield Step(ask, bid, at, end)
+        yield WalkStep(ask, bid, at, end)
         at = end

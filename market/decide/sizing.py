@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil, lcm
 from typing import Literal
 
-from market.decide.book_walk import Limits, Terms, Walk, settling, walked
+from market.decide.book_walk import Walk, WalkLimits, WalkTerms, settling, walked
 from market.decide.settings import Settings
 from market.instruments.fees import hold_of, quote_rate, sell_factor
 from market.instruments.markets import Market
@@ -36,7 +36,7 @@ NOTIONAL_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class BookSide:
+class SizingSide:
     """One side of the trade. `free` is what may still be spent: quote currency to buy, base to sell; None: unknown."""
 
     side: Side
@@ -80,7 +80,7 @@ class Sizing:
     walk: Walk
 
 
-def net_bps(buy: BookSide, sell: BookSide, buy_price: Decimal, sell_price: Decimal) -> Fraction:
+def net_bps(buy: SizingSide, sell: SizingSide, buy_price: Decimal, sell_price: Decimal) -> Fraction:
     """What one unit bought and sold at these prices brings after both fees and FX, in bps of the buy side. Exact."""
     return _terms(buy, sell, None).net_bps(buy_price, sell_price)
 
@@ -94,7 +94,7 @@ def common_step(one: Decimal, other: Decimal) -> Decimal:
 
 
 def size(
-    buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None = None
+    buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None = None
 ) -> Sizing | SizingRefusal:
     """The largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels shown,
     within depth, free balances, `max_notional` and `most_notional` (both in settlement currency).
@@ -121,7 +121,7 @@ def size(
 
 
 def _shortage(
-    buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None, minimum: Decimal
+    buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None, minimum: Decimal
 ) -> SizingRefusal:
     """What it is that leaves less than the minimum: depth and settings first, balances last."""
     terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
@@ -133,8 +133,8 @@ def _shortage(
     return "insufficient_balance"
 
 
-def _terms(buy: BookSide, sell: BookSide, least_bps: Decimal | None) -> Terms:
-    return Terms(
+def _terms(buy: SizingSide, sell: SizingSide, least_bps: Decimal | None) -> WalkTerms:
+    return WalkTerms(
         buy_fee=quote_rate(buy.market, "buy", buy.fee_rate),
         sell_fee=quote_rate(sell.market, "sell", sell.fee_rate),
         buy_rate=buy.rate,
@@ -144,7 +144,7 @@ def _terms(buy: BookSide, sell: BookSide, least_bps: Decimal | None) -> Terms:
     )
 
 
-def _limits(buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None) -> Limits:
+def _limits(buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None) -> WalkLimits:
     """Notional counts for the dearer of both legs: the buy at its limit price, the sell at the best bid."""
     notional = settings.max_notional if most_notional is None else min(settings.max_notional, most_notional)
     times, over = settling(buy.rate, "buy")
@@ -158,7 +158,7 @@ def _limits(buy: BookSide, sell: BookSide, settings: Settings, most_notional: De
         _, per_sold = hold_of(sell.market, "sell", sell.fee_rate, sell.levels[0].price)
         factor = sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate)
         most = min(most, _ratio(sell.free, EXACT.multiply(per_sold, factor)))
-    return Limits(most, budget, lambda ask: buy.limit(ask, settings.max_slippage_bps))
+    return WalkLimits(most, budget, lambda ask: buy.limit(ask, settings.max_slippage_bps))
 
 
 def _ratio(number: Decimal, over: Decimal) -> Fraction:
@@ -166,7 +166,7 @@ def _ratio(number: Decimal, over: Decimal) -> Fraction:
     return Fraction(max(number, ZERO)) / Fraction(over)
 
 
-def _unit_notional(buy: BookSide, sell: BookSide, buy_limit: Decimal) -> Decimal:
+def _unit_notional(buy: SizingSide, sell: SizingSide, buy_limit: Decimal) -> Decimal:
     """As `_limits` counts it."""
     values = []
     for book, price in ((buy, buy_limit), (sell, sell.levels[0].price)):
@@ -175,7 +175,7 @@ def _unit_notional(buy: BookSide, sell: BookSide, buy_limit: Decimal) -> Decimal
     return decimal_of_whole(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
 
 
-def _minimum(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
+def _minimum(buy: SizingSide, sell: SizingSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
     """The same for every amount of this opportunity: notionals count at the lowest price that an order may carry."""
     slack = settings.max_slippage_bps
     buy_least = least_order(buy.market, buy.limit(buy.levels[0].price, slack))
@@ -184,7 +184,7 @@ def _minimum(buy: BookSide, sell: BookSide, settings: Settings, factor: Decimal,
     return max(*lots, 1) * step
 
 
-def _sized(side: BookSide, amount: Decimal, worst: Price, settings: Settings) -> SizedLeg:
+def _sized(side: SizingSide, amount: Decimal, worst: Price, settings: Settings) -> SizedLeg:
     limit = side.limit(worst, settings.max_slippage_bps)
     currency, per_unit = hold_of(side.market, side.side, side.fee_rate, limit)
     return SizedLeg(Amount(amount), worst, limit, currency, per_unit, displayed_amount(side.side, side.levels, limit))

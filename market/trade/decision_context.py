@@ -10,7 +10,15 @@ from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.inflight_orders import flight_keys
 from market.trade.leases import UNFENCED, Actor
-from market.trade.reservation_state import SIDES, BalanceRow, PairRow, Rows, fill_key, half_key, liquidity_key
+from market.trade.reservation_state import (
+    SIDES,
+    BalanceRow,
+    PairRow,
+    ReservationState,
+    fill_key,
+    half_key,
+    liquidity_key,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ def calmest(view: View, settings: Settings) -> SpreadWindow | None:
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """What one transaction read, `Rows` less what the arbitrage's own record says already."""
+    """What one transaction read, `ReservationState` less what the arbitrage's own record says already."""
 
     now: int
     by: Actor = UNFENCED
@@ -111,9 +119,9 @@ class RowsRead:
     in_flight: dict[str, str | None] = field(default_factory=dict)
     known_fills: tuple[str, ...] = ()
 
-    def rows(self, opportunity: Opportunity, settings: Settings | None) -> Rows:
+    def rows(self, opportunity: Opportunity, settings: Settings | None) -> ReservationState:
         """As they were, but for the arbitrage and its terms."""
-        return Rows(
+        return ReservationState(
             now=self.now,
             opportunity=opportunity,
             settings=settings,
@@ -132,7 +140,7 @@ class RowsRead:
         )
 
 
-def rows_read(rows: Rows, report: OrderReport | None = None) -> RowsRead:
+def rows_read(rows: ReservationState, report: OrderReport | None = None) -> RowsRead:
     """Those that a later step of an arbitrage follows from; of the ledger only what `report` asks for."""
     opportunity = rows.opportunity
     exchanges = sorted({opportunity.buy.exchange, opportunity.sell.exchange})
@@ -149,7 +157,7 @@ def rows_read(rows: Rows, report: OrderReport | None = None) -> RowsRead:
     )
 
 
-def rows_read_to_reserve(rows: Rows) -> RowsRead:
+def rows_read_to_reserve(rows: ReservationState) -> RowsRead:
     """Those that a reservation follows from, or its refusal."""
     opportunity = rows.opportunity
     exchanges = {opportunity.buy.exchange, opportunity.sell.exchange}

@@ -12,7 +12,7 @@ from market.instruments.orders import OrderReport
 from market.trade.arbitrages import LegRole
 from market.trade.decision_context import RowsRead, Sight, rows_read, rows_read_to_reserve
 from market.trade.leg_planning import HoldAs
-from market.trade.reservation_state import Rows
+from market.trade.reservation_state import ReservationState
 from market.trade.reservations import Reservation
 from market.validation_messages import sentence_of
 
@@ -41,7 +41,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DecisionStep:
     """One transaction that changed an arbitrage."""
 
     cause: Cause
@@ -57,7 +57,7 @@ class Grounds:
     valid_until: int | None = None
 
 
-_STEP = TypeAdapter(Step)
+_STEP = TypeAdapter(DecisionStep)
 _GROUNDS = TypeAdapter(Grounds)
 
 
@@ -73,17 +73,17 @@ def finishing(role: LegRole, report: OrderReport | None, advance: object) -> Cau
     return Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, HoldAs) else None)
 
 
-def step_by(cause: Cause, before: Rows) -> Step:
+def step_by(cause: Cause, before: ReservationState) -> DecisionStep:
     """The step that `cause` led to from these rows."""
     read = rows_read_to_reserve(before) if cause.what == "reserve" else rows_read(before, cause.report)
-    return Step(cause, read)
+    return DecisionStep(cause, read)
 
 
-def step_text(step: Step) -> str:
+def step_text(step: DecisionStep) -> str:
     return _STEP.dump_json(step, exclude_defaults=True).decode()
 
 
-def step_of(text: str) -> Step:
+def step_of(text: str) -> DecisionStep:
     """Raises NoRecordError."""
     try:
         return _STEP.validate_json(text)

@@ -50,7 +50,7 @@ class HoldAs:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LegOutcome:
     """Base left over by all fills so far: positive was bought too much, negative sold too much."""
 
     left: Decimal
@@ -96,7 +96,7 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
     return replace(arbitrage, state=state, reason=reason, times=times, profit=profit_of(arbitrage))
 
 
-def _position_taken(arbitrage: Arbitrage, outcome: Outcome, now: int) -> Arbitrage:
+def _position_taken(arbitrage: Arbitrage, outcome: LegOutcome, now: int) -> Arbitrage:
     """A moving average trade ends with its one leg; what it bought is meant to stay."""
     is_filled = outcome.bought != 0 or outcome.sold != 0
     times = arbitrage.times | {"ended": now}
@@ -106,7 +106,7 @@ def _position_taken(arbitrage: Arbitrage, outcome: Outcome, now: int) -> Arbitra
 
 
 def _end_of(
-    arbitrage: Arbitrage, outcome: Outcome, settings: Settings, markets: Markets
+    arbitrage: Arbitrage, outcome: LegOutcome, settings: Settings, markets: Markets
 ) -> tuple[ArbitrageState, str | None]:
     """The final state and why, once no further leg helps."""
     if outcome.bought == 0 and outcome.sold == 0:
@@ -140,11 +140,11 @@ def _times(arbitrage: Arbitrage, what: str) -> int:
     return sum(step.what == what for step in arbitrage.history)
 
 
-def outcome_of(arbitrage: Arbitrage) -> Outcome:
+def outcome_of(arbitrage: Arbitrage) -> LegOutcome:
     bought = total(leg.filled for leg in arbitrage.legs if leg.side == "buy")
     sold = total(leg.filled for leg in arbitrage.legs if leg.side == "sell")
     fees = total(leg.base_fee for leg in arbitrage.legs)
-    return Outcome(bought - sold - fees, bought, sold)
+    return LegOutcome(bought - sold - fees, bought, sold)
 
 
 def lot_tolerance(arbitrage: Arbitrage, markets: Markets) -> Decimal:

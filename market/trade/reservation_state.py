@@ -33,7 +33,7 @@ class BalanceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReservationTerms:
     """What the first bot asked for, kept until the second's amount trims its hold."""
 
     hold_per_unit: BoundedDecimal
@@ -51,7 +51,7 @@ class PairRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ReservationState:
     """All that one step of an arbitrage is decided on, as of `now` (the server's, microseconds)."""
 
     now: int
@@ -69,7 +69,7 @@ class Rows:
     by: Actor = UNFENCED
     """Who takes the step."""
     arbitrage: Arbitrage | None = None
-    terms: Terms | None = None
+    terms: ReservationTerms | None = None
     """Of the leg that is reserved first."""
     pair: PairRow = field(default_factory=PairRow)
     balances: Mapping[tuple[str, str], BalanceRow] = field(default_factory=dict)
@@ -88,14 +88,14 @@ class Rows:
     def balance(self, exchange: str, currency: str) -> BalanceRow:
         return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
 
-    def with_hold(self, leg: Leg, amount: Decimal) -> "Rows":
+    def with_hold(self, leg: Leg, amount: Decimal) -> "ReservationState":
         """`amount` more held for `leg`; negative gives back."""
         return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
 
-    def with_balance(self, row: BalanceRow) -> "Rows":
+    def with_balance(self, row: BalanceRow) -> "ReservationState":
         return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
 
-    def with_changes(self, exchange: str, changes: Iterable[tuple[str, Decimal]]) -> "Rows":
+    def with_changes(self, exchange: str, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
         """Each (currency, amount) added to what is free there."""
         balances = dict(self.balances)
         for currency, amount in changes:
@@ -103,12 +103,12 @@ class Rows:
             balances[exchange, currency] = replace(row, free=row.free + amount)
         return replace(self, balances=balances)
 
-    def with_liquidity(self, leg: Leg, amount: Decimal) -> "Rows":
+    def with_liquidity(self, leg: Leg, amount: Decimal) -> "ReservationState":
         """`amount` more of the quote behind `leg` used; negative gives back."""
         key = liquidity_key(self.opportunity, leg.side)
         return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
 
-    def with_half(self, leg: Leg, arbitrage_id: str | None) -> "Rows":
+    def with_half(self, leg: Leg, arbitrage_id: str | None) -> "ReservationState":
         return replace(self, half_reserved={**self.half_reserved, half_key(self.opportunity, leg.side): arbitrage_id})
 
     def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
@@ -116,32 +116,32 @@ class Rows:
         owner = self.in_flight.get(flight_key(leg))
         return not flies_alone(leg) or owner is None or owner == flight_of(arbitrage_id, leg)
 
-    def with_flight(self, arbitrage_id: str, leg: Leg) -> "Rows":
+    def with_flight(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
         """`leg` is next; the same rows where another is: it then waits before it is sent."""
         if not flies_alone(leg) or not self.has_flight(arbitrage_id, leg):
             return self
         return replace(self, in_flight={**self.in_flight, flight_key(leg): flight_of(arbitrage_id, leg)})
 
-    def landed(self, arbitrage_id: str, leg: Leg) -> "Rows":
+    def landed(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
         """Nothing more of `leg` can be in flight."""
         if self.in_flight.get(flight_key(leg)) != flight_of(arbitrage_id, leg):
             return self
         return replace(self, in_flight={**self.in_flight, flight_key(leg): None})
 
-    def ended(self) -> "Rows":
+    def ended(self) -> "ReservationState":
         """The counters and the pair are free for the next arbitrage."""
         pair = self.pair
         if self.arbitrage is not None and pair.arbitrage_id == self.arbitrage.arbitrage_id:
             pair = replace(pair, arbitrage_id=None)
         return replace(self.with_notional(-1), open_arbitrages=self.open_arbitrages - 1, pair=pair)
 
-    def reopened(self) -> "Rows":
+    def reopened(self) -> "ReservationState":
         """Counted among the open ones again; what it had brought counts when it ends again."""
         profit = None if self.arbitrage is None else self.arbitrage.profit
         day_net = self.day_net if profit is None else self.day_net - profit.net
         return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=day_net)
 
-    def with_notional(self, sign: int) -> "Rows":
+    def with_notional(self, sign: int) -> "ReservationState":
         """The arbitrage's own notional counted once more (1) or no longer (-1)."""
         own = ZERO if self.arbitrage is None else sign * self.arbitrage.notional
         if own == 0:
@@ -149,7 +149,7 @@ class Rows:
         keys = notional_keys(self.opportunity)
         return replace(self, notional={**self.notional, **{key: self.notional.get(key, ZERO) + own for key in keys}})
 
-    def noted(self, before: Arbitrage | None) -> "Rows":
+    def noted(self, before: Arbitrage | None) -> "ReservationState":
         """With the step in the arbitrage's history. Raises IllegalStepError."""
         if self.arbitrage is None or self.arbitrage is before:
             return self

@@ -1,6 +1,6 @@
 """Whether a leg may be reserved, and what that changes: pure decisions over the rows that one transaction read.
 
-Both adapters of the store read `Rows`, decide here, and write what became of them.
+Both adapters of the store read `ReservationState`, decide here, and write what became of them.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg, Strategy, held_currency
 from market.trade.decision_context import RowsRead, Sight
 from market.trade.fast_replace import replace
-from market.trade.reservation_state import PairRow, Rows, Terms, half_key, liquidity_key
+from market.trade.reservation_state import PairRow, ReservationState, ReservationTerms, half_key, liquidity_key
 
 RESERVE_WITHIN = 1 * MICROSECONDS
 """How long a half reservation waits for the other bot."""
@@ -44,7 +44,7 @@ class Reservation:
     displayed_amount: BoundedDecimal
     """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
     settings: Settings
-    """As the bot knew them; those of `Rows`, in force by then, decide where there are any."""
+    """As the bot knew them; those of `ReservationState`, in force by then, decide where there are any."""
     valid_until: int | None = None
     """The store's time, microseconds, when the opportunity is over: an outage may outlast it."""
     unit_notional: BoundedDecimal = ZERO
@@ -65,7 +65,7 @@ class ReservationResult:
     """What a refusal was decided on."""
 
 
-def reserved(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
+def reserved(rows: ReservationState, wish: Reservation) -> tuple[ReservationState, ReservationResult]:
     """The rows after `wish`, and what its bot is told; the same rows where nothing changes.
 
     The first bot's leg waits as `half_reserved` with its maximum, the second's fixes the amount for both. Raises
@@ -87,7 +87,9 @@ def reserved(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
     return _noted(_second(rows, wish, arbitrage), arbitrage)
 
 
-def _noted(outcome: tuple[Rows, ReservationResult], before: Arbitrage | None) -> tuple[Rows, ReservationResult]:
+def _noted(
+    outcome: tuple[ReservationState, ReservationResult], before: Arbitrage | None
+) -> tuple[ReservationState, ReservationResult]:
     rows, result = outcome
     if result.arbitrage is None:
         return outcome
@@ -95,7 +97,7 @@ def _noted(outcome: tuple[Rows, ReservationResult], before: Arbitrage | None) ->
     return after, ReservationResult(after.arbitrage)
 
 
-def expired(rows: Rows) -> Rows:
+def expired(rows: ReservationState) -> ReservationState:
     """The rows after ending a half reservation past its time; the same rows where there is none."""
     arbitrage = rows.arbitrage
     if arbitrage is None or arbitrage.state != "half_reserved" or rows.now <= arbitrage.reserve_by:
@@ -113,7 +115,7 @@ def expired(rows: Rows) -> Rows:
     return replace(given_back.ended(), arbitrage=ended, terms=None).noted(arbitrage)
 
 
-def _first(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
+def _first(rows: ReservationState, wish: Reservation) -> tuple[ReservationState, ReservationResult]:
     reason = _limit_reached(rows, wish) or _flight_reason(rows, wish)
     matched, shortage = _affordable(rows, wish)
     if reason is None and (matched <= 0 or matched < wish.minimum_amount):
@@ -126,7 +128,7 @@ def _first(rows: Rows, wish: Reservation) -> tuple[Rows, ReservationResult]:
     arbitrage = _begun(wish, leg, matched, rows.now)
     taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_flight(arbitrage.arbitrage_id, leg)
     if arbitrage.state == "half_reserved":
-        terms = Terms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount)
+        terms = ReservationTerms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount)
         taken = replace(taken.with_half(leg, arbitrage.arbitrage_id), terms=terms)
     after = replace(
         taken,
@@ -157,7 +159,9 @@ def _begun(wish: Reservation, leg: Leg, matched: Decimal, now: int) -> Arbitrage
     )
 
 
-def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, ReservationResult]:
+def _second(
+    rows: ReservationState, wish: Reservation, arbitrage: Arbitrage
+) -> tuple[ReservationState, ReservationResult]:
     (other,) = arbitrage.legs
     terms = rows.terms
     if terms is None:
@@ -188,17 +192,17 @@ def _second(rows: Rows, wish: Reservation, arbitrage: Arbitrage) -> tuple[Rows, 
     return taken.with_notional(1), ReservationResult(matching)
 
 
-def _limit_reached(rows: Rows, wish: Reservation) -> str | None:
+def _limit_reached(rows: ReservationState, wish: Reservation) -> str | None:
     """Why no new arbitrage may begin, whatever its size."""
     return hard_limit(wish.opportunity, _standing(rows, wish))
 
 
-def _flight_reason(rows: Rows, wish: Reservation) -> str | None:
+def _flight_reason(rows: ReservationState, wish: Reservation) -> str | None:
     """Another leg of its symbol and side is reserved or in flight, and the exchange could not tell the two apart."""
     return None if rows.has_flight(wish.opportunity.opportunity_id, wish.leg) else "leg_in_flight"
 
 
-def _standing(rows: Rows, wish: Reservation) -> Standing:
+def _standing(rows: ReservationState, wish: Reservation) -> Standing:
     is_waiting = rows.half_reserved.get(half_key(wish.opportunity, wish.leg.side)) is not None
     return Standing(
         now=rows.now,
@@ -213,7 +217,7 @@ def _standing(rows: Rows, wish: Reservation) -> Standing:
     )
 
 
-def _affordable(rows: Rows, wish: Reservation) -> tuple[Decimal, str]:
+def _affordable(rows: ReservationState, wish: Reservation) -> tuple[Decimal, str]:
     """The matched amount that this leg can bear, and the reason to give where that is too little."""
     leg = wish.leg
     used = rows.liquidity.get(liquidity_key(wish.opportunity, leg.side), ZERO)

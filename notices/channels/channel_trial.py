@@ -9,7 +9,7 @@ from notices.channels.channel_secrets import Secrets
 from notices.channels.sender_port import Sender
 from notices.channels.senders import opened_senders
 from notices.errors import NoticesError
-from notices.notice_messages import Message
+from notices.notice_messages import NoticeMessage
 from session.clock import wall_now
 from session.notices import Destination, Notice
 from session.session import Mode
@@ -34,7 +34,7 @@ async def try_destinations(
 async def _tried(name: str, sender: Sender, mode: Mode) -> Tried:
     identity, now = f"test:{uuid4().hex}", wall_now()
     line = f"Test message to {name}: notices arrive here"
-    message = Message(identity, mode, (Notice(identity, "notifier", "test", now, line),))
+    message = NoticeMessage(identity, mode, (Notice(identity, "notifier", "test", now, line),))
     try:
         await sender.send(message)
     except NoticesError as error:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from notices.notice_messages import Message
+from notices.notice_messages import NoticeMessage
 
 ANSWER_SECONDS = 10.0
 """How long a destination may take for one message."""
@@ -14,7 +14,7 @@ class Sender(Protocol):
     A message may arrive twice where its answer was lost; `message_id` says so to a receiver that looks.
     """
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: NoticeMessage) -> None:
         """Return once the destination took it.
 
         Raises DestinationUnavailableError within `ANSWER_SECONDS` or a little more where it may be taken later,

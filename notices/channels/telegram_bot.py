@@ -15,7 +15,7 @@ from notices.channels.channel_secrets import HiddenInLogs, TelegramSecrets
 from notices.channels.http_errors import LONGEST_WAIT, check_answer
 from notices.channels.sender_port import ANSWER_SECONDS
 from notices.errors import DestinationUnavailableError
-from notices.notice_messages import Message, shortened
+from notices.notice_messages import NoticeMessage, shortened
 
 TALKATIVE = ("httpx", "telegram.Bot", "telegram.request.HTTPXRequest", "telegram.request.BaseRequest")
 """Loggers that name the address of each request, and with it the bot's token."""
@@ -49,7 +49,7 @@ class TelegramSender:
             get_updates_request=self._request,
         )
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: NoticeMessage) -> None:
         try:
             # the library's own limits are for each read, and an answer may come in drops
             async with asyncio.timeout(self._seconds):
@@ -120,7 +120,7 @@ def _said_in(payload: bytes) -> tuple[str, float | None]:
     return str(document.get("description", "")), wait
 
 
-def telegram_text(message: Message) -> str:
+def telegram_text(message: NoticeMessage) -> str:
     """As Telegram's HTML, shortened before anything is escaped: nothing that was cut may be read as a mark."""
     lines = shortened("\n".join(message.lines))
     first, _, rest = html.escape(lines, quote=False).partition("\n")

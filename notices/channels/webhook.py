@@ -12,7 +12,7 @@ from notices.channels.channel_secrets import WebhookSecrets
 from notices.channels.http_errors import check_answer, seconds_to_wait
 from notices.channels.sender_port import ANSWER_SECONDS
 from notices.errors import DestinationRefusedError, DestinationUnavailableError
-from notices.notice_messages import Message
+from notices.notice_messages import NoticeMessage
 from session.clock import wall_now
 from session.notices import Notice
 
@@ -31,7 +31,7 @@ class WebhookSender:
         self._seconds = answer_seconds
         self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=answer_seconds))
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: NoticeMessage) -> None:
         body = orjson.dumps(message_document(message))
         try:
             async with self._http.post(
@@ -54,7 +54,7 @@ class WebhookSender:
     async def close(self) -> None:
         await self._http.close()
 
-    def _headers(self, message: Message, body: bytes) -> dict[str, str]:
+    def _headers(self, message: NoticeMessage, body: bytes) -> dict[str, str]:
         now = str(wall_now() // MICROSECONDS)
         headers = {"Content-Type": "application/json", ID_HEADER: message.message_id, TIME_HEADER: now}
         if self._secrets.signing_key is not None:
@@ -68,7 +68,7 @@ def signature(key: str, timestamp: str, body: bytes) -> str:
     return f"sha256={hmac.new(key.encode(), timestamp.encode() + b'.' + body, hashlib.sha256).hexdigest()}"
 
 
-def message_document(message: Message) -> dict[str, object]:
+def message_document(message: NoticeMessage) -> dict[str, object]:
     """What is posted. `text` alone is what Slack and Mattermost show of it."""
     return {
         "form": FORM,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from market.prices.book_top import BookTop
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import BookMismatchError, FeedDroppedError
-from pricefeeds.feed.endpoints import Source
+from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.feed_session import Listener
 from pricefeeds.feed.rest_reader import RestAnswer
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.book_comparison import Doubt, doubts, is_same
 from session.backoff import jittered
 from session.clock import Clock, SystemClock
@@ -28,7 +28,7 @@ class BookChecks:
     """The checks of one connection."""
 
     def __init__(
-        self, source: Source, listener: Listener, clock: Clock, patience: Patience, chance: random.Random
+        self, source: FeedEndpoints, listener: Listener, clock: Clock, patience: FeedTimeouts, chance: random.Random
     ) -> None:
         self._source = source
         self._listener = listener

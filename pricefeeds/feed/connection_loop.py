@@ -9,10 +9,10 @@ from typing import NoReturn
 from market.prices.feed_state import FeedStatus
 from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRefusedError
 from pricefeeds.feed.book_checks import BookChecks
-from pricefeeds.feed.endpoints import Source
+from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.feed_session import Listener, Wish
-from pricefeeds.feed.timeouts import Patience
-from pricefeeds.feed.websocket import Connection, connected
+from pricefeeds.feed.timeouts import FeedTimeouts
+from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from session.backoff import CHANCE, backoff
 from session.clock import Clock, SystemClock
@@ -26,10 +26,10 @@ class SymbolWatch:
 
     def __init__(
         self,
-        source: Source,
+        source: FeedEndpoints,
         listener: Listener,
         clock: Clock,
-        patience: Patience,
+        patience: FeedTimeouts,
         doubt_clock: Callable[[], None] = lambda: None,
         chance: random.Random = CHANCE,
     ) -> None:
@@ -82,7 +82,7 @@ class SymbolWatch:
                 # before the socket is closed, for which a silent exchange lets us wait
                 self._drop(error)
 
-    async def _listen(self, connection: Connection, fetches: "asyncio.Queue[str]", checks: BookChecks) -> None:
+    async def _listen(self, connection: WebSocketConnection, fetches: "asyncio.Queue[str]", checks: BookChecks) -> None:
         listener, clock = self._listener, self._clock
         async for frame in connection.frames():
             wishes = listener.frame(frame, clock.now())
@@ -92,12 +92,12 @@ class SymbolWatch:
                 self._doubt_clock()
                 checks.doubt()
 
-    async def _fetch(self, connection: Connection, fetches: "asyncio.Queue[str]") -> None:
+    async def _fetch(self, connection: WebSocketConnection, fetches: "asyncio.Queue[str]") -> None:
         while True:
             answer = await self._source.rest.get(await fetches.get())
             await self._grant(self._listener.snapshot(answer.body, self._clock.now()), connection, fetches)
 
-    async def _ping(self, connection: Connection) -> None:
+    async def _ping(self, connection: WebSocketConnection) -> None:
         limit = self._patience.stale_after
         while True:
             await SystemClock().sleep(limit / 3)
@@ -114,7 +114,7 @@ class SymbolWatch:
             if verdict == "doubtful":
                 checks.doubt()
 
-    async def _grant(self, wishes: list[Wish], connection: Connection, fetches: "asyncio.Queue[str]") -> None:
+    async def _grant(self, wishes: list[Wish], connection: WebSocketConnection, fetches: "asyncio.Queue[str]") -> None:
         for wish in wishes:
             if isinstance(wish, Send):
                 await connection.send(wish.text)

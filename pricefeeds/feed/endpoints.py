@@ -16,7 +16,7 @@ from session.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FeedEndpoints:
     """One exchange as a feeder reaches it."""
 
     wire: WireExchange
@@ -32,7 +32,7 @@ class Source:
 @asynccontextmanager
 async def source_of(
     session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
-) -> AsyncIterator[Source]:
+) -> AsyncIterator[FeedEndpoints]:
     """The simulated exchange where the session has one, the real one otherwise, its keys from `environment`.
 
     Raises FeedRefusedError where nobody here reads that exchange.
@@ -42,7 +42,7 @@ async def source_of(
     is_lifted = session.exchanges_url is not None and not session.rate_limits
     pace = 0.0 if is_lifted else wire.live_rest_pace
     async with rest_reader(rest, clock, rest_seconds, pace) as reader:
-        yield Source(wire, stream, reader, _keys(session, exchange, environment or {}))
+        yield FeedEndpoints(wire, stream, reader, _keys(session, exchange, environment or {}))
 
 
 def _addresses(session: Session, wire: WireExchange) -> tuple[str, str]:

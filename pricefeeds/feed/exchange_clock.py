@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.feed.endpoints import Source
+from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.quoting.clock_offset import ClockSamples
 from session.backoff import backoff
 from session.clock import Clock, SystemClock
@@ -21,7 +21,7 @@ log = logging.getLogger("pricefeeds")
 class ExchangeClock:
     """The clock of one exchange, asked several times at first, then now and then, and at once where it is doubted."""
 
-    def __init__(self, source: Source, clock: Clock, corrected: Callable[[int], None]) -> None:
+    def __init__(self, source: FeedEndpoints, clock: Clock, corrected: Callable[[int], None]) -> None:
         """`corrected` is called with each new offset in microseconds."""
         self._source = source
         self._clock = clock

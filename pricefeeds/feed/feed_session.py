@@ -26,7 +26,7 @@ UNEXPECTED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticErro
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FeedLimits:
     """Microseconds: how old the newest sign of a book may be, how long the first may take, how long books are kept."""
 
     stale_after: int = 3 * MICROSECONDS
@@ -40,7 +40,9 @@ class Listener:
     The rows that an input leads to are published before the call returns.
     """
 
-    def __init__(self, feed: SymbolFeed, publish: Publish, recorder: Recorder, limits: Limits = Limits()) -> None:
+    def __init__(
+        self, feed: SymbolFeed, publish: Publish, recorder: Recorder, limits: FeedLimits = FeedLimits()
+    ) -> None:
         self.feed = feed
         self.shown = ShownBooks(limits.kept)
         self._publish = publish

@@ -7,12 +7,12 @@ from typing import NoReturn
 
 from market.prices.feed_state import FeedState
 from pricefeeds.feed.connection_loop import SymbolWatch
-from pricefeeds.feed.endpoints import Source, source_of
+from pricefeeds.feed.endpoints import FeedEndpoints, source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_publisher import FeedPublisher
 from pricefeeds.feed.feed_session import Listener
 from pricefeeds.feed.startup_retry import answered
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import Recorder, recording
 from session.backoff import backoff
@@ -37,7 +37,7 @@ async def run_feeder(
     session: Session,
     exchange: str,
     ready: Callable[[], None],
-    patience: Patience | None = None,
+    patience: FeedTimeouts | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> None:
     """Feed until cancelled; `ready` is called once a quote of each symbol stands in the log.
@@ -47,7 +47,7 @@ async def run_feeder(
     Raises StreamError where Kafka is away for longer than the writer can buffer, FeedRefusedError where the exchange
     declines: the process ends with it and is started again. An absent store only delays the feeds' states.
     """
-    patience = patience or Patience.of_limit(session.stale_after_ms / 1_000)
+    patience = patience or FeedTimeouts.of_limit(session.stale_after_ms / 1_000)
     clock = session.clock()
     last = await answered(lambda: last_sequences(session.kafka, exchange))
     writer = TopicWriter(session.kafka)
@@ -70,7 +70,7 @@ class Feeder:
     """The feeds of one exchange."""
 
     def __init__(
-        self, session: Session, source: Source, writer: TopicWriter, recorder: Recorder, patience: Patience
+        self, session: Session, source: FeedEndpoints, writer: TopicWriter, recorder: Recorder, patience: FeedTimeouts
     ) -> None:
         self._session = session
         self._source = source

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
-from pricefeeds.feed.feed_session import Limits
+from pricefeeds.feed.feed_session import FeedLimits
 
 REST_LAG = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class FeedTimeouts:
     """Seconds."""
 
     stale_after: float = 3.0
@@ -24,7 +24,7 @@ class Patience:
     longest_retry: float = 10.0
 
     @classmethod
-    def of_limit(cls, stale_after: float) -> "Patience":
+    def of_limit(cls, stale_after: float) -> "FeedTimeouts":
         """All that is waited for fits into the limit."""
         return cls(stale_after, rest_lag=min(REST_LAG, stale_after / 3))
 
@@ -60,10 +60,10 @@ class Patience:
         return int(self.stale_after * MICROSECONDS)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> FeedLimits:
         """A look, and on a busy machine another, lies between the moment at which a feed becomes stale and the one at
         which that is noticed."""
         stale_after = int((self.stale_after - 2 * self.look_seconds) * MICROSECONDS)
         looks = 2 * (self.rest_seconds + self.stream_lag) + self.compare_again
         kept = self.rest_lag + looks + self.stream_lag
-        return Limits(stale_after, int(self.first_book * MICROSECONDS), int(kept * MICROSECONDS))
+        return FeedLimits(stale_after, int(self.first_book * MICROSECONDS), int(kept * MICROSECONDS))

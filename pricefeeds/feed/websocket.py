@@ -19,7 +19,7 @@ MAX_FRAME_BYTES = 8 << 20
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class Connection:
+class WebSocketConnection:
     """Every failure is a FeedDroppedError."""
 
     def __init__(self, socket: ClientConnection) -> None:
@@ -53,7 +53,7 @@ class Connection:
 
 
 @asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Connection]:
+async def connected(url: str) -> AsyncIterator[WebSocketConnection]:
     """Raises FeedDroppedError where no connection comes about. Closed within a second, whatever the exchange does."""
     # A proxy cannot reach this machine's own ports; the address itself says which those are.
     proxy: Literal[True] | None = None if urlsplit(url).hostname in LOOPBACK else True
@@ -73,6 +73,6 @@ async def connected(url: str) -> AsyncIterator[Connection]:
     except (WebSocketException, OSError, TimeoutError) as error:
         raise FeedDroppedError(f"cannot connect to {url}: {error}") from error
     try:
-        yield Connection(socket)
+        yield WebSocketConnection(socket)
     finally:
         await socket.close()

@@ -13,7 +13,7 @@ from simulators.matching.order_records import CustomerEvent, CustomerFill, Reque
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import json_fields
 from simulators.web.signatures import check_binance_fields
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _CHANNEL = "user"
 _SUBSCRIPTION = 0
@@ -32,7 +32,7 @@ class BinanceCalls:
         self._balances = balances
         exchange.listen(self._tell)
 
-    def hear(self, connection: Connection, text: str) -> None:
+    def hear(self, connection: SubscriberConnection, text: str) -> None:
         request_id: object = None
         try:
             fields = json_fields(text)
@@ -44,7 +44,7 @@ class BinanceCalls:
             return
         connection.send({"id": request_id, "status": 200, "result": result, "rateLimits": []})
 
-    def _answer(self, connection: Connection, method: str, parameters: Mapping[str, Any]) -> object:
+    def _answer(self, connection: SubscriberConnection, method: str, parameters: Mapping[str, Any]) -> object:
         if method == "ping":
             return {}
         if method == "time":

@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 from simulators.binance.binance_endpoints import eight, milliseconds
 from simulators.market.traded_day import DayFigures, TradedDay
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import PublicTrade
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Change, MarketStep
@@ -49,7 +49,7 @@ class BinanceFeed:
         self.pending = {"100ms": PendingDepth(), "1000ms": PendingDepth()}
 
     @property
-    def book(self) -> Book:
+    def book(self) -> MatchingBook:
         return self._exchange.books[self.listing.market.symbol]
 
     def take(self, step: MarketStep) -> None:

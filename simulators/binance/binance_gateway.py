@@ -19,7 +19,7 @@ from simulators.matching.order_records import RequestRefusedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
 from simulators.web.signatures import SignedRequest, check_binance
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 NAME = "binance"
 _MINUTE = 60
@@ -107,10 +107,10 @@ class BinanceGateway:
         path = request.path.removeprefix(f"/{NAME}")
         is_wrapped = path == "/stream"
 
-        def hear(connection: Connection, text: str) -> None:
+        def hear(connection: SubscriberConnection, text: str) -> None:
             self._stream.hear(connection, text, is_wrapped)
 
-        def greet(connection: Connection) -> None:
+        def greet(connection: SubscriberConnection) -> None:
             self._stream.join(connection, path, request.query.get("streams", ""))
 
         return await self.subscribers.serve(request, hear, greet)

@@ -8,7 +8,7 @@ import orjson
 
 from simulators.binance.binance_feed import BinanceFeed, Message
 from simulators.web.exchange_gateway import MarketStep
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _KINDS = ("depth", "depth@100ms", "trade", "aggTrade", "ticker", "miniTicker", "bookTicker")
 _STEPS_A_MESSAGE = 3
@@ -53,13 +53,13 @@ class BinanceStream:
             self._tell(f"{name.lower()}@miniTicker", feed.mini_ticker)
             self._tell_depth(feed, "depth", "1000ms")
 
-    def join(self, connection: Connection, path: str, streams: str) -> None:
+    def join(self, connection: SubscriberConnection, path: str, streams: str) -> None:
         """What an address itself subscribes to: /ws/<stream>, or /stream?streams=<stream>/<stream>."""
         prefix = _WRAPPED if path == "/stream" else ""
         names = streams.split("/") if path == "/stream" else [path.removeprefix("/ws").strip("/")]
         connection.channels |= {prefix + name for name in names if _is_stream(name)}
 
-    def hear(self, connection: Connection, text: str, is_wrapped: bool) -> None:
+    def hear(self, connection: SubscriberConnection, text: str, is_wrapped: bool) -> None:
         request_id: object = None
         try:
             fields = _fields(text)
@@ -70,7 +70,7 @@ class BinanceStream:
             return
         connection.send({"result": result, "id": request_id})
 
-    def _answer(self, connection: Connection, fields: Mapping[str, Any], prefix: str) -> object:
+    def _answer(self, connection: SubscriberConnection, fields: Mapping[str, Any], prefix: str) -> object:
         method, names = fields.get("method"), fields.get("params", [])
         if method == "LIST_SUBSCRIPTIONS":
             return sorted(channel.removeprefix(_WRAPPED) for channel in connection.channels)

@@ -12,7 +12,7 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.matching.funded_account import average_price, charged_fee
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
 from simulators.web.exchange_gateway import Change, iso_text
 from simulators.web.json_digits import plain, pointed
@@ -59,7 +59,7 @@ def lifetime_of(order: CustomerOrder) -> str:
     return "FOK" if order.whole else "IOC"
 
 
-def board_row(listing: Listing, book: Book, changes: Iterable[Change]) -> Row:
+def board_row(listing: Listing, book: MatchingBook, changes: Iterable[Change]) -> Row:
     """Levels as they stand, size 0 where one is gone."""
     rows: dict[Side, list[Row]] = {"buy": [], "sell": []}
     for side, ticks, lots in changes:
@@ -68,7 +68,7 @@ def board_row(listing: Listing, book: Book, changes: Iterable[Change]) -> Row:
     return {"mid_price": pointed(middle), "bids": rows["buy"], "asks": rows["sell"]}
 
 
-def whole_board(listing: Listing, book: Book) -> Row:
+def whole_board(listing: Listing, book: MatchingBook) -> Row:
     sides: tuple[Side, ...] = ("buy", "sell")
     levels = [(side, ticks, lots) for side in sides for ticks, lots in book.levels(side, DEEPEST)]
     return board_row(listing, book, levels)

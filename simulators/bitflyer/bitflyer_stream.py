@@ -14,7 +14,7 @@ from simulators.matching.listings import Listing
 from simulators.matching.order_records import CustomerEvent, RequestRefusedError
 from simulators.web.exchange_gateway import MarketStep, json_fields
 from simulators.web.signatures import BITFLYER_SKEW
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _SNAPSHOT_BEATS = 5
 _KINDS = ("lightning_board_snapshot", "lightning_board", "lightning_ticker", "lightning_executions")
@@ -34,7 +34,7 @@ class BitflyerStream:
         self._exchange = products.exchange
         self._subscribers = subscribers
         self._credentials = credentials
-        self._signed_in: WeakSet[Connection] = WeakSet()
+        self._signed_in: WeakSet[SubscriberConnection] = WeakSet()
         self._beats = 0
         self._channels = {f"{kind}_{code}": row for kind in _KINDS for code, row in products.by_code.items()}
         self._exchange.listen(self._tell)
@@ -60,7 +60,7 @@ class BitflyerStream:
             if self._subscribers.has(channel):
                 self._send(channel, self._board(listing))
 
-    def hear(self, connection: Connection, text: str) -> None:
+    def hear(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
         except RequestRefusedError:
@@ -78,7 +78,7 @@ class BitflyerStream:
             channel = f"lightning_board_snapshot_{listing.market_id}"
             connection.send(_message(channel, self._board(listing)))
 
-    def _obeyed(self, connection: Connection, fields: dict[str, Any]) -> Listing | None:
+    def _obeyed(self, connection: SubscriberConnection, fields: dict[str, Any]) -> Listing | None:
         """The listing whose board is to follow, where one is. Raises _RpcError."""
         method, parameters = fields.get("method"), fields.get("params")
         if method not in ("subscribe", "unsubscribe", "auth"):
@@ -99,7 +99,7 @@ class BitflyerStream:
         connection.channels.add(channel)
         return self._channels[channel] if channel.startswith("lightning_board_snapshot_") else None
 
-    def _sign_in(self, connection: Connection, parameters: dict[str, Any]) -> None:
+    def _sign_in(self, connection: SubscriberConnection, parameters: dict[str, Any]) -> None:
         """The key's owner signs a time in milliseconds and a word of 16 to 255 characters."""
         if set(parameters) != {"api_key", "timestamp", "nonce", "signature"}:
             raise _RpcError(_INVALID_PARAMS, "Invalid params")

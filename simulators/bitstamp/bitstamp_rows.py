@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from market.time_units import MICROSECONDS
 from simulators.market.traded_day import DayFigures
 from simulators.matching.listings import Listing, decimals_of, fixed_text
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
 from simulators.web.exchange_gateway import best_texts, iso_text
 
@@ -38,7 +38,7 @@ def market_row(listing: Listing) -> dict[str, object]:
     }
 
 
-def ticker_row(listing: Listing, book: Book, figures: DayFigures | None, now: int) -> dict[str, object]:
+def ticker_row(listing: Listing, book: MatchingBook, figures: DayFigures | None, now: int) -> dict[str, object]:
     """`now` in microseconds; before the first trade of a day, prices are the best bid."""
     bid, ask = best_texts(listing, book)
     row = {"timestamp": str(now // MICROSECONDS), "bid": bid, "ask": ask, "pair": listing.market.symbol}

@@ -12,7 +12,7 @@ from simulators.matching.listings import Listing
 from simulators.matching.order_records import CustomerEvent, RequestRefusedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Change, MarketStep, json_fields, levels_of
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _PUBLIC = ("diff_order_book", "order_book", "live_trades")
 _PRIVATE = ("private-my_orders", "private-my_trades")
@@ -87,7 +87,7 @@ class BitstampStream:
     def _send(self, event: str, channel: str, data: Mapping[str, object]) -> None:
         self.subscribers.broadcast(channel, {"data": data, "channel": channel, "event": event})
 
-    def hear(self, connection: Connection, text: str) -> None:
+    def hear(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
         except RequestRefusedError:
@@ -106,7 +106,7 @@ class BitstampStream:
         else:
             self._subscribe(connection, str(channel), data.get("auth"))
 
-    def _subscribe(self, connection: Connection, channel: str, token: object) -> None:
+    def _subscribe(self, connection: SubscriberConnection, channel: str, token: object) -> None:
         name, _, rest = channel.rpartition("_")
         if name in _PRIVATE:
             user_id = rest.partition("-")[2]

@@ -26,7 +26,7 @@ from simulators.web.exchange_gateway import (
     levels_of,
 )
 from simulators.web.signatures import CoinbaseExchangeSignature, SignedRequest
-from simulators.web.subscribers import Connection
+from simulators.web.subscribers import SubscriberConnection
 
 NAME = "coinbaseexchange"
 _DEPTHS = {"1": 1, "2": 50}
@@ -149,7 +149,7 @@ class CoinbaseExchangeGateway:
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
         return await self.subscribers.serve(request, self.hear)
 
-    def hear(self, connection: Connection, text: str) -> None:
+    def hear(self, connection: SubscriberConnection, text: str) -> None:
         """One message of a WebSocket client."""
         self._stream.hear(connection, text)
 

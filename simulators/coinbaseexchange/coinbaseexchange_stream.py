@@ -9,7 +9,7 @@ from simulators.coinbaseexchange.coinbaseexchange_refusals import KEY_REASONS, w
 from simulators.matching.order_records import CustomerEvent, CustomerOrder, RequestRefusedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, json_fields
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _CHANNELS = ("level2", "level2_batch", "ticker", "matches", "heartbeat", "user")
 _SIGNED = ("level2", "user")
@@ -59,7 +59,7 @@ class CoinbaseExchangeStream:
         feed = self._by_symbol[event.order.symbol]
         self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.step_of(event))
 
-    def hear(self, connection: Connection, text: str) -> None:
+    def hear(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
             subscribes = _subscribes(fields)
@@ -84,7 +84,9 @@ class CoinbaseExchangeStream:
             if greeting is not None:
                 connection.send(greeting)
 
-    def _wanted(self, fields: Mapping[str, Any], connection: Connection, subscribes: bool) -> list[tuple[str, str]]:
+    def _wanted(
+        self, fields: Mapping[str, Any], connection: SubscriberConnection, subscribes: bool
+    ) -> list[tuple[str, str]]:
         """Channels and products; of an unsubscribe without products, all that the connection hears of the channel."""
         wanted = []
         for row in _list_of(fields, "channels"):
@@ -136,7 +138,7 @@ def _list_of(fields: Mapping[str, Any], name: str) -> list[object]:
     return rows
 
 
-def _listed(connection: Connection) -> list[dict[str, object]]:
+def _listed(connection: SubscriberConnection) -> list[dict[str, object]]:
     products: dict[str, list[str]] = {}
     for name in sorted(connection.channels):
         channel, _, product = name.partition(":")

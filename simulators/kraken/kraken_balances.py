@@ -12,7 +12,7 @@ from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import iso_text
 from simulators.web.json_digits import plain
-from simulators.web.subscribers import Connection
+from simulators.web.subscribers import SubscriberConnection
 
 
 class KrakenBalances:
@@ -29,7 +29,7 @@ class KrakenBalances:
     def result(self, parameters: Mapping[str, object]) -> Row:
         return {"channel": "balances", "snapshot": parameters.get("snapshot", True) is not False}
 
-    def start(self, connection: Connection, parameters: Mapping[str, object]) -> None:
+    def start(self, connection: SubscriberConnection, parameters: Mapping[str, object]) -> None:
         self.readers.join(connection)
         if self.result(parameters)["snapshot"]:
             self.readers.show(connection, [_whole(name, owned) for name, owned in self._balances.items()])

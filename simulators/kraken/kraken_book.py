@@ -9,7 +9,7 @@ import orjson
 
 from market.instruments.orders import Side
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 from simulators.web.json_digits import exact
 
 DEPTHS = (10, 25, 100, 500, 1000)
@@ -38,7 +38,7 @@ class DepthView:
     depth: int
     known: dict[Side, Levels] = field(default_factory=dict)
 
-    def snapshot(self, book: Book) -> dict[str, object]:
+    def snapshot(self, book: MatchingBook) -> dict[str, object]:
         """The whole view as it is published now; readers that know an older one get the difference by `update`."""
         row: dict[str, object] = {"symbol": self.listing.market.symbol}
         for name, side in _SIDES:
@@ -47,7 +47,7 @@ class DepthView:
         row["checksum"] = self._checksum()
         return row
 
-    def update(self, book: Book) -> dict[str, object] | None:
+    def update(self, book: MatchingBook) -> dict[str, object] | None:
         """What changed since the last call, None where nothing did.
 
         A level pushed out of the depth is not mentioned, readers drop it; one that comes back in is sent again.

@@ -16,7 +16,7 @@ from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import iso_text
 from simulators.web.json_digits import plain
-from simulators.web.subscribers import Connection
+from simulators.web.subscribers import SubscriberConnection
 
 _NEWEST_FILLS = 50
 _BRIEF = "brief"
@@ -41,7 +41,7 @@ class KrakenExecutions:
             "snap_trades": parameters.get("snap_trades", False) is True,
         }
 
-    def start(self, connection: Connection, parameters: Mapping[str, object]) -> None:
+    def start(self, connection: SubscriberConnection, parameters: Mapping[str, object]) -> None:
         """Open orders, then the newest fills, each in a snapshot of its own."""
         is_brief = parameters.get("order_status", True) is False
         self.readers.join(connection, frozenset([_BRIEF] if is_brief else []))

@@ -11,7 +11,7 @@ from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import MarketStep, iso_text
 from simulators.web.json_digits import exact
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _KNOWN = {
     "book": known("channel", "symbol", "depth", "snapshot"),
@@ -70,7 +70,7 @@ class KrakenMarkets:
         snapshot = parameters.get("snapshot", channel != "trade") is True
         return MarketTopic(channel, symbol, depth, str(trigger), snapshot)
 
-    def start(self, connection: Connection, topic: MarketTopic) -> None:
+    def start(self, connection: SubscriberConnection, topic: MarketTopic) -> None:
         """The snapshot, then updates go on from it."""
         symbol = topic.symbol
         if topic.channel == "book":

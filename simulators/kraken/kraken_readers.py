@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-from simulators.web.subscribers import Connection
+from simulators.web.subscribers import SubscriberConnection
 
 Row = dict[str, object]
 
@@ -19,17 +19,17 @@ class _Reader:
 class KrakenReaders:
     def __init__(self, channel: str) -> None:
         self.channel = channel
-        self._readers: WeakKeyDictionary[Connection, _Reader] = WeakKeyDictionary()
+        self._readers: WeakKeyDictionary[SubscriberConnection, _Reader] = WeakKeyDictionary()
 
-    def join(self, connection: Connection, options: frozenset[str] = frozenset()) -> None:
+    def join(self, connection: SubscriberConnection, options: frozenset[str] = frozenset()) -> None:
         connection.channels.add(self.channel)
         self._readers[connection] = _Reader(options)
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: SubscriberConnection) -> None:
         connection.channels.discard(self.channel)
         self._readers.pop(connection, None)
 
-    def show(self, connection: Connection, rows: Sequence[Row]) -> None:
+    def show(self, connection: SubscriberConnection, rows: Sequence[Row]) -> None:
         """A snapshot for one that has just joined."""
         connection.send(self._message(self._readers[connection], "snapshot", rows))
 
@@ -55,6 +55,6 @@ class PrivateChannel(Protocol):
         """As the acknowledgement repeats the subscription."""
         ...
 
-    def start(self, connection: Connection, parameters: Mapping[str, object]) -> None:
+    def start(self, connection: SubscriberConnection, parameters: Mapping[str, object]) -> None:
         """Join, with a snapshot where one is wanted."""
         ...

@@ -14,7 +14,7 @@ from simulators.kraken.kraken_trading import KrakenTrading
 from simulators.matching.order_records import RequestRefusedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, iso_text, json_fields
-from simulators.web.subscribers import Connection, Subscribers
+from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _HEARTBEAT = "heartbeat"
 
@@ -40,7 +40,7 @@ class KrakenStream:
             "balances": KrakenBalances(exchange),
         }
 
-    def greet(self, connection: Connection) -> None:
+    def greet(self, connection: SubscriberConnection) -> None:
         status = {"api_version": "v2", "connection_id": id(connection), "system": "online", "version": "2.0.10"}
         connection.send({"channel": "status", "type": "update", "data": [status]})
 
@@ -51,7 +51,7 @@ class KrakenStream:
         """About once a second, to all who have subscribed to anything."""
         self._subscribers.broadcast(_HEARTBEAT, {"channel": _HEARTBEAT})
 
-    def hear(self, connection: Connection, text: str) -> None:
+    def hear(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
         except RequestRefusedError:
@@ -75,7 +75,7 @@ class KrakenStream:
             connection.channels.discard(_HEARTBEAT)
 
     def _subscribe(
-        self, connection: Connection, fields: dict[str, Any], parameters: dict[str, Any], *, is_start: bool
+        self, connection: SubscriberConnection, fields: dict[str, Any], parameters: dict[str, Any], *, is_start: bool
     ) -> None:
         channel = str(parameters.get("channel"))
         if channel in self._private:
@@ -100,7 +100,7 @@ class KrakenStream:
                 connection.channels.discard(topic.key)
 
     def _subscribe_private(
-        self, connection: Connection, fields: dict[str, Any], parameters: dict[str, Any], *, is_start: bool
+        self, connection: SubscriberConnection, fields: dict[str, Any], parameters: dict[str, Any], *, is_start: bool
     ) -> None:
         channel = self._private[parameters["channel"]]
         if not set(parameters) <= channel.known:
@@ -113,7 +113,9 @@ class KrakenStream:
         else:
             channel.readers.leave(connection)
 
-    def _trade(self, connection: Connection, fields: dict[str, Any], parameters: dict[str, Any], method: str) -> None:
+    def _trade(
+        self, connection: SubscriberConnection, fields: dict[str, Any], parameters: dict[str, Any], method: str
+    ) -> None:
         self._tokens.check(parameters.get("token"))
         try:
             results = self._trading.results(method, parameters)
@@ -122,18 +124,22 @@ class KrakenStream:
         for result in results:
             self._acknowledge(connection, fields, result)
 
-    def _acknowledge(self, connection: Connection, fields: dict[str, Any], result: dict[str, object]) -> None:
+    def _acknowledge(self, connection: SubscriberConnection, fields: dict[str, Any], result: dict[str, object]) -> None:
         self._answer(connection, fields, {"method": fields["method"], "result": result, "success": True})
 
     def _refuse(
-        self, connection: Connection, fields: dict[str, Any], error: RequestRefusedError, symbol: object = None
+        self,
+        connection: SubscriberConnection,
+        fields: dict[str, Any],
+        error: RequestRefusedError,
+        symbol: object = None,
     ) -> None:
         answer: dict[str, object] = {"error": error.detail, "method": fields.get("method"), "success": False}
         if symbol is not None:
             answer["symbol"] = symbol
         self._answer(connection, fields, answer)
 
-    def _answer(self, connection: Connection, fields: dict[str, Any], answer: dict[str, object]) -> None:
+    def _answer(self, connection: SubscriberConnection, fields: dict[str, Any], answer: dict[str, object]) -> None:
         """With the request's own number, where it has one."""
         number = {"req_id": fields["req_id"]} if isinstance(fields.get("req_id"), int) else {}
         connection.send({**answer, **number, **self._times()})
@@ -151,7 +157,7 @@ def parameters_of(fields: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def _check_joined(connection: Connection, key: str, *, is_start: bool) -> None:
+def _check_joined(connection: SubscriberConnection, key: str, *, is_start: bool) -> None:
     if is_start and key in connection.channels:
         raise RequestRefusedError("invalid_request", "Already subscribed")
     if not is_start and key not in connection.channels:

@@ -77,7 +77,7 @@ class _BookSide:
         return [(rank * self._sign, self._lots[rank * self._sign]) for rank in self._ranks[:count]]
 
 
-class Book:
+class MatchingBook:
     """The order book of one market. It is never crossed: what crosses, matches."""
 
     def __init__(self) -> None:

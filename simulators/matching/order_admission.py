@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from market.instruments.orders import Side
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import CustomerOrder, OrderRequest, RequestRefusedError
 
 # Beyond any price that the books can hold, so that a market order crosses all of it.
@@ -42,14 +42,14 @@ def units_of(listing: Listing, request: OrderRequest) -> tuple[int, int]:
     return (ANY_PRICE if request.side == "buy" else 0), listing.lots(request.amount)
 
 
-def funds_needed(listing: Listing, side: Side, ticks: int, lots: int, book: Book) -> tuple[str, Decimal]:
+def funds_needed(listing: Listing, side: Side, ticks: int, lots: int, book: MatchingBook) -> tuple[str, Decimal]:
     """Currency and amount that cover the order; a market buy pays at worst the last ask that it reaches."""
     if ticks == ANY_PRICE:
         ticks = _worst_ask(book, lots)
     return listing.hold(side, ticks, lots)
 
 
-def _worst_ask(book: Book, lots: int) -> int:
+def _worst_ask(book: MatchingBook, lots: int) -> int:
     worst = 0
     for ticks, level_lots in book.levels("sell", 1_000):
         worst = ticks

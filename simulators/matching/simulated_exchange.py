@@ -11,7 +11,7 @@ from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.fault_port import Trouble
 from simulators.matching.funded_account import Customer, movements
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import Book, BookOrder, Match
+from simulators.matching.matching_engine import BookOrder, Match, MatchingBook
 from simulators.matching.order_admission import ANY_PRICE, check_client_id, check_size, funds_needed, units_of
 from simulators.matching.order_records import (
     CustomerEvent,
@@ -61,7 +61,7 @@ class SimulatedExchange:
     ) -> None:
         self.name = name
         self.listings = {listing.market.symbol: listing for listing in listings}
-        self.books = {symbol: Book() for symbol in self.listings}
+        self.books = {symbol: MatchingBook() for symbol in self.listings}
         self.customer = Customer(self.listings)
         self.clock = clock
         self.trouble: Trouble | None = None

@@ -6,12 +6,12 @@ from market.instruments.fees import quote_rate
 from market.instruments.orders import Side
 from market.money import ZERO
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 
 _DEEPEST = 1_000
 
 
-def lots_within(listing: Listing, book: Book, funds: Decimal, side: Side = "buy") -> int:
+def lots_within(listing: Listing, book: MatchingBook, funds: Decimal, side: Side = "buy") -> int:
     """Lots that `funds` (quote currency) buy at once from the asks as they stand, the taker's fee included; or that
     must be sold into the bids to bring so much before fees, and no more."""
     rate = quote_rate(listing.market, side, listing.taker_rate) if side == "buy" else ZERO

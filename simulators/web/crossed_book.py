@@ -5,7 +5,7 @@ from typing import cast
 
 from market.instruments.orders import Side
 from simulators.faults.faults import ExchangeFaults
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import PublicTrade
 from simulators.web.exchange_gateway import Change, Gateway, MarketStep
 
@@ -14,7 +14,7 @@ from simulators.web.exchange_gateway import Change, Gateway, MarketStep
 class CrossedBook:
     """A book as it reads with one bid more, which no engine would let stand."""
 
-    book: Book
+    book: MatchingBook
     ticks: int
     lots: int
 
@@ -52,14 +52,14 @@ class Publisher:
             return
         self._crossed[symbol] = crossing.ticks
         # gateways only read from books, and what is a book here is for none of them to match in
-        exchange.books[symbol] = cast(Book, crossing)
+        exchange.books[symbol] = cast(MatchingBook, crossing)
         try:
             changes = [*changes, ("buy", crossing.ticks, crossing.lots)]
             self.gateway.publish(MarketStep(symbol, changes, trades))
         finally:
             exchange.books[symbol] = book
 
-    def _crossing(self, symbol: str, book: Book) -> CrossedBook | None:
+    def _crossing(self, symbol: str, book: MatchingBook) -> CrossedBook | None:
         bid, ask = book.best("buy"), book.best("sell")
         if bid is None or ask is None or self.faults.strike("crossed_book", symbol) is None:
             return None

@@ -14,7 +14,7 @@ from aiohttp.typedefs import Handler
 from market.instruments.orders import Side
 from market.money import decimal_of
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import Book
+from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import PublicTrade, Reason, RequestRefusedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.signatures import SignedRequest
@@ -108,7 +108,7 @@ def listing_named(listings: Mapping[str, Listing], market_id: str) -> Listing:
     return listings[market_id]
 
 
-def levels_of(listing: Listing, book: Book, depth: int) -> dict[str, list[list[object]]]:
+def levels_of(listing: Listing, book: MatchingBook, depth: int) -> dict[str, list[list[object]]]:
     """`bids` and `asks` as [price, amount] texts, best first."""
     return {
         name: [[listing.price_text(ticks), listing.amount_text(lots)] for ticks, lots in book.levels(side, depth)]
@@ -116,7 +116,7 @@ def levels_of(listing: Listing, book: Book, depth: int) -> dict[str, list[list[o
     }
 
 
-def best_texts(listing: Listing, book: Book) -> tuple[str, str]:
+def best_texts(listing: Listing, book: MatchingBook) -> tuple[str, str]:
     """Best bid and ask, 0 where there is none."""
     return listing.price_text(book.best("buy") or 0), listing.price_text(book.best("sell") or 0)
 

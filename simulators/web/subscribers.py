@@ -18,7 +18,7 @@ _TOO_SLOW = (1008, b"too slow")
 _RESTART = (1012, b"service restart")
 
 
-class Connection:
+class SubscriberConnection:
     """One client. Messages leave in the order they were sent, by one writer."""
 
     def __init__(
@@ -77,14 +77,14 @@ class Connection:
             self._goodbye = _TOO_SLOW
 
 
-Hear = Callable[[Connection, str], None]
+Hear = Callable[[SubscriberConnection, str], None]
 
 
 class Subscribers:
     """All connections of one exchange."""
 
     def __init__(self) -> None:
-        self._connections: set[Connection] = set()
+        self._connections: set[SubscriberConnection] = set()
         self._faults: tuple[ExchangeFaults, SymbolOf] | None = None
 
     def suffer(self, faults: ExchangeFaults, symbol_of: SymbolOf) -> None:
@@ -103,7 +103,7 @@ class Subscribers:
                 connection.tell_text(channel, text)
 
     async def serve(
-        self, request: web.Request, hear: Hear, greet: Callable[[Connection], None] | None = None
+        self, request: web.Request, hear: Hear, greet: Callable[[SubscriberConnection], None] | None = None
     ) -> web.WebSocketResponse:
         """One connection's life: `greet` it, then `hear` each of its messages."""
         async with self._joined(request) as connection:
@@ -117,13 +117,13 @@ class Subscribers:
             return connection.socket
 
     @asynccontextmanager
-    async def _joined(self, request: web.Request) -> AsyncIterator[Connection]:
+    async def _joined(self, request: web.Request) -> AsyncIterator[SubscriberConnection]:
         """A prepared connection with its writer running, until the block ends."""
         # Deflate costs the reader a tenth of a core and saves nothing on loopback. Pongs are ours to send, or not.
         socket = web.WebSocketResponse(timeout=_GOODBYE_SECONDS, compress=False, max_msg_size=1 << 16, autoping=False)
         await socket.prepare(request)
         faults = None if self._faults is None else FrameFaults(*self._faults)
-        connection = Connection(socket, request.transport, faults)
+        connection = SubscriberConnection(socket, request.transport, faults)
         self._connections.add(connection)
         writer = asyncio.create_task(_written(connection))
         try:
@@ -145,7 +145,7 @@ class Subscribers:
         await asyncio.gather(*goodbyes, return_exceptions=True)
 
 
-async def _written(connection: Connection) -> None:
+async def _written(connection: SubscriberConnection) -> None:
     try:
         await connection.write()
     except ConnectionError:

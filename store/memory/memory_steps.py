@@ -1,7 +1,7 @@
 """The record of decisions of the store in memory; one that backtests trade on keeps none, since it is made again."""
 
 from market.trade.decisions import Cause, step_by, step_text
-from market.trade.reservation_state import Rows
+from market.trade.reservation_state import ReservationState
 
 
 class MemorySteps:
@@ -11,6 +11,6 @@ class MemorySteps:
         self.are_kept = False
         self.kept: dict[str, list[str]] = {}
 
-    def note(self, before: Rows, arbitrage_id: str, cause: Cause) -> None:
+    def note(self, before: ReservationState, arbitrage_id: str, cause: Cause) -> None:
         if self.are_kept:
             self.kept.setdefault(arbitrage_id, []).append(step_text(step_by(cause, before)))

@@ -21,7 +21,16 @@ from market.trade.decisions import Cause, finishing, reserving
 from market.trade.inflight_orders import flies_alone, flight_key, flight_of
 from market.trade.leases import UNFENCED, Actor
 from market.trade.lifecycle import Moment
-from market.trade.reservation_state import SIDES, BalanceRow, PairRow, Rows, Terms, fill_key, liquidity_key, pair_key
+from market.trade.reservation_state import (
+    SIDES,
+    BalanceRow,
+    PairRow,
+    ReservationState,
+    ReservationTerms,
+    fill_key,
+    liquidity_key,
+    pair_key,
+)
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import Clock, SystemClock
 from store import leg_lifecycle as legs
@@ -54,7 +63,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self.steps = MemorySteps()
         self._refusal_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
-        self._terms: dict[str, Terms] = {}
+        self._terms: dict[str, ReservationTerms] = {}
         self._pairs: dict[str, PairRow] = {}
         self._balances: dict[tuple[str, str], BalanceRow] = {}
         self._ordered_places: list[tuple[str, str]] = []  # sorted once: a backtest asks for the rows after every step
@@ -232,7 +241,9 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self._in_flight[flight_key(leg)] = owner
         return owner == own
 
-    def _changed(self, arbitrage_id: str, cause: Cause, decide: Callable[[Rows], Rows], by: Actor) -> bool:
+    def _changed(
+        self, arbitrage_id: str, cause: Cause, decide: Callable[[ReservationState], ReservationState], by: Actor
+    ) -> bool:
         before = self._read(self._known(arbitrage_id).opportunity, by)
         after = decide(before)
         self._write(before, after, cause)
@@ -243,10 +254,10 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
             raise StoreError(f"there is no arbitrage {arbitrage_id}")
         return self._arbitrages[arbitrage_id]
 
-    def _read(self, opportunity: Opportunity, by: Actor) -> Rows:
+    def _read(self, opportunity: Opportunity, by: Actor) -> ReservationState:
         moment = self.moment(by)
         used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
-        return Rows(
+        return ReservationState(
             now=moment.now,
             by=by,
             opportunity=opportunity,
@@ -266,7 +277,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
             known_fills=self._fills.keys(),
         )
 
-    def _write(self, before: Rows, after: Rows, cause: Cause) -> None:
+    def _write(self, before: ReservationState, after: ReservationState, cause: Cause) -> None:
         if after is before or after.arbitrage is None:
             return
         self.steps.note(before, opportunity_id := after.arbitrage.arbitrage_id, cause)

@@ -7,7 +7,7 @@ from functools import partial
 from pymongo import ASCENDING
 
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from market.trade.decisions import Step, step_text
+from market.trade.decisions import DecisionStep, step_text
 from store.server.change_streams import ChangeFollower, ChangeStanding, patiently
 from store.server.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
 from store.server.mongo_client import Database, Document, translated_errors
@@ -40,7 +40,7 @@ class StoredArbitrage:
         return integer_of(self.document["at"])
 
 
-def steps_with(stored: StoredArbitrage | None, step: Step) -> list[str]:
+def steps_with(stored: StoredArbitrage | None, step: DecisionStep) -> list[str]:
     """What led to each of its states, `step` the newest; in the arbitrage's document, so that no kill parts them."""
     known = None if stored is None else stored.document.get("steps", [])
     return [*(known if isinstance(known, list) else ()), step_text(step)]

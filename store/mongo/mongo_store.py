@@ -13,10 +13,10 @@ from market.prices.feed_state import FeedState
 from market.trade import reservations
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.decision_context import RowsRead, rows_read_to_reserve
-from market.trade.decisions import Cause, Step, finishing, reserving
+from market.trade.decisions import Cause, DecisionStep, finishing, reserving
 from market.trade.leases import UNFENCED, Actor, Lease
 from market.trade.lifecycle import Moment
-from market.trade.reservation_state import BalanceRow, Rows, fill_key
+from market.trade.reservation_state import BalanceRow, ReservationState, fill_key
 from market.trade.reservations import Reservation, ReservationResult
 from session.session import Session as MarketSession
 from store import leg_lifecycle as legs
@@ -122,7 +122,7 @@ class MongoTradeStore(MongoNotes):
             return await in_transaction(self._client, step)
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
-        def expired(rows: Rows, _: Settings) -> Rows:
+        def expired(rows: ReservationState, _: Settings) -> ReservationState:
             return reservations.expired(rows)
 
         if await self.arbitrage(arbitrage_id) is None:
@@ -151,7 +151,7 @@ class MongoTradeStore(MongoNotes):
         advance: Advance,
         by: Actor = UNFENCED,
     ) -> Arbitrage:
-        def finished(rows: Rows, settings: Settings) -> Rows:
+        def finished(rows: ReservationState, settings: Settings) -> ReservationState:
             return legs.finished(rows, role, report, settings, advance)
 
         before, after = await self._changed(arbitrage_id, finishing(role, report, advance), finished, by)
@@ -161,7 +161,7 @@ class MongoTradeStore(MongoNotes):
         return arbitrage
 
     async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
-        def resumed(rows: Rows, settings: Settings) -> Rows:
+        def resumed(rows: ReservationState, settings: Settings) -> ReservationState:
             return legs.resumed(rows, settings, advance)
 
         before, after = await self._changed(arbitrage_id, Cause("resume"), resumed, by)
@@ -246,12 +246,16 @@ class MongoTradeStore(MongoNotes):
             await feeds.replace_one({"_id": document["_id"]}, document, upsert=True)
 
     async def _changed(
-        self, arbitrage_id: str, cause: Cause, decide: Callable[[Rows, Settings], Rows], by: Actor
-    ) -> tuple[Rows, Rows]:
+        self,
+        arbitrage_id: str,
+        cause: Cause,
+        decide: Callable[[ReservationState, Settings], ReservationState],
+        by: Actor,
+    ) -> tuple[ReservationState, ReservationState]:
         """The rows before and after `decide`, in one transaction."""
         reported = () if cause.report is None else tuple(fill_key(fill) for fill in cause.report.fills)
 
-        async def step(session: Session) -> tuple[Rows, Rows]:
+        async def step(session: Session) -> tuple[ReservationState, ReservationState]:
             begin = await begun(self._database, session, arbitrage_id, by)
             stored = begin.known(arbitrage_id)
             opportunity = stored.arbitrage.opportunity
@@ -284,7 +288,7 @@ class MongoTradeStore(MongoNotes):
             if after is not stored.arbitrage:
                 own = {name: value for name, value in stored.document.items() if name in ("session_id", "at", "terms")}
                 version = None if begin.current is None else begin.current.version
-                steps = steps_with(stored, Step(cause, RowsRead(stored.now, by, version, is_joined=True)))
+                steps = steps_with(stored, DecisionStep(cause, RowsRead(stored.now, by, version, is_joined=True)))
                 document = arbitrage_document(after) | own | {"revision": stored.revision + 1, "steps": steps}
                 await self._database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, session=session)
             return stored.arbitrage, after

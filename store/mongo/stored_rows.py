@@ -10,7 +10,16 @@ from market.prices.opportunities import Opportunity
 from market.trade.decisions import Cause, step_by
 from market.trade.inflight_orders import flight_keys
 from market.trade.leases import UNFENCED, Actor
-from market.trade.reservation_state import SIDES, BalanceRow, PairRow, Rows, fill_key, half_key, liquidity_key, pair_key
+from market.trade.reservation_state import (
+    SIDES,
+    BalanceRow,
+    PairRow,
+    ReservationState,
+    fill_key,
+    half_key,
+    liquidity_key,
+    pair_key,
+)
 from store.mongo.batched_reads import Question, read_together
 from store.mongo.inflight_claims import FLIGHT
 from store.mongo.mongo_arbitrages import StoredArbitrage, steps_with
@@ -43,7 +52,7 @@ PAIR, LIQUIDITY, HALF = "pair|", "liquidity|", "half|"
 class StoredRows:
     """The rows, and the arbitrage's own document where there is one."""
 
-    rows: Rows
+    rows: ReservationState
     stored: StoredArbitrage | None
 
 
@@ -62,7 +71,7 @@ async def read_rows(
     counters = counters_of(claims.get(SESSION_CLAIM), session_id)
     pair = claims.get(PAIR + pair_key(opportunity), {})
     terms = None if stored is None else stored.document.get("terms")
-    rows = Rows(
+    rows = ReservationState(
         now=counters.now,
         opportunity=opportunity,
         reservations_open=counters.reservations_open,
@@ -92,7 +101,7 @@ def _holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> 
 
 
 async def write_rows(
-    database: Database, session: Session, session_id: str, read: StoredRows, after: Rows, cause: Cause
+    database: Database, session: Session, session_id: str, read: StoredRows, after: ReservationState, cause: Cause
 ) -> None:
     """What changed, and nothing else: rows that were only read do not meet other transactions."""
     before, stored = read.rows, read.stored
@@ -120,7 +129,7 @@ async def write_rows(
         await database[FILLS].bulk_write(entries, session=session)
 
 
-async def _is_since_opening(database: Database, session: Session, session_id: str, after: Rows) -> bool:
+async def _is_since_opening(database: Database, session: Session, session_id: str, after: ReservationState) -> bool:
     """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
     arbitrage of an earlier session that was only now gone on with moves money of this one."""
     booked = {fill_key(fill) for fill in after.booked}
@@ -179,11 +188,11 @@ async def _seen(database: Database, session: Session, opportunity: Opportunity, 
     )
 
 
-def _changed_balances(before: Rows, after: Rows) -> list[UpdateOne]:
+def _changed_balances(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
     return [balance_update(row) for key, row in after.balances.items() if before.balances.get(key) != row]
 
 
-def _changed_claims(before: Rows, after: Rows) -> list[UpdateOne]:
+def _changed_claims(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
     changes: list[tuple[str, Document]] = []
     counter = _changed_counter(before, after)
     if counter:
@@ -202,7 +211,7 @@ def _changed_claims(before: Rows, after: Rows) -> list[UpdateOne]:
     return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]
 
 
-def _changed_counter(before: Rows, after: Rows) -> Document:
+def _changed_counter(before: ReservationState, after: ReservationState) -> Document:
     """What is counted over all arbitrages."""
     counter: Document = {}
     if after.open_arbitrages != before.open_arbitrages:

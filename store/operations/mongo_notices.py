@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NoticePosition:
     """How far a destination has read. Times by the server's clock, microseconds."""
 
     since: int
@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedNotice:
     """A notice on its way to a destination; those with the same `batch` go in one message, however often it is tried.
 
     `noted_at` by the server's clock.
@@ -91,7 +91,7 @@ class MongoNotices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def place(self, destination: Destination) -> Place:
+    async def place(self, destination: Destination) -> NoticePosition:
         """Where it goes on; one that was never heard of begins now."""
         with translated_errors():
             now = await server_now(self._database)
@@ -100,7 +100,7 @@ class MongoNotices:
                 {"_id": destination.name}, {"$setOnInsert": first}, upsert=True
             )
             found = await self._database[NOTICE_DESTINATIONS].find_one({"_id": destination.name}) or first
-        return Place(
+        return NoticePosition(
             since=_whole(found.get("since")),
             token=None if found.get("token") is None else str(found["token"]),
             read_at=_whole(found.get("read_at")),
@@ -136,10 +136,10 @@ class MongoNotices:
             await self._bound(destination)
         return written.upserted_count
 
-    async def waiting(self, destination: str) -> list[Waiting]:
+    async def waiting(self, destination: str) -> list[QueuedNotice]:
         """Oldest first; those that are part of a message already before all others. One of another version of this
         program is left where it is: it must not hold up the others."""
-        rows: list[Waiting] = []
+        rows: list[QueuedNotice] = []
         with translated_errors():
             found = self._database[NOTICES].find({"destination": destination, "state": "waiting"})
             async for row in found.sort([("noted_at_us", ASCENDING), ("_id", ASCENDING)]):
@@ -245,9 +245,9 @@ def _notice_of(row: Mapping[str, object]) -> Notice:
         raise StoreError(f"notice {row.get('_id')!r} is not as this version writes it: {error}") from error
 
 
-def _waiting_of(row: Mapping[str, object]) -> Waiting:
+def _waiting_of(row: Mapping[str, object]) -> QueuedNotice:
     batch = row.get("batch")
-    return Waiting(_notice_of(row), _whole(row.get("noted_at_us")), None if batch is None else str(batch))
+    return QueuedNotice(_notice_of(row), _whole(row.get("noted_at_us")), None if batch is None else str(batch))
 
 
 def _given_up_of(row: Mapping[str, object]) -> GivenUp:

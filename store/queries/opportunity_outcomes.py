@@ -16,7 +16,7 @@ OutcomeName = Literal["taken", "refused", "waiting", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OpportunityOutcome:
     """`taken`: both legs were reserved. `refused`: a check said no. `waiting`: one bot has reserved its leg and waits
     for the other. `expired`: it ran out before anybody had decided, or while one bot waited in vain."""
 
@@ -29,10 +29,10 @@ class Outcome:
     """What it brought in the settlement currency, once it has ended."""
 
 
-EXPIRED = Outcome("expired")
+EXPIRED = OpportunityOutcome("expired")
 
 
-async def read_outcomes(database: Database, opportunity_ids: Sequence[str]) -> dict[str, Outcome]:
+async def read_outcomes(database: Database, opportunity_ids: Sequence[str]) -> dict[str, OpportunityOutcome]:
     """Of those given; two reads by index, whatever their number. Raises StoreUnavailableError."""
     fields = {"state": 1, "reason": 1, "profit.net": 1}
     named: Document = {"opportunity_id": {"$in": list(opportunity_ids)}}
@@ -48,16 +48,16 @@ async def read_outcomes(database: Database, opportunity_ids: Sequence[str]) -> d
     return {identity: outcome_of(begun.get(identity), reasons.get(identity)) for identity in opportunity_ids}
 
 
-def outcome_of(arbitrage: Mapping[str, object] | None, refusal: str | None) -> Outcome:
+def outcome_of(arbitrage: Mapping[str, object] | None, refusal: str | None) -> OpportunityOutcome:
     """`arbitrage`: what is stored of it; `refusal`: the first reason against it."""
     if arbitrage is None:
-        return EXPIRED if refusal is None else Outcome("refused", reason=refusal)
+        return EXPIRED if refusal is None else OpportunityOutcome("refused", reason=refusal)
     state, reason = text_or_none(arbitrage.get("state")), text_or_none(arbitrage.get("reason"))
     if state in TAKEN_STATES:
-        return Outcome("taken", state, reason, _net_of(arbitrage))
+        return OpportunityOutcome("taken", state, reason, _net_of(arbitrage))
     if refusal is not None:
-        return Outcome("refused", state, refusal)
-    return Outcome("waiting" if state == "half_reserved" else "expired", state, reason)
+        return OpportunityOutcome("refused", state, refusal)
+    return OpportunityOutcome("waiting" if state == "half_reserved" else "expired", state, reason)
 
 
 def _net_of(arbitrage: Mapping[str, object]) -> Decimal | None:

@@ -8,7 +8,7 @@ from pymongo import DESCENDING
 
 from market.accounting.missed_profit import TAKEN_STATES
 from market.prices.opportunities import Opportunity
-from store.queries.opportunity_outcomes import Outcome, OutcomeName, read_outcomes
+from store.queries.opportunity_outcomes import OpportunityOutcome, OutcomeName, read_outcomes
 from store.server.documents import ARBITRAGES, OPPORTUNITIES, integer_of, opportunity_of
 from store.server.mongo_client import Database, Document, translated_errors
 from store.server.page_reader import MOST_ROWS, Page, cursor_after, older_than
@@ -38,7 +38,7 @@ class WantedOpportunities:
     def asks_for_outcome(self) -> bool:
         return self.reason is not None or self.outcome is not None
 
-    def fits(self, outcome: Outcome) -> bool:
+    def fits(self, outcome: OpportunityOutcome) -> bool:
         return self.outcome in (None, outcome.name) and self.reason in (None, outcome.reason)
 
 
@@ -47,7 +47,7 @@ class KeptOpportunity:
     """An opportunity, and what became of it."""
 
     opportunity: Opportunity
-    outcome: Outcome
+    outcome: OpportunityOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class MongoOpportunities:
         """At most `limit` (1 to 500), by (event time, id), newest first. Raises CursorError, StoreUnavailableError."""
         limit = max(1, min(limit, MOST_ROWS))
         source = _TAKEN if wanted.outcome == "taken" else _ALL
-        chosen: dict[str, Outcome] = {}
+        chosen: dict[str, OpportunityOutcome] = {}
         places: list[tuple[int, str]] = []
         last: tuple[int, str] | None = None
         async with aclosing(self._chunks(source, wanted, cursor, limit + 1)) as chunks:
@@ -112,7 +112,7 @@ class MongoOpportunities:
             return None
         return KeptOpportunity(found[opportunity_id], await self.outcome(opportunity_id))
 
-    async def outcome(self, opportunity_id: str) -> Outcome:
+    async def outcome(self, opportunity_id: str) -> OpportunityOutcome:
         """What became of it, kept or not. Raises StoreUnavailableError."""
         return (await read_outcomes(self._database, [opportunity_id]))[opportunity_id]
 

@@ -49,7 +49,7 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class StoreSnapshot:
     """Of all sessions of one database; balances before and after are the last session's."""
 
     arbitrages: Sequence[Arbitrage] = ()
@@ -72,7 +72,7 @@ class Snapshot:
     """Exchange → the token of its lease, which is how many holders it had."""
 
 
-async def read_snapshot(session: MarketSession) -> Snapshot:
+async def read_snapshot(session: MarketSession) -> StoreSnapshot:
     """Raises StoreUnavailableError where MongoDB is not reached, StoreError where it cannot be read."""
     client = connected(session.mongodb)
     database = database_of(client, session.database)
@@ -83,12 +83,12 @@ async def read_snapshot(session: MarketSession) -> Snapshot:
         client.close()
 
 
-async def _in_one_read(client: Client, database: Database, session_id: str) -> Snapshot:
-    async def step(session: Session) -> Snapshot:
+async def _in_one_read(client: Client, database: Database, session_id: str) -> StoreSnapshot:
+    async def step(session: Session) -> StoreSnapshot:
         claims = {str(row["_id"]): row for row in await _all(database, CLAIMS, session)}
         records = [row for row in await _all(database, SESSION_BALANCES, session) if row["session_id"] == session_id]
         counter = claims.get(SESSION_CLAIM, {})
-        return Snapshot(
+        return StoreSnapshot(
             arbitrages=[arbitrage_of(row) for row in await _all(database, ARBITRAGES, session)],
             ledger=[
                 LedgerEntry(str(row["arbitrage_id"]), fill_of(row)) for row in await _all(database, FILLS, session)

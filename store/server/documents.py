@@ -19,7 +19,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Refusal
 from market.trade.leases import Lease
 from market.trade.moving_average import AverageState, AverageTrade
-from market.trade.reservation_state import Terms
+from market.trade.reservation_state import ReservationTerms
 from session.clock import wall_now
 from store.errors import StoreError
 from store.server.mongo_client import Document
@@ -92,7 +92,7 @@ _HEALTH = TypeAdapter(Health)
 _OPPORTUNITY = TypeAdapter(Opportunity)
 _REFUSAL = TypeAdapter(Refusal)
 _SETTINGS = TypeAdapter(Settings)
-_TERMS = TypeAdapter(Terms)
+_TERMS = TypeAdapter(ReservationTerms)
 
 Value = TypeVar("Value")
 
@@ -214,11 +214,11 @@ def version_of(document: Mapping[str, object]) -> SettingsVersion:
     )
 
 
-def terms_document(terms: Terms) -> Document:
+def terms_document(terms: ReservationTerms) -> Document:
     return _document(_TERMS, terms)
 
 
-def terms_of(document: Mapping[str, object]) -> Terms:
+def terms_of(document: Mapping[str, object]) -> ReservationTerms:
     return _value(_TERMS, document)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from datasets.ticksets.manifest import Manifest, Origin, Source
+from datasets.ticksets.manifest import ImportedSource, Manifest, Origin
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from datasets.ticksets.tick_set_builder import TickSetBuilder
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
@@ -30,7 +30,7 @@ def steady(market: Market, every: float, until: float, bid: float = 100.0) -> li
 def set_of(folder: Path, shown: Iterable[Shown], *, is_of_bars: bool, origin: Origin = "import") -> TickSet:
     rows = [_row(*one) for one in sorted(shown, key=lambda one: one[1])]
     sources = tuple(
-        Source("a.csv", "csv", None, 1, exchange=one.exchange, symbol=one.symbol, is_of_bars=is_of_bars)
+        ImportedSource("a.csv", "csv", None, 1, exchange=one.exchange, symbol=one.symbol, is_of_bars=is_of_bars)
         for one in MARKETS
     )
     with TickSetBuilder(folder) as builder:

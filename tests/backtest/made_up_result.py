@@ -8,8 +8,8 @@ from backtest.detect.batch_detection import DetectionSummary
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.data_quality import MarketQuality, Silence
 from backtest.result.quote_spacing import MarketSpacing
-from backtest.result.trading_outcome import EquityPoint, Lifetime, RefusedSum, TradingOutcome
-from datasets.ticksets.manifest import Manifest, Partition, Source
+from backtest.result.trading_outcome import Lifetime, RefusedSum, SimulatedEquityPoint, TradingOutcome
+from datasets.ticksets.manifest import ImportedSource, Manifest, Partition
 from market.accounting.profit_groups import profit_from
 from market.money import Amount, total
 from market.time_units import MICROSECONDS
@@ -43,7 +43,7 @@ def manifest_of(title: str = "made up & <b>bold</b>") -> Manifest:
         origin="import",
         settlement_currency="USD",
         markets=(USD_MARKET, EUR_MARKET),
-        sources=(Source("a.csv.gz", "tardis", "00", 990, {"crossed": 7, "no_price": 3}),),
+        sources=(ImportedSource("a.csv.gz", "tardis", "00", 990, {"crossed": 7, "no_price": 3}),),
         partitions=(Partition("2023-11-14", "BTC", 1_000, 1, START, START + 60 * MICROSECONDS),),
         quotes=990,
         assumptions=("EUR counts as it was quoted",),
@@ -63,7 +63,9 @@ def outcome_of(nets: tuple[str, ...] = NETS) -> TradingOutcome:
             "insufficient_balance": RefusedSum(5, 2, Decimal("8.25")),
         },
         profit=profit_from("USD", {"gross": net - fees, "fees": fees, "net": net}),
-        equity=tuple(EquityPoint(START + place * 10 * MICROSECONDS, amount) for place, amount in enumerate(sums)),
+        equity=tuple(
+            SimulatedEquityPoint(START + place * 10 * MICROSECONDS, amount) for place, amount in enumerate(sums)
+        ),
         fills=(),
         before={"alpha": {"USD": Decimal(1_000)}, "beta": {"BTC": Decimal(10)}},
         after={"alpha": {"USD": Decimal("800.5")}, "beta": {"BTC": Decimal(8)}},

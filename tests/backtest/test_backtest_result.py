@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from backtest.report.result_document import lifetime_row, result_document
 from backtest.report.result_lines import result_lines
 from backtest.result.backtest_result import Drawdown, drawdown_of, figures_of
-from backtest.result.trading_outcome import EquityPoint
+from backtest.result.trading_outcome import SimulatedEquityPoint
 from backtest.simulate.simulated_rejections import RefusalCounts
 from tests.backtest.made_up_result import START, outcome_of, result_of
 
 
-def equity(*nets: int) -> list[EquityPoint]:
-    return [EquityPoint(time, Decimal(net)) for time, net in enumerate(nets)]
+def equity(*nets: int) -> list[SimulatedEquityPoint]:
+    return [SimulatedEquityPoint(time, Decimal(net)) for time, net in enumerate(nets)]
 
 
 @pytest.mark.parametrize(

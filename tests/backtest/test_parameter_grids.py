@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtest.sweep.parameter_grids import Axis, Grid, Range, axis_of, checked_grid, range_of
+from backtest.sweep.parameter_grids import Grid, GridAxis, Range, axis_of, checked_grid, range_of
 from backtest.sweep.sweep_errors import SweepRefusedError
 
 
@@ -27,7 +27,7 @@ def decimals(*words: str) -> tuple[Decimal, ...]:
     ],
 )
 def test_an_axis_is_read(text: str, values: tuple[Decimal, ...]) -> None:
-    assert axis_of(text) == Axis(text.partition("=")[0].strip(), values)
+    assert axis_of(text) == GridAxis(text.partition("=")[0].strip(), values)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_wrong_range_is_named(text: str, said: str) -> None:
 
 
 def test_a_grid_has_every_combination_the_last_axis_fastest() -> None:
-    grid = checked_grid(Grid((Axis("a", decimals("1", "2")), Axis("b", decimals("5", "6", "7")))))
+    grid = checked_grid(Grid((GridAxis("a", decimals("1", "2")), GridAxis("b", decimals("5", "6", "7")))))
     points = list(grid.points())
     assert len(points) == grid.size == 6
     assert points[:4] == [
@@ -87,10 +87,10 @@ def test_a_grid_has_every_combination_the_last_axis_fastest() -> None:
     ("grid", "said"),
     [
         (Grid(()), "nothing is varied"),
-        (Grid((Axis("a", decimals("1")), Axis("a", decimals("2")))), "a is given twice"),
+        (Grid((GridAxis("a", decimals("1")), GridAxis("a", decimals("2")))), "a is given twice"),
         (Grid((), (range_of("a=1:2"),)), "a is a range: say with --random N"),
-        (Grid((Axis("a", decimals("1")),), draws=0), "--random must draw at least one set"),
-        (Grid((Axis("a", decimals("1")),), draws=100_001), "100,001 sets are too many"),
+        (Grid((GridAxis("a", decimals("1")),), draws=0), "--random must draw at least one set"),
+        (Grid((GridAxis("a", decimals("1")),), draws=100_001), "100,001 sets are too many"),
         (Grid((axis_of("a=1:1000:1"), axis_of("b=1:101:1"))), "101,000 sets are too many"),
     ],
 )

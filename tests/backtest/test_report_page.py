@@ -18,7 +18,7 @@ from backtest.report.report_tables import (
     rejected_table,
     trade_tables,
 )
-from backtest.result.trading_outcome import EquityPoint, RefusedSum
+from backtest.result.trading_outcome import RefusedSum, SimulatedEquityPoint
 from market.money import Amount
 from tests.backtest.made_up_result import arbitrage, outcome_of, result_of
 
@@ -176,8 +176,8 @@ def test_money_in_words(amount: str, words: str) -> None:
     assert money(Decimal(amount)) == words
 
 
-def points(*nets: int) -> list[EquityPoint]:
-    return [EquityPoint(time, Decimal(net)) for time, net in enumerate(nets)]
+def points(*nets: int) -> list[SimulatedEquityPoint]:
+    return [SimulatedEquityPoint(time, Decimal(net)) for time, net in enumerate(nets)]
 
 
 def test_a_long_equity_keeps_its_peaks_and_its_end() -> None:

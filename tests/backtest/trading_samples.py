@@ -8,7 +8,7 @@ import pyarrow as pa
 from backtest.backtest_parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.history_piece import COLUMNS
-from backtest.simulate.quote_history import Place, QuoteTape
+from backtest.simulate.quote_history import HistoryPosition, QuoteTape
 from backtest.simulate.trade_simulation import trade
 from datasets.ticksets.opening_rows import OpeningRows
 from datasets.ticksets.tick_set_schema import TICK_SCHEMA
@@ -61,7 +61,7 @@ def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: i
         before = known.before(number).select(COLUMNS)
         known.learn(own)
         since = min(time for time in own["received_time"].to_pylist() if time is not None)
-        places.append(Place(since, start, lambda before=before, own=own: (before, own)))  # type: ignore[misc]
+        places.append(HistoryPosition(since, start, lambda before=before, own=own: (before, own)))  # type: ignore[misc]
     return QuoteTape({"BTC": places}, MARKETS, kept)
 
 

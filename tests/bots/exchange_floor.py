@@ -12,13 +12,13 @@ from typing import Literal, TypeVar
 
 from bots.bot_loop import Desk, Pace
 from bots.decide.state_cache import Knowledge
-from bots.draining import Departure, until_left
+from bots.draining import Draining, until_left
 from bots.subscriptions import Signal
 from exchanges.errors import (
     AccountRefusedError,
     ExchangeUnavailableError,
     NotPostedError,
-    OrderRefusedError,
+    OrderRejectedError,
     OutcomeUnknownError,
 )
 from exchanges.paper.paper_account import PaperAccount
@@ -138,7 +138,7 @@ class FlakyAccount:
         if self._mishaps.happens():
             raise OutcomeUnknownError("lost on the way")
         if self._mishaps.happens():
-            raise OrderRefusedError("not today")
+            raise OrderRejectedError("not today")
         if self.stuck == "before":
             self.reached.set()
             await self.freed.wait()
@@ -196,7 +196,7 @@ class Floor:
         self.accounts = {market.exchange: self._account(market) for market in (USD_MARKET, EUR_MARKET)}
         self.streams: dict[str, asyncio.Queue[Signal]] = {name: asyncio.Queue() for name in self.accounts}
         self.desks: dict[str, asyncio.Task[None]] = {}
-        self.departures: dict[str, Departure] = {}
+        self.departures: dict[str, Draining] = {}
         self._sequence = 0
 
     async def open(self) -> None:
@@ -218,7 +218,7 @@ class Floor:
             knowledge,
             Pace(self.unknown_after, 0.01, steady_clock=self._steady_now),
         )
-        ready, departure = asyncio.Event(), Departure()
+        ready, departure = asyncio.Event(), Draining()
         departure.desk = desk
         self.departures[exchange] = departure
         self.desks[exchange] = asyncio.create_task(until_left(desk.run(self._signals(exchange), ready.set), departure))

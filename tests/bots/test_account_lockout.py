@@ -9,7 +9,7 @@ import pytest
 
 from bots.account_lockout import LONGEST_SECONDS, Lockout
 from bots.decide.state_cache import Knowledge
-from bots.exchange_health import HealthWatch
+from bots.exchange_health import ExchangeHealthWatch
 from exchanges.errors import AccountRefusedError
 from market.decide.circuit_breaker import REFUSED_PAUSE_MS
 from market.money import ZERO
@@ -123,7 +123,7 @@ async def test_a_key_that_may_not_trade_is_given_longer_each_time_though_it_read
     now = 1
     knowledge = Knowledge(EASY)
     account = floor.accounts["alpha"]
-    lockout = Lockout(account, HealthWatch("alpha", floor.store, knowledge), knowledge, lambda: now)
+    lockout = Lockout(account, ExchangeHealthWatch("alpha", floor.store, knowledge), knowledge, lambda: now)
 
     def seconds_until_asked() -> int:
         nonlocal now

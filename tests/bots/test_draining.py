@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from bots.bot_loop import LEAVE_SECONDS
-from bots.draining import Departure, until_left
+from bots.draining import Draining, until_left
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from market.trade.leases import UNFENCED, Actor
@@ -194,7 +194,7 @@ async def test_a_process_without_a_desk_goes_at_once() -> None:
     async def stand_by() -> None:
         await asyncio.Event().wait()
 
-    departure = Departure()
+    departure = Draining()
     departure.ask()
     async with asyncio.timeout(WAIT_SECONDS):
         await until_left(stand_by(), departure)
@@ -205,4 +205,4 @@ async def test_what_fails_before_it_goes_is_said() -> None:
         raise FencedOutError("taken over")
 
     with pytest.raises(FencedOutError):
-        await until_left(fail(), Departure())
+        await until_left(fail(), Draining())

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 
 from bots.decide.state_cache import Knowledge
-from bots.exchange_health import HealthWatch
+from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import Trader
-from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ANY_TIME, Permit
 from market.decide.circuit_breaker import Failure, Health
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
@@ -32,11 +32,11 @@ class UnreachableStore(MemoryTradeStore):
         return await super().note_failure(exchange, failure)
 
 
-async def watch_on(store: MemoryTradeStore) -> tuple[HealthWatch, Knowledge]:
+async def watch_on(store: MemoryTradeStore) -> tuple[ExchangeHealthWatch, Knowledge]:
     settings = settings_of(breaker_failures=2, breaker_pause_ms=30_000)
     await store.create_settings(settings)
     knowledge = Knowledge(settings)
-    return HealthWatch("alpha", store, knowledge), knowledge
+    return ExchangeHealthWatch("alpha", store, knowledge), knowledge
 
 
 async def test_failures_are_told_once_and_the_pause_is_known_at_once() -> None:
@@ -123,7 +123,7 @@ class TroubledAccount:
 @pytest.mark.parametrize(
     ("account", "kinds"),
     [
-        (TroubledAccount(OrderRefusedError("no")), ["order_refused"]),
+        (TroubledAccount(OrderRejectedError("no")), ["order_refused"]),
         (TroubledAccount(OutcomeUnknownError("timed out")), ["outcome_unknown"]),
         (
             TroubledAccount(OutcomeUnknownError("timed out"), ExchangeUnavailableError("away")),

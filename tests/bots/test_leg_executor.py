@@ -10,7 +10,7 @@ import pytest
 from bots.decide.opportunity_checks import Circumstances
 from bots.decide.order_decision import decided
 from bots.execute.leg_executor import NOTHING_FILLED, Trader
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ANY_TIME, Permit
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
@@ -172,7 +172,7 @@ def open_still(order: LimitOrder) -> Answer:
         (unknown, [*([away] * 3), nothing, away, nothing, found], "done", "0.05"),
         (unknown, [*([away] * 3), nothing, nothing, found], "done", "0.05"),
         (unknown, [*([away] * 3), *([nothing] * 4), found], "not_sent", "0"),
-        (lambda _: OrderRefusedError("too poor"), [], "done", "0"),
+        (lambda _: OrderRejectedError("too poor"), [], "done", "0"),
     ],
 )
 async def test_is_seen_through(

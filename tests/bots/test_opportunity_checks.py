@@ -7,7 +7,7 @@ import pytest
 
 from bots.decide.opportunity_checks import Circumstances, is_expired, refusal_of
 from market.decide.settings import Settings
-from market.decide.sizing import BookSide
+from market.decide.sizing import SizingSide
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import Level
 from market.prices.spread_statistics import SpreadWindow
@@ -31,8 +31,8 @@ def refused(
     one: Opportunity, settings: Settings | None = None, seen: SpreadWindow | None = None, now: int = NOW
 ) -> str | None:
     circumstances = Circumstances(settings or settings_of(), seen, now)
-    buy = BookSide("buy", USD_MARKET, one.buy.levels, Decimal("0.001"), None)
-    sell = BookSide("sell", EUR_MARKET, one.sell.levels, Decimal("0.0012"), one.rate("EUR"))
+    buy = SizingSide("buy", USD_MARKET, one.buy.levels, Decimal("0.001"), None)
+    sell = SizingSide("sell", EUR_MARKET, one.sell.levels, Decimal("0.0012"), one.rate("EUR"))
     return refusal_of(one, buy, sell, circumstances)
 
 

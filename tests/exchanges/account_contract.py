@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 
 from exchanges.account_port import TradingAccount
-from exchanges.errors import OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import OrderRejectedError, OutcomeUnknownError
 from exchanges.order_api import FILLS_MARGIN
 from market.instruments.fees import fee_currency
 from market.instruments.markets import Market
@@ -109,7 +109,7 @@ class AccountContract:
     async def test_more_than_the_account_has_is_refused(self, bench: Bench) -> None:
         before = await bench.account.balances()
         order = order_on(bench.market, "buy", Decimal(1_000), bench.best("sell")[0])
-        with pytest.raises(OrderRefusedError):
+        with pytest.raises(OrderRejectedError):
             await bench.account.place(order)
         assert await bench.account.look_up(order) is None
         assert await bench.account.balances() == before
@@ -124,7 +124,7 @@ class AccountContract:
             "between two lots": replace(order, amount=Amount(amount + market.lot_step / 2)),
             "nothing": replace(order, amount=Amount(Decimal(0))),
         }[fault]
-        with pytest.raises(OrderRefusedError):
+        with pytest.raises(OrderRejectedError):
             await bench.account.place(wrong)
         assert await bench.account.look_up(wrong) is None
 
@@ -212,7 +212,7 @@ class AccountContract:
         price = floor_to_step(min(bench.best("buy")[0], highest), market.tick_size)
         order = order_on(market, "buy", market.minimum_amount, price)
         assert order.amount * order.price < market.minimum_notional
-        with pytest.raises(OrderRefusedError, match="below the minimum"):
+        with pytest.raises(OrderRejectedError, match="below the minimum"):
             await bench.account.place(order)
         assert await bench.account.look_up(order) is None
 
@@ -224,7 +224,7 @@ class AccountContract:
         elsewhere = replace(
             order, symbol=other.get("symbol", order.symbol), exchange=other.get("exchange", order.exchange)
         )
-        with pytest.raises(OrderRefusedError, match=elsewhere.symbol):
+        with pytest.raises(OrderRejectedError, match=elsewhere.symbol):
             await bench.account.place(elsewhere)
         assert await bench.account.balances() == before
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from exchanges.ccxt_client import ExchangeConfig
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
 from exchanges.order_api import SEARCH_MARGIN
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
@@ -120,7 +120,7 @@ async def test_nobody_there(market: Market, tmp_path: Path) -> None:
     account = open_account(ExchangeConfig(market.exchange, "simulated", "http://127.0.0.1:9", keys), [market])
     try:
         order = order_on(market, "buy", market.minimum_amount * 100_000, market.tick_size * 100_000)
-        with pytest.raises(OrderRefusedError):
+        with pytest.raises(OrderRejectedError):
             await account.place(order)
         with pytest.raises(ExchangeUnavailableError):
             await account.look_up(order)
@@ -134,7 +134,7 @@ async def test_an_order_of_a_market_that_is_not_traded_here(outside: Served) -> 
     account = open_account(outside.config("kraken"), [market])
     try:
         order = replace(order_on(market, "buy", market.minimum_amount, market.tick_size), symbol="ETH/USD")
-        with pytest.raises(OrderRefusedError, match="ETH/USD"):
+        with pytest.raises(OrderRejectedError, match="ETH/USD"):
             await account.place(order)
         with pytest.raises(ExchangeUnavailableError, match="ETH/USD"):
             await account.look_up(order)
@@ -169,7 +169,7 @@ async def test_a_clock_that_is_off_does_not_stop_trading(outside: Served, market
         outside.faults.switch_on(fault)
         assert (await account.place(order)).is_final
         if market.exchange != "kraken":
-            with pytest.raises(OrderRefusedError):
+            with pytest.raises(OrderRejectedError):
                 await trusted.place(replace(order, client_order_id=str(uuid4())))
         assert (await trusted.place(replace(order, client_order_id=str(uuid4())))).is_final
         outside.faults.clear()

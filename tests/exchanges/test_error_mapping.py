@@ -10,7 +10,7 @@ from exchanges.errors import (
     AccountRefusedError,
     ExchangeError,
     ExchangeUnavailableError,
-    OrderRefusedError,
+    OrderRejectedError,
     OutcomeUnknownError,
 )
 from exchanges.exchange_credentials import Credentials
@@ -18,16 +18,16 @@ from exchanges.exchange_credentials import Credentials
 URL = "https://www.bitstamp.net/api/v2/buy/btceur/"
 
 POSTS: list[tuple[ccxt.BaseError, type[ExchangeError]]] = [
-    (ccxt.InsufficientFunds("coinbaseexchange Insufficient funds"), OrderRefusedError),
-    (ccxt.InvalidOrder("kraken EOrder:Order minimum not met"), OrderRefusedError),
-    (ccxt.BadSymbol("kraken EQuery:Invalid asset pair"), OrderRefusedError),
-    (ccxt.RateLimitExceeded("kraken EOrder:Rate limit exceeded"), OrderRefusedError),
-    (ccxt.OnMaintenance("kraken EService:Market in cancel_only mode"), OrderRefusedError),
-    (ccxt.ExchangeNotAvailable(f"bitstamp POST {URL} 400 Bad Request "), OrderRefusedError),
-    (ccxt.ExchangeNotAvailable(f"bitstamp POST {URL} 404 Not Found "), OrderRefusedError),
+    (ccxt.InsufficientFunds("coinbaseexchange Insufficient funds"), OrderRejectedError),
+    (ccxt.InvalidOrder("kraken EOrder:Order minimum not met"), OrderRejectedError),
+    (ccxt.BadSymbol("kraken EQuery:Invalid asset pair"), OrderRejectedError),
+    (ccxt.RateLimitExceeded("kraken EOrder:Rate limit exceeded"), OrderRejectedError),
+    (ccxt.OnMaintenance("kraken EService:Market in cancel_only mode"), OrderRejectedError),
+    (ccxt.ExchangeNotAvailable(f"bitstamp POST {URL} 400 Bad Request "), OrderRejectedError),
+    (ccxt.ExchangeNotAvailable(f"bitstamp POST {URL} 404 Not Found "), OrderRejectedError),
     (
         ccxt.ExchangeError('bitflyer {"status":-200,"error_message":"Insufficient funds","data":null}'),
-        OrderRefusedError,
+        OrderRejectedError,
     ),
     (ccxt.ExchangeNotAvailable(f"bitstamp POST {URL} 502 Bad Gateway "), OutcomeUnknownError),
     (ccxt.ExchangeNotAvailable(f"bitstamp POST {URL} 408 Request Timeout "), OutcomeUnknownError),
@@ -43,9 +43,9 @@ POSTS: list[tuple[ccxt.BaseError, type[ExchangeError]]] = [
     (ccxt.AccountSuspended("kraken ETrade:User Locked"), AccountRefusedError),
     (ccxt.ExchangeError('kraken {"error":["EAPI:Invalid signature"]}'), AccountRefusedError),
     (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Key not found"}'), AccountRefusedError),
-    (ccxt.ExchangeError("coinbaseexchange request timestamp expired"), OrderRefusedError),
-    (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Timestamp is out of range"}'), OrderRefusedError),
-    (ccxt.InvalidNonce('binance {"code":-1021,"msg":"Timestamp for this request is outside"}'), OrderRefusedError),
+    (ccxt.ExchangeError("coinbaseexchange request timestamp expired"), OrderRejectedError),
+    (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Timestamp is out of range"}'), OrderRejectedError),
+    (ccxt.InvalidNonce('binance {"code":-1021,"msg":"Timestamp for this request is outside"}'), OrderRejectedError),
     (ccxt.ExchangeError('kraken {"error":["EGeneral:Internal error"]}'), OutcomeUnknownError),
     (ccxt.ExchangeError('bitstamp {"code":"500.002","response_explanation":"failed"}'), OutcomeUnknownError),
     (ccxt.InvalidOrder('binance {"code":-2010,"msg":"Duplicate order sent."}'), OutcomeUnknownError),
@@ -62,7 +62,7 @@ def test_a_connection_that_never_was_sent_nothing() -> None:
     key = ConnectionKey("localhost", 9, False, True, None, None, None)
     error = ccxt.ExchangeNotAvailable("kraken POST https://api.kraken.com/0/private/AddOrder")
     error.__cause__ = aiohttp.ClientConnectorError(key, OSError(111, "refused"))
-    assert type(post_error("kraken", error)) is OrderRefusedError
+    assert type(post_error("kraken", error)) is OrderRejectedError
 
 
 def test_an_answer_that_broke_off_says_nothing() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.errors import OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import OrderRejectedError, OutcomeUnknownError
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.money import Amount, Price, ceil_to_step
@@ -67,7 +67,7 @@ async def test_a_lost_acknowledgement_is_found_whatever_the_exchanges_clock_says
         price, _ = desk.outside.best(desk.market, "sell")
         order = order_on(desk.market, "buy", least(desk.market, price), price)
         # one whose time is not believed is refused, and the clock is measured for the next
-        with suppress(OrderRefusedError), pytest.raises(OutcomeUnknownError):
+        with suppress(OrderRejectedError), pytest.raises(OutcomeUnknownError):
             await desk.account.place(order)
         if not customer.orders.keys() - known:
             with pytest.raises(OutcomeUnknownError):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exchanges.errors import OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import OrderRejectedError, OutcomeUnknownError
 from exchanges.paper.paper_account import PaperAccount
 from exchanges.paper.paper_conditions import FillConditions
 from exchanges.paper.paper_journal import PaperJournal, PaperJournalError
@@ -166,7 +166,7 @@ async def test_nothing_fills_without_a_quote(tmp_path: Path) -> None:
 async def test_refuses_what_an_exchange_would(tmp_path: Path, refused: LimitOrder) -> None:
     account = account_at(tmp_path)
     account.see_quote(quote(1))
-    with pytest.raises(OrderRefusedError):
+    with pytest.raises(OrderRejectedError):
         await account.place(refused)
     assert await account.look_up(refused) is None
     assert await account.balances() == OPENING
@@ -190,7 +190,7 @@ async def test_orders_on_their_way_hold_what_they_may_need(tmp_path: Path) -> No
     first = asyncio.create_task(account.place(order("one", "6")))
     while not await account.open_orders():  # noqa: ASYNC110 - the other task changes the answer
         await asyncio.sleep(0)
-    with pytest.raises(OrderRefusedError, match="not enough USD"):
+    with pytest.raises(OrderRejectedError, match="not enough USD"):
         await account.place(order("two", "6"))
     assert (await first).filled == 6
     assert await account.open_orders() == []
@@ -207,7 +207,7 @@ async def test_the_fee_in_force_when_it_was_sent(tmp_path: Path) -> None:
 async def test_an_order_of_another_exchange_is_refused(tmp_path: Path) -> None:
     account = account_at(tmp_path)
     for other in (replace(order("x"), exchange="beta", symbol="BTC/EUR"), replace(order("x"), symbol="ETH/USD")):
-        with pytest.raises(OrderRefusedError, match="does not trade"):
+        with pytest.raises(OrderRejectedError, match="does not trade"):
             await account.place(other)
 
 
@@ -285,7 +285,7 @@ async def test_books_balance_to_the_last_digit_whatever_is_ordered(
         )
         try:
             reports.append(await account.place(placed))
-        except OrderRefusedError:
+        except OrderRejectedError:
             continue
     fills = [fill for report in reports for fill in report.fills]
     balances = await account.balances()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.errors import ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.paper.paper_journal import PaperJournalError
 from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount
@@ -23,7 +23,7 @@ async def test_a_journal_that_somebody_does_not_let_go_of(tmp_path: Path) -> Non
     account = opened(path, patience=0.01)
     with path.open("ab") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(OrderRefusedError, match="held by another process"):
+        with pytest.raises(OrderRejectedError, match="held by another process"):
             await account.place(order("one"))
         with pytest.raises(ExchangeUnavailableError):
             await account.balances()

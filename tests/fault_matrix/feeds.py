@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from market.prices.feed_state import FeedState, FeedStatus
 from market.prices.quotes import FeedMark
 from market.time_units import MICROSECONDS
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row
 from pricefeeds.recording.feed_recording import NoteKind
 from session.clock import SystemClock, wall_now
@@ -16,7 +16,7 @@ from tests.fault_matrix.truth import oldest_belief
 from tests.fault_matrix.world import MARKETS, World
 from tests.pricefeeds.watched import Watched, watching
 
-PATIENCE = Patience(stale_after=1.2, first_book=2.0, compare_every=1.2, rest_lag=0.4, first_retry=0.05)
+PATIENCE = FeedTimeouts(stale_after=1.2, first_book=2.0, compare_every=1.2, rest_lag=0.4, first_retry=0.05)
 """Four tenths of a session's own."""
 _QUOTES = 5
 """So many in a row, and it is well."""

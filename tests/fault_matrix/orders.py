@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, LimitOrder, OrderReport
@@ -47,7 +47,7 @@ class _Customer:
         order = self._order()
         try:
             report = await self.account.place(order)
-        except OrderRefusedError:
+        except OrderRejectedError:
             return "refused", order
         except AccountRefusedError:
             return "account refused", order

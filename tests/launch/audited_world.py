@@ -12,7 +12,7 @@ from market.trade.arbitrages import Arbitrage, Leg, LegRole, Transition
 from market.trade.leg_planning import client_order_id
 from market.trade.reservation_state import BalanceRow
 from simulators.matching.order_records import CustomerFill, CustomerOrder
-from store.queries.store_snapshot import LedgerEntry, Snapshot
+from store.queries.store_snapshot import LedgerEntry, StoreSnapshot
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
 MARKETS = (USD_MARKET, EUR_MARKET)
@@ -27,7 +27,7 @@ class World:
     """Both sides of an audit."""
 
     accounts: dict[str, Account]
-    snapshot: Snapshot
+    snapshot: StoreSnapshot
 
     def violations(self) -> list[Violation]:
         return audited(list(self.accounts.values()), self.snapshot, MARKETS)
@@ -76,7 +76,7 @@ def clean_world(has_client_ids: bool = True) -> World:
     )
     accounts = {leg.exchange: _account(leg, has_client_ids) for leg in legs}
     after = {name: _balances_after(account) for name, account in accounts.items()}
-    snapshot = Snapshot(
+    snapshot = StoreSnapshot(
         arbitrages=(arbitrage,),
         ledger=tuple(LedgerEntry(arbitrage.arbitrage_id, fill) for fill in fills.values()),
         balances=tuple(BalanceRow(name, coin, left, ZERO) for name, row in after.items() for coin, left in row.items()),

@@ -16,7 +16,7 @@ import pytest
 
 from exchanges.simulated_markets import paper_markets
 from launch.chaos.audit_records import Violation
-from launch.chaos.chaos_report import Finding, Ordeal
+from launch.chaos.chaos_report import AuditReport, Ordeal
 from launch.chaos.chaos_run import SETTINGS, ChaosOptions, chaos_home, emptied, not_recovered, report
 from launch.chaos.chaos_schedule import Blow, Kill, Misbehaviour, Pause, Retuning, schedule_of
 from launch.chaos.fault_injector import Blows
@@ -177,7 +177,7 @@ def ordeal_with(*violations: Violation) -> Ordeal:
     world = clean_world()
     schedule: tuple[Blow, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
     snapshot = replace(world.snapshot, leases={"kraken": 3})
-    finding = Finding(tuple(world.accounts.values()), snapshot, violations)
+    finding = AuditReport(tuple(world.accounts.values()), snapshot, violations)
     return Ordeal(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
 
 

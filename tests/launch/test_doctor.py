@@ -10,7 +10,7 @@ import pytest
 
 from exchanges.exchange_credentials import key_variables
 from launch.cli.doctor import (
-    Finding,
+    CheckResult,
     State,
     checked_configuration,
     chromium_finding,
@@ -48,7 +48,7 @@ def free_port() -> int:
     [(["ok"], 0), (["ok", "advice"], 1), (["missing"], 2), (["advice", "missing", "ok"], 2), ([], 0)],
 )
 def test_the_worst_finding_decides_the_exit_code(states: list[State], code: int) -> None:
-    assert exit_code(Finding(state, "something", "text") for state in states) == code
+    assert exit_code(CheckResult(state, "something", "text") for state in states) == code
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_without_a_lock_there_is_nothing_to_compare(tmp_path: Path) -> None:
         (chromium_finding(lambda _: None), "ok"),
     ],
 )
-def test_single_findings(finding: Finding, state: State) -> None:
+def test_single_findings(finding: CheckResult, state: State) -> None:
     assert finding.state == state
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from launch.errors import LaunchError
-from launch.supervisor.readiness import IDLE_SECONDS, MOST_ENDS, Patience, until_it_works
+from launch.supervisor.readiness import IDLE_SECONDS, MOST_ENDS, StartTimeouts, until_it_works
 from market.time_units import MICROSECONDS
 from store.errors import StoreUnavailableError
 from streams.errors import StreamRefusedError, StreamUnavailableError
@@ -18,7 +18,7 @@ Look = tuple[int, Mapping[str, int | None], float]
 
 def verdicts(*looks: Look) -> list[str | None]:
     used = {GROUP: 0.0}
-    patience = Patience(300, {}, used=lambda group: used.get(group, 0.0))
+    patience = StartTimeouts(300, {}, used=lambda group: used.get(group, 0.0))
     found = []
     seen: Look = (0, {}, 0.0)
     for at, missing, seconds in looks:
@@ -59,7 +59,7 @@ def test_only_an_idle_part_is_given_up(looks: list[Look], is_given_up: bool) -> 
 def test_a_part_that_ends_again_and_again_is_given_up_however_much_it_works() -> None:
     restarts = {"cep": 5}
     used = iter(range(1_000))
-    patience = Patience(IDLE_SECONDS, restarts, used=lambda _: 10.0 * next(used))
+    patience = StartTimeouts(IDLE_SECONDS, restarts, used=lambda _: 10.0 * next(used))
     for second in range(MOST_ENDS):
         assert patience.check(CEP, second * MICROSECONDS) is None
         restarts["cep"] += 1
@@ -68,7 +68,7 @@ def test_a_part_that_ends_again_and_again_is_given_up_however_much_it_works() ->
 
 def test_nobody_is_idle_while_nobody_looks() -> None:
     """The machine slept, or the supervisor was stopped."""
-    patience = Patience(300, {}, used=lambda _: 0.0)
+    patience = StartTimeouts(300, {}, used=lambda _: 0.0)
     for second in (0, 60, 7_200, 7_260, 7_320, 7_380):
         assert patience.check(CEP, second * MICROSECONDS) is None
     assert patience.check(CEP, 7_440 * MICROSECONDS) is not None

@@ -6,9 +6,9 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import count
 
-from market.decide.book_walk import Terms
+from market.decide.book_walk import WalkTerms
 from market.decide.settings import Settings
-from market.decide.sizing import BookSide
+from market.decide.sizing import SizingSide
 from market.instruments.orders import Side
 from market.prices.opportunities import FxRate
 from market.prices.quotes import Level
@@ -44,23 +44,23 @@ def price_reached(book: Sequence[Level], amount: Fraction) -> Decimal:
     raise LookupError(f"the book shows less than {amount}")
 
 
-def cost_of(asks: Sequence[Level], terms: Terms, amount: Fraction) -> Fraction | None:
+def cost_of(asks: Sequence[Level], terms: WalkTerms, amount: Fraction) -> Fraction | None:
     paid = notional_of(asks, amount)
     return None if paid is None else settled(terms.buy_rate, "buy", paid) * (1 + Fraction(terms.buy_fee))
 
 
-def proceeds_of(bids: Sequence[Level], terms: Terms, amount: Fraction) -> Fraction | None:
+def proceeds_of(bids: Sequence[Level], terms: WalkTerms, amount: Fraction) -> Fraction | None:
     got = notional_of(bids, amount * Fraction(terms.factor))
     return None if got is None else settled(terms.sell_rate, "sell", got) * (1 - Fraction(terms.sell_fee))
 
 
-def profit_at(asks: Sequence[Level], bids: Sequence[Level], terms: Terms, amount: Fraction) -> Fraction | None:
+def profit_at(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, amount: Fraction) -> Fraction | None:
     """None where a book does not last."""
     cost, proceeds = cost_of(asks, terms, amount), proceeds_of(bids, terms, amount)
     return None if cost is None or proceeds is None else proceeds - cost
 
 
-def corners(asks: Sequence[Level], bids: Sequence[Level], terms: Terms) -> list[Fraction]:
+def corners(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms) -> list[Fraction]:
     """Every amount at which a level ends: profit is a straight line between two of them, so one of them is the best."""
     ends = [Fraction(0)]
     for book, factor in ((asks, Fraction(1)), (bids, Fraction(terms.factor))):
@@ -71,22 +71,24 @@ def corners(asks: Sequence[Level], bids: Sequence[Level], terms: Terms) -> list[
     return sorted(set(ends))
 
 
-def fee_sides(side: BookSide) -> tuple[Fraction, Fraction]:
+def fee_sides(side: SizingSide) -> tuple[Fraction, Fraction]:
     """The fee as a fraction of the base, and of the quote currency."""
     in_base = side.market.fee_side == "base" or (side.market.fee_side == "received" and side.side == "buy")
     fee = Fraction(side.fee_rate)
     return (fee, Fraction(0)) if in_base else (Fraction(0), fee)
 
 
-def terms_of(buy: BookSide, sell: BookSide) -> Terms:
+def terms_of(buy: SizingSide, sell: SizingSide) -> WalkTerms:
     """With a factor cut after 12 digits, since no exchange takes a fraction as an amount."""
     (buy_base, buy_quote), (sell_base, sell_quote) = fee_sides(buy), fee_sides(sell)
     factor = Decimal(int((1 - buy_base) / (1 + sell_base) * 10**12)).scaleb(-12)
     quote_fees = [Decimal(str(float(fee))) for fee in (buy_quote, sell_quote)]
-    return Terms(quote_fees[0], quote_fees[1], buy.rate, sell.rate, factor)
+    return WalkTerms(quote_fees[0], quote_fees[1], buy.rate, sell.rate, factor)
 
 
-def allowed(buy: BookSide, sell: BookSide, settings: Settings, most_notional: Decimal | None, lots: Fraction) -> bool:
+def allowed(
+    buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None, lots: Fraction
+) -> bool:
     """Whether every rule lets `lots` of base be bought, and what follows from it be sold."""
     terms = terms_of(buy, sell)
     sold = lots * Fraction(terms.factor)
@@ -105,7 +107,7 @@ def allowed(buy: BookSide, sell: BookSide, settings: Settings, most_notional: De
     return sell.free is None or sold * (1 + fee_sides(sell)[0]) <= sell.free
 
 
-def taken(buy: BookSide, sell: BookSide, settings: Settings, lots: Fraction) -> bool:
+def taken(buy: SizingSide, sell: SizingSide, settings: Settings, lots: Fraction) -> bool:
     """Whether both exchanges take such orders, even at the lowest price that either may carry."""
     lowest = (buy.levels[0].price, sell.levels[-1].price)
     lot = Fraction(sell.market.lot_step)
@@ -117,7 +119,7 @@ def taken(buy: BookSide, sell: BookSide, settings: Settings, lots: Fraction) -> 
     )
 
 
-def every_lot(buy: BookSide, sell: BookSide) -> Iterator[Fraction]:
+def every_lot(buy: SizingSide, sell: SizingSide) -> Iterator[Fraction]:
     """All amounts on both exchanges' lots that both books show."""
     step = next(
         Fraction(hundredths, 100)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.decide.book_walk import NO_LIMITS, Limits, Terms, walked
+from market.decide.book_walk import NO_LIMITS, WalkLimits, WalkTerms, walked
 from market.prices.quotes import Level
 from tests.market.brute_force import corners, cost_of, proceeds_of, profit_at, settled
 from tests.market.samples import EUR_RATE, JPY_RATE, levels
 
-FREE = Terms()
+FREE = WalkTerms()
 ASKS = levels(("100", "1"), ("101", "2"), ("103", "5"))
 BIDS = levels(("105", "2"), ("102", "2"), ("101", "9"))
 
@@ -35,15 +35,15 @@ def test_walks_both_books_while_a_unit_brings_anything() -> None:
         (replace(FREE, least_bps=Decimal(500)), 1, 5),
         (replace(FREE, least_bps=Decimal("500.1")), 0, 0),
         (replace(FREE, least_bps=Decimal(-1_000)), 8, 1),
-        (Terms(buy_fee=Decimal("0.01")), 2, "6.99"),
-        (Terms(sell_fee=Decimal("0.01")), 2, "6.9"),
-        (Terms(buy_fee=Decimal("0.05")), 0, 0),
-        (Terms(factor=Decimal("0.5")), 0, 0),
-        (Terms(sell_rate=replace(EUR_RATE, bid=Decimal(2))), 8, "819"),
-        (Terms(buy_rate=replace(JPY_RATE, bid=Decimal(2))), 8, "409.5"),
+        (WalkTerms(buy_fee=Decimal("0.01")), 2, "6.99"),
+        (WalkTerms(sell_fee=Decimal("0.01")), 2, "6.9"),
+        (WalkTerms(buy_fee=Decimal("0.05")), 0, 0),
+        (WalkTerms(factor=Decimal("0.5")), 0, 0),
+        (WalkTerms(sell_rate=replace(EUR_RATE, bid=Decimal(2))), 8, "819"),
+        (WalkTerms(buy_rate=replace(JPY_RATE, bid=Decimal(2))), 8, "409.5"),
     ],
 )
-def test_fees_rates_and_the_least_margin_decide_where_it_ends(terms: Terms, amount: int, profit: int | str) -> None:
+def test_fees_rates_and_the_least_margin_decide_where_it_ends(terms: WalkTerms, amount: int, profit: int | str) -> None:
     walk = walked(ASKS, BIDS, terms)
     assert [walk.amount, walk.profit] == [amount, Fraction(profit)]
 
@@ -57,18 +57,18 @@ def test_a_unit_that_brings_nothing_is_left_unless_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("limits", "amount", "worst_ask"),
     [
-        (Limits(most=Fraction(5, 2)), "2.5", "101"),
-        (Limits(most=Fraction(0)), "0", None),
-        (Limits(budget=Fraction(50)), "0.5", "100"),
-        (Limits(budget=Fraction(202)), "2", "101"),
+        (WalkLimits(most=Fraction(5, 2)), "2.5", "101"),
+        (WalkLimits(most=Fraction(0)), "0", None),
+        (WalkLimits(budget=Fraction(50)), "0.5", "100"),
+        (WalkLimits(budget=Fraction(202)), "2", "101"),
         # at 101 there is money for 1.00 at most, which the first level gave already
-        (Limits(budget=Fraction(101)), "1", "100"),
-        (Limits(budget=Fraction(100)), "1", "100"),
-        (Limits(budget=Fraction(200), limit=lambda ask: ask * 2), "1", "100"),
-        (Limits(most=Fraction(3, 2), budget=Fraction(10_000)), "1.5", "101"),
+        (WalkLimits(budget=Fraction(101)), "1", "100"),
+        (WalkLimits(budget=Fraction(100)), "1", "100"),
+        (WalkLimits(budget=Fraction(200), limit=lambda ask: ask * 2), "1", "100"),
+        (WalkLimits(most=Fraction(3, 2), budget=Fraction(10_000)), "1.5", "101"),
     ],
 )
-def test_a_limit_ends_it_before_depth_does(limits: Limits, amount: str, worst_ask: str | None) -> None:
+def test_a_limit_ends_it_before_depth_does(limits: WalkLimits, amount: str, worst_ask: str | None) -> None:
     walk = walked(ASKS, BIDS, FREE, limits)
     assert walk.amount == Fraction(amount)
     assert walk.worst_ask == (None if worst_ask is None else next(row for row in ASKS if str(row.price) == worst_ask))
@@ -87,7 +87,7 @@ def test_a_level_without_an_amount_is_passed_over() -> None:
 
 
 def test_cut_to_a_lot() -> None:
-    walk = walked(ASKS, BIDS, FREE, Limits(most=Fraction("2.99")))
+    walk = walked(ASKS, BIDS, FREE, WalkLimits(most=Fraction("2.99")))
     assert [walk.floored(Decimal(step)) for step in ("1", "0.25", "0.3", "4")] == [
         2,
         Decimal("2.75"),
@@ -107,7 +107,7 @@ def test_digits_beyond_any_context_are_kept() -> None:
     tiny = "0.0000000000000000000000000000000000000000000000000001"
     asks = levels(("1." + "1" * 40, "1" + tiny[1:]))
     bids = levels(("1." + "1" * 39 + "2", "9"))
-    walk = walked(asks, bids, Terms(factor=Decimal("0.999999999999")))
+    walk = walked(asks, bids, WalkTerms(factor=Decimal("0.999999999999")))
     assert walk.amount == 0, "what is left of the factor loses more than the last digit brings"
     walk = walked(asks, bids, FREE)
     assert [walk.amount, walk.profit] == [1 + Fraction(tiny), (1 + Fraction(tiny)) / 10**40]
@@ -134,13 +134,13 @@ def books(draw: st.DrawFn, best: int, sign: int) -> tuple[Level, ...]:
 fees = st.sampled_from(["0", "0.001", "0.0025", "0.0123456789"]).map(Decimal)
 rates = st.sampled_from([None, EUR_RATE, replace(EUR_RATE, inverted=True)])
 terms_of = st.builds(
-    Terms, fees, fees, rates, rates, st.sampled_from(["1", "0.9985", "0.998003992015"]).map(Decimal), st.none()
+    WalkTerms, fees, fees, rates, rates, st.sampled_from(["1", "0.9985", "0.998003992015"]).map(Decimal), st.none()
 )
 
 
 @given(asks=books(1_000, 1), bids=books(1_060, -1), terms=terms_of)
 def test_no_other_amount_brings_more_and_no_smaller_one_as_much(
-    asks: tuple[Level, ...], bids: tuple[Level, ...], terms: Terms
+    asks: tuple[Level, ...], bids: tuple[Level, ...], terms: WalkTerms
 ) -> None:
     profits = [(profit_at(asks, bids, terms, amount), amount) for amount in corners(asks, bids, terms)]
     shown = [(Fraction(0), Fraction(0)), *((profit, -amount) for profit, amount in profits if profit is not None)]
@@ -152,7 +152,7 @@ def test_no_other_amount_brings_more_and_no_smaller_one_as_much(
 
 @given(asks=books(1_000, 1), bids=books(1_060, -1), terms=terms_of, bps=st.integers(-300, 600))
 def test_every_unit_before_its_end_brings_the_least_margin_and_none_behind_it(
-    asks: tuple[Level, ...], bids: tuple[Level, ...], terms: Terms, bps: int
+    asks: tuple[Level, ...], bids: tuple[Level, ...], terms: WalkTerms, bps: int
 ) -> None:
     ends = corners(asks, bids, terms)
     sums = [(end, cost_of(asks, terms, end), proceeds_of(bids, terms, end)) for end in ends]
@@ -171,9 +171,9 @@ def test_every_unit_before_its_end_brings_the_least_margin_and_none_behind_it(
     asks=books(1_000, 1), bids=books(1_060, -1), terms=terms_of, most=st.integers(0, 40), budget=st.integers(0, 2_000)
 )
 def test_limits_cut_the_same_walk(
-    asks: tuple[Level, ...], bids: tuple[Level, ...], terms: Terms, most: int, budget: int
+    asks: tuple[Level, ...], bids: tuple[Level, ...], terms: WalkTerms, most: int, budget: int
 ) -> None:
-    limits = Limits(Fraction(most, 8), Fraction(budget), limit=lambda ask: ask + 1)
+    limits = WalkLimits(Fraction(most, 8), Fraction(budget), limit=lambda ask: ask + 1)
     whole, limited = walked(asks, bids, terms, NO_LIMITS), walked(asks, bids, terms, limits)
     expected = Fraction(0)
     bought = Fraction(0)
@@ -186,7 +186,7 @@ def test_limits_cut_the_same_walk(
 
 
 @given(price=st.integers(1, 10**9), bid=st.integers(1, 10**9), terms=terms_of)
-def test_net_bps_is_what_one_unit_brings(price: int, bid: int, terms: Terms) -> None:
+def test_net_bps_is_what_one_unit_brings(price: int, bid: int, terms: WalkTerms) -> None:
     paid = settled(terms.buy_rate, "buy", Fraction(price))
     received = settled(terms.sell_rate, "sell", Fraction(bid)) * Fraction(terms.factor) * (1 - Fraction(terms.sell_fee))
     expected = (received - paid * (1 + Fraction(terms.buy_fee))) * 10_000 / paid

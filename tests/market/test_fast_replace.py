@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from market.decide.sizing import BookSide
+from market.decide.sizing import SizingSide
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.fast_replace import replace
-from market.trade.reservation_state import BalanceRow, PairRow, Rows
+from market.trade.reservation_state import BalanceRow, PairRow, ReservationState
 from market.trade.reservations import Reservation
 
 ROW = BalanceRow("kraken", "BTC", Decimal(1), Decimal(2))
@@ -23,7 +23,9 @@ def test_a_value_changes_as_with_the_standard_one(changes: dict[str, object]) ->
     assert changed is not ROW
 
 
-@pytest.mark.parametrize("kind", [Arbitrage, BalanceRow, BookSide, Leg, Opportunity, PairRow, Reservation, Rows])
+@pytest.mark.parametrize(
+    "kind", [Arbitrage, BalanceRow, SizingSide, Leg, Opportunity, PairRow, Reservation, ReservationState]
+)
 def test_every_field_of_what_is_changed_is_one_that_init_takes(kind: type) -> None:
     """What `replace` goes by."""
     taken = list(inspect.signature(kind).parameters)

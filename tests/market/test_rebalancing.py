@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.accounting.inventory import Holding
-from market.accounting.rebalancing import Plan, rebalancing_plan, totals_after
+from market.accounting.rebalancing import RebalancingPlan, rebalancing_plan, totals_after
 from market.accounting.transfer_terms import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
 
 VALUES = {"BTC": Decimal(60_000), "USD": Decimal(1)}
@@ -26,7 +26,7 @@ TERMS = terms_of((terms("alpha"), terms("beta"), terms("gamma", fee="0")))
 SKEWED = (holding("alpha", "3", "2"), holding("beta", "1", "2"))
 
 
-def planned(*holdings: Holding, earned: str = "100", values: dict[str, Decimal] = VALUES) -> Plan:
+def planned(*holdings: Holding, earned: str = "100", values: dict[str, Decimal] = VALUES) -> RebalancingPlan:
     return rebalancing_plan(holdings, TERMS, values, Decimal(earned))
 
 

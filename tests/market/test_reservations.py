@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from market.instruments.orders import Side
 from market.money import ZERO, floor_to_step
-from market.trade.reservation_state import BalanceRow, PairRow, Rows, half_key, liquidity_key
+from market.trade.reservation_state import BalanceRow, PairRow, ReservationState, half_key, liquidity_key
 from market.trade.reservations import RESERVE_WITHIN, SEND_WITHIN, Reservation, expired, reserved
 from tests.market.samples import settings_of
 from tests.store.wishes import STEP, opportunity, wish
@@ -18,13 +18,13 @@ from tests.store.wishes import STEP, opportunity, wish
 NOW = 1_700_000_000_000_000
 
 
-def rows_of(usd: str = "1000", btc: str = "10") -> Rows:
-    rows = Rows(now=NOW, opportunity=opportunity())
+def rows_of(usd: str = "1000", btc: str = "10") -> ReservationState:
+    rows = ReservationState(now=NOW, opportunity=opportunity())
     rows = rows.with_balance(BalanceRow("alpha", "USD", Decimal(usd), ZERO))
     return rows.with_balance(BalanceRow("beta", "BTC", Decimal(btc), ZERO))
 
 
-def totals(rows: Rows) -> Mapping[tuple[str, str], Decimal]:
+def totals(rows: ReservationState) -> Mapping[tuple[str, str], Decimal]:
     return {key: row.free + row.held for key, row in rows.balances.items()}
 
 
@@ -44,7 +44,7 @@ REFUSED = [
     ("liquidity_used", replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal("4.5")}), wish("buy", minimum="1")),
     ("insufficient_balance", rows_of(usd="0"), wish("buy")),
     ("insufficient_balance", rows_of(usd="99"), wish("buy", minimum="1")),
-    ("insufficient_balance", Rows(now=NOW, opportunity=opportunity()), wish("buy")),
+    ("insufficient_balance", ReservationState(now=NOW, opportunity=opportunity()), wish("buy")),
     ("too_small", rows_of(), wish("buy", "0.5", minimum="1")),
     ("too_small", rows_of(), wish("buy", "0.00009")),
     ("too_small", rows_of(), wish("sell", "0.0001", minimum="0", factor="0.5")),
@@ -52,7 +52,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("reason", "rows", "wanted"), REFUSED)
-def test_a_first_leg_is_refused_with_the_reason(reason: str, rows: Rows, wanted: Reservation) -> None:
+def test_a_first_leg_is_refused_with_the_reason(reason: str, rows: ReservationState, wanted: Reservation) -> None:
     after, result = reserved(rows, wanted)
     assert (result.arbitrage, result.refusal) == (None, reason)
     assert after is rows

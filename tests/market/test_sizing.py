@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.decide.settings import Settings
-from market.decide.sizing import BookSide, Sizing, common_step, displayed_amount, net_bps, size
+from market.decide.sizing import Sizing, SizingSide, common_step, displayed_amount, net_bps, size
 from market.instruments.markets import Market
 from market.instruments.order_rules import rule_broken
 from market.instruments.orders import LimitOrder
@@ -22,13 +22,13 @@ FEES = {"alpha": Decimal("0.001"), "beta": Decimal("0.0012"), "gamma": Decimal("
 COARSE = Decimal("0.01")
 
 
-def side_of(market: Market, side: str, book: tuple[Level, ...], free: str | None = None) -> BookSide:
+def side_of(market: Market, side: str, book: tuple[Level, ...], free: str | None = None) -> SizingSide:
     known = None if free is None else Decimal(free)
     rate = RATES[market.quote_currency]
-    return BookSide("buy" if side == "buy" else "sell", market, book, FEES[market.exchange], rate, known)
+    return SizingSide("buy" if side == "buy" else "sell", market, book, FEES[market.exchange], rate, known)
 
 
-def sized(buy: BookSide, sell: BookSide, settings: Settings) -> Sizing:
+def sized(buy: SizingSide, sell: SizingSide, settings: Settings) -> Sizing:
     sizing = size(buy, sell, settings)
     assert isinstance(sizing, Sizing), sizing
     return sizing
@@ -163,7 +163,7 @@ def books(draw: st.DrawFn, best: int, step: int) -> tuple[Level, ...]:
 
 
 @st.composite
-def trades(draw: st.DrawFn) -> tuple[BookSide, BookSide, Settings, Decimal | None]:
+def trades(draw: st.DrawFn) -> tuple[SizingSide, SizingSide, Settings, Decimal | None]:
     buy_market, sell_market = draw(markets()), draw(markets())
     mids = {"USD": 6_000, "EUR": 5_454, "JPY": 900_000}
     asks = draw(books(mids[buy_market.quote_currency], mids[buy_market.quote_currency] // 1_000))
@@ -186,7 +186,7 @@ def trades(draw: st.DrawFn) -> tuple[BookSide, BookSide, Settings, Decimal | Non
     return buy, sell, settings, draw(st.none() | st.integers(-10, 5_000).map(Decimal))
 
 
-def profit_of(buy: BookSide, sell: BookSide, lots: Fraction) -> Fraction:
+def profit_of(buy: SizingSide, sell: SizingSide, lots: Fraction) -> Fraction:
     profit = profit_at(buy.levels, sell.levels, terms_of(buy, sell), lots)
     assert profit is not None, lots
     return profit
@@ -194,7 +194,7 @@ def profit_of(buy: BookSide, sell: BookSide, lots: Fraction) -> Fraction:
 
 @given(trade=trades())
 def test_brings_the_most_of_all_lots_that_every_rule_allows(
-    trade: tuple[BookSide, BookSide, Settings, Decimal | None],
+    trade: tuple[SizingSide, SizingSide, Settings, Decimal | None],
 ) -> None:
     buy, sell, settings, most_notional = trade
     profits = [
@@ -213,11 +213,11 @@ def test_brings_the_most_of_all_lots_that_every_rule_allows(
 
 
 @given(trade=trades())
-def test_names_the_first_that_leaves_too_little(trade: tuple[BookSide, BookSide, Settings, Decimal | None]) -> None:
+def test_names_the_first_that_leaves_too_little(trade: tuple[SizingSide, SizingSide, Settings, Decimal | None]) -> None:
     buy, sell, settings, most_notional = trade
     rich = (replace(buy, free=None), replace(sell, free=None))
 
-    def any_fits(sides: tuple[BookSide, BookSide], bound: Decimal | None) -> bool:
+    def any_fits(sides: tuple[SizingSide, SizingSide], bound: Decimal | None) -> bool:
         return any(
             allowed(*sides, settings, bound, lots) and taken(*sides, settings, lots) for lots in every_lot(*sides)
         )
@@ -233,7 +233,7 @@ def test_names_the_first_that_leaves_too_little(trade: tuple[BookSide, BookSide,
 
 @given(trade=trades())
 def test_at_zero_no_amount_at_all_brings_more_but_the_next_lot_where_the_paying_units_end_inside_it(
-    trade: tuple[BookSide, BookSide, Settings, Decimal | None],
+    trade: tuple[SizingSide, SizingSide, Settings, Decimal | None],
 ) -> None:
     buy, sell = (replace(side, free=None) for side in trade[:2])
     settings = settings_of(min_net_bps=0.0, max_notional=Decimal(10_000_000))
@@ -260,7 +260,7 @@ def test_a_lot_that_gains_with_a_part_that_loses_is_left() -> None:
 
 @given(trade=trades())
 def test_both_legs_keep_the_rules_of_their_exchanges(
-    trade: tuple[BookSide, BookSide, Settings, Decimal | None],
+    trade: tuple[SizingSide, SizingSide, Settings, Decimal | None],
 ) -> None:
     buy, sell, settings, most_notional = trade
     sizing = size(buy, sell, settings, most_notional)

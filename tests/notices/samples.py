@@ -7,7 +7,7 @@ from typing import Any
 from market.accounting.profit_groups import profit_from
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Transition
-from notices.notice_messages import Message
+from notices.notice_messages import NoticeMessage
 from session.notices import Destination, Notice
 from tests.store.wishes import opportunity, wish
 
@@ -28,9 +28,9 @@ def alarm(number: int) -> Notice:
     return Notice(f"alarm:{number}", "trading", "trading_halted", AT + number, f"Trading HALTED by person {number}")
 
 
-def message(*notices: Notice) -> Message:
+def message(*notices: Notice) -> NoticeMessage:
     told = notices or (trade(1),)
-    return Message(told[0].notice_id, "paper", told)
+    return NoticeMessage(told[0].notice_id, "paper", told)
 
 
 def webhook(name: str = "desk", /, **changes: Any) -> Destination:

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from notices.batching import MINUTE, MOST_IN_ONE, batch_name, next_batch
 from session.notices import Notice
-from store.operations.mongo_notices import Waiting
+from store.operations.mongo_notices import QueuedNotice
 from tests.notices.samples import AT, alarm, trade, webhook
 
 SECOND = 1_000_000
 
 
-def waiting(*notices: Notice, at: int = AT, batch: str | None = None) -> list[Waiting]:
-    return [Waiting(notice, at, batch) for notice in notices]
+def waiting(*notices: Notice, at: int = AT, batch: str | None = None) -> list[QueuedNotice]:
+    return [QueuedNotice(notice, at, batch) for notice in notices]
 
 
 def test_nothing_waits() -> None:
@@ -61,10 +61,10 @@ def test_never_more_than_so_many_a_minute(per_minute: int, events: list[tuple[in
     """Each event: so much later, an alarm or a trade. Whatever is planned is sent at its time."""
     destination = webhook(per_minute=per_minute, gather_seconds=1)
     now, sent = AT, list[int]()
-    queue: list[Waiting] = []
+    queue: list[QueuedNotice] = []
     for number, (later, is_alarm) in enumerate(events):
         now += later
-        queue.append(Waiting(alarm(number) if is_alarm else trade(number), now))
+        queue.append(QueuedNotice(alarm(number) if is_alarm else trade(number), now))
         while (plan := next_batch(queue, sent, destination, now)).batch and plan.at <= now:
             sent.append(now)
             queue = [row for row in queue if row not in plan.batch]

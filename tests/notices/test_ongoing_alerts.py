@@ -6,7 +6,7 @@ from pathlib import Path
 
 from market.prices.feed_state import FeedState, FeedStatus
 from market.trade.leases import Lease
-from notices.ongoing_alerts import DOWN_SECONDS, SILENT_SECONDS, STARTING_SECONDS, Fault, FaultWatch, faults_now
+from notices.ongoing_alerts import DOWN_SECONDS, SILENT_SECONDS, STARTING_SECONDS, Alert, AlertWatch, faults_now
 from session.session import Session
 from store.mongo.risk_counters import Counters
 from store.queries.notice_events import Present
@@ -15,7 +15,7 @@ from tests.notices.samples import AT
 
 SECOND = 1_000_000
 SESSION = Session("one", "paper", Path(), "", "", "", (USD_MARKET, EUR_MARKET), "USD")
-FAULT = Fault("feed:alpha", "venues", "feed_down", "alpha", "alpha FEED DOWN: no prices of BTC/USD")
+FAULT = Alert("feed:alpha", "venues", "feed_down", "alpha", "alpha FEED DOWN: no prices of BTC/USD")
 EXCHANGES = ("alpha", "beta")
 
 
@@ -54,7 +54,7 @@ def test_bots_whose_lease_ran_out() -> None:
     assert [fault.key for fault in faults_now(present(leases=("alpha",)), SESSION, AT)] == ["bot:beta"]
 
 
-def told_at(watch: FaultWatch, *looks: tuple[int, bool]) -> list[tuple[int, str]]:
+def told_at(watch: AlertWatch, *looks: tuple[int, bool]) -> list[tuple[int, str]]:
     """(second, event), each look at a second, with the fault or without."""
     told = []
     for second, is_down in looks:
@@ -66,25 +66,25 @@ def told_at(watch: FaultWatch, *looks: tuple[int, bool]) -> list[tuple[int, str]
 
 def test_what_lasts_is_told_once_and_its_end_too() -> None:
     looks = [(0, False), (1, True), (1 + DOWN_SECONDS, True), (60, True), (90, False), (91, False)]
-    assert told_at(FaultWatch(AT), *looks) == [(1 + DOWN_SECONDS, "feed_down"), (90, "feed_back")]
+    assert told_at(AlertWatch(AT), *looks) == [(1 + DOWN_SECONDS, "feed_down"), (90, "feed_back")]
 
 
 def test_what_passes_by_itself_is_not_told() -> None:
     looks = [(0, False), *((second, second % 10 != 0) for second in range(1, 100))]
-    assert told_at(FaultWatch(AT), *looks) == []
+    assert told_at(AlertWatch(AT), *looks) == []
 
 
 def test_a_start_is_no_fault() -> None:
     looks = [(second, True) for second in range(STARTING_SECONDS)]
-    assert told_at(FaultWatch(AT), *looks) == []
-    assert told_at(FaultWatch(AT), *looks, (STARTING_SECONDS, True)) == [(STARTING_SECONDS, "feed_down")]
+    assert told_at(AlertWatch(AT), *looks) == []
+    assert told_at(AlertWatch(AT), *looks, (STARTING_SECONDS, True)) == [(STARTING_SECONDS, "feed_down")]
 
 
 def test_what_a_user_stopped_is_not_down_and_has_its_time_to_come_back() -> None:
     told = replace(present(leases=("alpha",)), stopped=frozenset({("bot", "beta")}))
     (meant,) = faults_now(told, SESSION, AT)
     assert meant.is_meant
-    watch = FaultWatch(AT)
+    watch = AlertWatch(AT)
     assert watch.look([], EXCHANGES, AT) == []
     for second in range(1, 60):
         assert watch.look([meant], EXCHANGES, AT + second * SECOND) == []
@@ -97,9 +97,9 @@ def test_what_a_user_stopped_is_not_down_and_has_its_time_to_come_back() -> None
 
 
 def test_a_restarted_notifier_repeats_nothing_and_tells_the_end() -> None:
-    first = FaultWatch(AT)
+    first = AlertWatch(AT)
     told_at(first, (0, False), (1, True), (30, True))
-    again = FaultWatch(AT + 40 * SECOND, dict(first.standing))
+    again = AlertWatch(AT + 40 * SECOND, dict(first.standing))
     assert told_at(again, (41, True), (80, True), (90, False)) == [(90, "feed_back")]
     (notice,) = replace(again, standing={"bot:beta": AT}).look([], EXCHANGES, AT + 5 * SECOND)
     assert (notice.event, notice.line) == ("bot_back", "beta: its bot is back after 5 s")

@@ -19,9 +19,9 @@ from pricefeeds.errors import (
     RestFailedError,
 )
 from pricefeeds.feed.connection_loop import status_after
-from pricefeeds.feed.endpoints import Source
+from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.rest_reader import rest_reader
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from session.clock import SystemClock, wall_now
 from tests.pricefeeds.little_exchange import LittleExchange, served, talking
 from tests.pricefeeds.samples import MARKET
@@ -34,12 +34,12 @@ NO_COMPARING = replace(IMPATIENT, compare_every=NEVER)
 
 @asynccontextmanager
 async def watched(
-    exchange: LittleExchange, patience: Patience = NO_COMPARING, server_time: str | None = "/time"
+    exchange: LittleExchange, patience: FeedTimeouts = NO_COMPARING, server_time: str | None = "/time"
 ) -> AsyncIterator[Watched]:
     async with (
         served(exchange, server_time) as wire,
         rest_reader(wire.live_rest, SystemClock(), patience.rest_seconds) as reader,
-        watching_source(Source(wire, wire.live_ws, reader, None), MARKET, patience) as one,
+        watching_source(FeedEndpoints(wire, wire.live_ws, reader, None), MARKET, patience) as one,
     ):
         await one.until(lambda: one.state.quotes > 0 or not exchange.greets)
         yield one

@@ -7,13 +7,13 @@ import pytest
 
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedRefusedError, FrameRefusedError
-from pricefeeds.feed.feed_session import Limits, Listener
+from pricefeeds.feed.feed_session import FeedLimits, Listener
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from tests.pricefeeds.little_exchange import HELLO, LittleConversation
 from tests.pricefeeds.samples import MARKET
 
-LIMITS = Limits(stale_after=MICROSECONDS, first_book=2 * MICROSECONDS)
+LIMITS = FeedLimits(stale_after=MICROSECONDS, first_book=2 * MICROSECONDS)
 BOOK = '{"bid": "100", "ask": "101", "time": null}'
 OTHER = '{"bid": "100", "ask": "102", "time": null}'
 CROSSED = '{"bid": "103", "ask": "102", "time": null}'

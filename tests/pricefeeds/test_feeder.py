@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from pricefeeds.feed.feeder import run_feeder
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from session.session import Session
 from streams.last_sequences import last_sequences
 from streams.message_format import quote_of, row_of
@@ -33,7 +33,7 @@ async def session(world: World, kafka_address: str) -> Session:
 async def feeding(session: Session, *exchanges: str) -> AsyncIterator[None]:
     """Feeders of `exchanges`, all ready; stopped as SIGTERM stops them, which must take less than two seconds."""
     ready = {exchange: asyncio.Event() for exchange in exchanges}
-    patience = Patience(stale_after=1.0)
+    patience = FeedTimeouts(stale_after=1.0)
     tasks = [asyncio.create_task(run_feeder(session, name, ready[name].set, patience)) for name in exchanges]
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):

@@ -11,7 +11,7 @@ from datasets.errors import ImportRefusedError
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.raw_replay import Difference, FeedAgain, Reenactment, reenact
+from pricefeeds.raw_replay import FeedAgain, Reenactment, ReplayDifference, reenact
 from pricefeeds.recording.feed_recorder import Recorder
 from pricefeeds.recording.feed_recording import Note, PartEnd, RecordingHeader, book_of, book_text, read_recording
 from pricefeeds.wire.wire_port import FetchSnapshot, Heard, Heartbeat
@@ -204,4 +204,4 @@ def test_files_of_two_exchanges_are_no_one_recording() -> None:
 def test_a_difference_says_when_it_was() -> None:
     outcome = reenacted([HEADER, *LIFE[:5], Note(SYMBOL, "row", 5, b"{}")])
     assert outcome.difference is not None
-    assert outcome.difference == Difference(SYMBOL, 1, 5, b"{}", outcome.difference.reenacted)
+    assert outcome.difference == ReplayDifference(SYMBOL, 1, 5, b"{}", outcome.difference.reenacted)

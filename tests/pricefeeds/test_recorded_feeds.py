@@ -13,7 +13,7 @@ from exchanges.exchange_credentials import credentials_path
 from pricefeeds.feed.connection_loop import SymbolWatch
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.feed_session import Listener
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.raw_replay import reenact
 from pricefeeds.recording.feed_recorder import Recorder, recording, recordings_folder
@@ -34,7 +34,7 @@ class RecordedFeeds:
         self._session = session
         self._exchange = exchange
         self._recorder = recorder
-        self._patience = Patience()
+        self._patience = FeedTimeouts()
         self._listeners: list[Listener] = []
         self.rows: list[Row] = []
 
@@ -60,7 +60,7 @@ class RecordedFeeds:
 
 @asynccontextmanager
 async def recorded(session: Session, exchange: str) -> AsyncIterator[RecordedFeeds]:
-    settings = {"late_after": str(Patience().late_after)}
+    settings = {"late_after": str(FeedTimeouts().late_after)}
     with recording(session, exchange, settings) as recorder:
         feeds = RecordedFeeds(session, exchange, recorder)
         task = asyncio.create_task(feeds.run())

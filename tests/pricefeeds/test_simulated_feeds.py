@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from exchanges.simulated_markets import simulated_markets
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from tests.pricefeeds.conftest import World
 from tests.pricefeeds.watched import watching
 
@@ -65,7 +65,7 @@ async def test_at_public_prices_a_book_comes_without_keys(world: World, exchange
     """The simulated exchange stands for the real one's public side, asked as seldom as that allows."""
     gateways = dict.fromkeys(world.session.exchanges, str(world.session.exchanges_url))
     session = replace(world.session, mode="public", exchanges_url=None, gateways=gateways)
-    async with moving(world), watching(session, exchange, symbol, Patience.of_limit(3.0)) as watched:
+    async with moving(world), watching(session, exchange, symbol, FeedTimeouts.of_limit(3.0)) as watched:
         await watched.until_quotes(10)
         assert watched.source.credentials is None
         assert (watched.state.status, watched.state.reconnects, watched.state.rejected) == ("live", 0, {})

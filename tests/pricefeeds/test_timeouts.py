@@ -2,18 +2,18 @@
 
 import pytest
 
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 
 
 @pytest.mark.parametrize("stale_after", [1.5, 2.0, 3.0, 60.0])
 def test_a_lost_message_is_found_within_the_limit(stale_after: float) -> None:
     """A level is doubted once it stood for as long as REST may lag: in the look after that, and in a second one."""
-    patience = Patience.of_limit(stale_after)
+    patience = FeedTimeouts.of_limit(stale_after)
     interval = 1.1 * patience.compare_often
     looks = 3 * patience.stream_lag + interval + patience.compare_again
     assert patience.rest_lag + looks < stale_after * 0.95
 
 
 def test_rest_is_never_thought_slower_than_it_is() -> None:
-    assert Patience.of_limit(60.0).rest_lag == Patience().rest_lag == 1.0
-    assert Patience.of_limit(0.9).rest_lag == pytest.approx(0.3)
+    assert FeedTimeouts.of_limit(60.0).rest_lag == FeedTimeouts().rest_lag == 1.0
+    assert FeedTimeouts.of_limit(0.9).rest_lag == pytest.approx(0.3)

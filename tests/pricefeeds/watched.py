@@ -9,10 +9,10 @@ from market.instruments.markets import Market
 from market.prices.feed_state import FeedState
 from market.prices.quotes import FeedMark, Quote
 from pricefeeds.feed.connection_loop import SymbolWatch
-from pricefeeds.feed.endpoints import Source, source_of
+from pricefeeds.feed.endpoints import FeedEndpoints, source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_session import Listener
-from pricefeeds.feed.timeouts import Patience
+from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, Recorder
 from session.clock import Clock, SystemClock
@@ -21,7 +21,7 @@ from session.tasks import together
 
 DEADLINE_SECONDS = 20.0
 LOOK_SECONDS = 0.02
-IMPATIENT = Patience(stale_after=1.0, first_book=2.0, compare_every=0.5, rest_lag=0.5, first_retry=0.05)
+IMPATIENT = FeedTimeouts(stale_after=1.0, first_book=2.0, compare_every=0.5, rest_lag=0.5, first_retry=0.05)
 """Short enough for a test, long enough for a busy machine."""
 
 
@@ -30,7 +30,7 @@ class Watched:
     """A running watch and its rows so far; `task` ends only where the exchange declined."""
 
     listener: Listener
-    source: Source
+    source: FeedEndpoints
     rows: list[Row]
     task: asyncio.Task[None]
 
@@ -69,7 +69,7 @@ class Watched:
 
 @asynccontextmanager
 async def watching(
-    session: Session, exchange: str, symbol: str, patience: Patience = IMPATIENT, recorder: Recorder | None = None
+    session: Session, exchange: str, symbol: str, patience: FeedTimeouts = IMPATIENT, recorder: Recorder | None = None
 ) -> AsyncIterator[Watched]:
     """One of the session's markets, on the exchange that the session names."""
     market = next(row for row in session.markets if (row.exchange, row.symbol) == (exchange, symbol))
@@ -82,7 +82,7 @@ async def watching(
 
 @asynccontextmanager
 async def watching_source(
-    source: Source, market: Market, patience: Patience = IMPATIENT, recorder: Recorder | None = None
+    source: FeedEndpoints, market: Market, patience: FeedTimeouts = IMPATIENT, recorder: Recorder | None = None
 ) -> AsyncIterator[Watched]:
     """The same parts that a feeder has for one symbol, with rows kept instead of written to Kafka."""
     clock = SystemClock()

@@ -15,7 +15,7 @@ from simulators.coinbaseexchange.coinbaseexchange_gateway import CoinbaseExchang
 from simulators.matching.exchange_journal import ForgetfulJournal
 from simulators.matching.listings import listings_of, opening_balances
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
-from simulators.web.subscribers import Connection
+from simulators.web.subscribers import SubscriberConnection
 
 NAMES = Names(order=lambda number, _micros: str(number), fill=lambda number, _micros: str(number))
 KEYS = Credentials("key", "c2VjcmV0", "password", "7")
@@ -44,22 +44,22 @@ def exchange_of(name: str) -> SimulatedExchange:
     return SimulatedExchange(name, listings_of(name), opening_balances(name), NAMES, SystemClock(), ForgetfulJournal())
 
 
-def coinbaseexchange() -> Callable[[Connection, str], None]:
+def coinbaseexchange() -> Callable[[SubscriberConnection, str], None]:
     return CoinbaseExchangeGateway(exchange_of("coinbaseexchange"), KEYS).hear
 
 
-def bitstamp() -> Callable[[Connection, str], None]:
+def bitstamp() -> Callable[[SubscriberConnection, str], None]:
     return BitstampStream(exchange_of("bitstamp"), "7").hear
 
 
 @pytest.mark.parametrize("made", [coinbaseexchange, bitstamp])
-def test_nothing_that_is_heard_ends_the_stream(made: Callable[[], Callable[[Connection, str], None]]) -> None:
+def test_nothing_that_is_heard_ends_the_stream(made: Callable[[], Callable[[SubscriberConnection, str], None]]) -> None:
     hear = made()
 
     @settings(max_examples=300)
     @given(frames | st.text())
     def heard(text: str) -> None:
-        connection = Connection(web.WebSocketResponse(), None, None)
+        connection = SubscriberConnection(web.WebSocketResponse(), None, None)
         hear(connection, text)
         assert all(isinstance(channel, str) for channel in connection.channels)
 

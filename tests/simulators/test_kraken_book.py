@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from market.instruments.orders import Side
 from simulators.kraken.kraken_book import DepthView, checksum
 from simulators.matching.listings import listings_of
-from simulators.matching.matching_engine import Book, BookOrder
+from simulators.matching.matching_engine import BookOrder, MatchingBook
 
 Levels = list[tuple[str, str]]
 
@@ -66,7 +66,7 @@ def test_readers_that_truncate_see_the_book(orders: list[tuple[Side, int, int, i
     The digits on the wire are those that the checksum is made of: a reader needs no table of decimals.
     """
     listing = next(row for row in listings_of("kraken") if row.market.symbol == "BTC/USD")
-    book, view = Book(), DepthView(listing, 10)
+    book, view = MatchingBook(), DepthView(listing, 10)
     seen = _read({}, view.snapshot(book))
     for number, (side, away, lots, cancelled) in enumerate(orders):
         ticks = 600_000 - away if side == "buy" else 600_000 + away

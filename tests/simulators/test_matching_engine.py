@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.instruments.orders import Side
-from simulators.matching.matching_engine import Book, BookOrder
+from simulators.matching.matching_engine import BookOrder, MatchingBook
 
 
 @dataclass
@@ -59,7 +59,7 @@ commands = st.lists(
 
 @given(commands)
 def test_matches_like_a_plain_list_of_orders(rows: list[tuple[Side, str, int, int, bool, int]]) -> None:
-    book, plain = Book(), PlainBook()
+    book, plain = MatchingBook(), PlainBook()
     for number, (side, owner, ticks, lots, rests, cancelled) in enumerate(rows):
         order = BookOrder(str(number), owner, side, ticks, lots)
         fillable = book.fillable(order)
@@ -75,7 +75,7 @@ def test_matches_like_a_plain_list_of_orders(rows: list[tuple[Side, str, int, in
 
 @given(commands)
 def test_changes_rebuild_the_book(rows: list[tuple[Side, str, int, int, bool, int]]) -> None:
-    book = Book()
+    book = MatchingBook()
     copy: dict[tuple[Side, int], int] = {}
     for number, (side, owner, ticks, lots, rests, cancelled) in enumerate(rows):
         book.submit(BookOrder(str(number), owner, side, ticks, lots), rests)
@@ -89,7 +89,7 @@ def test_changes_rebuild_the_book(rows: list[tuple[Side, str, int, int, bool, in
 
 
 def test_the_order_that_came_first_goes_first() -> None:
-    book = Book()
+    book = MatchingBook()
     for name, ticks in (("late and better", 99), ("first", 100), ("second", 100)):
         book.submit(BookOrder(name, "maker", "sell", ticks, 5), rests=True)
     matches = book.submit(BookOrder("taker", "me", "buy", 100, 12), rests=False)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from market.money import total
 from simulators.matching.listings import listings_of
-from simulators.matching.matching_engine import Book, BookOrder
+from simulators.matching.matching_engine import BookOrder, MatchingBook
 from simulators.matching.spending import lots_within
 
 [LISTING] = listings_of("coinbaseexchange")
@@ -17,14 +17,14 @@ asks = st.dictionaries(st.integers(5_999_000, 6_001_000), st.integers(1, 10**8),
 @given(asks, st.integers(1, 10**7))
 def test_it_buys_what_it_pays_for(asks: dict[int, int], cents: int) -> None:
     funds = Decimal(cents) / 100
-    book = Book()
+    book = MatchingBook()
     for ticks, lots in asks.items():
         book.submit(BookOrder(str(ticks), "maker", "sell", ticks, lots), rests=True)
     lots = lots_within(LISTING, book, funds)
 
     def price_of(lots: int) -> Decimal:
         order = BookOrder("mine", "me", "buy", 10**9, lots)
-        copy = Book()
+        copy = MatchingBook()
         for ticks, shown in asks.items():
             copy.submit(BookOrder(str(ticks), "maker", "sell", ticks, shown), rests=True)
         costs = [(LISTING.cost(match.ticks, match.lots), match.lots) for match in copy.submit(order, rests=False)]
@@ -39,7 +39,7 @@ def test_it_buys_what_it_pays_for(asks: dict[int, int], cents: int) -> None:
 def test_it_sells_what_brings_it_and_no_more(bids: dict[int, int], cents: int) -> None:
     [listing] = listings_of("binance")
     funds = Decimal(cents) / 100
-    book = Book()
+    book = MatchingBook()
     for ticks, lots in bids.items():
         book.submit(BookOrder(str(ticks), "maker", "buy", ticks, lots), rests=True)
     wanted = lots_within(listing, book, funds, "sell")

@@ -13,7 +13,7 @@ from market.instruments.orders import Fill, OrderReport, Side
 from market.money import ZERO, Amount, Price, total
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.lifecycle import IllegalStepError, Moment, noted
-from market.trade.reservation_state import BalanceRow, Rows, fill_key
+from market.trade.reservation_state import BalanceRow, ReservationState, fill_key
 from market.trade.reservations import reserved
 from store.leg_lifecycle import finished, sending
 from tests.store.wishes import OPENING, SETTINGS, close, opportunity, wish
@@ -26,8 +26,8 @@ Reports = list[tuple[Side, list[int]]]
 """Which fills of which leg are reported, call by call."""
 
 
-def sending_rows() -> Rows:
-    rows = Rows(now=NOW, opportunity=opportunity())
+def sending_rows() -> ReservationState:
+    rows = ReservationState(now=NOW, opportunity=opportunity())
     for exchange, amounts in OPENING.items():
         for currency, amount in amounts.items():
             rows = rows.with_balance(BalanceRow(exchange, currency, amount, ZERO))
@@ -37,12 +37,12 @@ def sending_rows() -> Rows:
     return replace(rows, arbitrage=sending(one, "sell", MOMENT, SETTINGS))
 
 
-def arbitrage_of(rows: Rows) -> Arbitrage:
+def arbitrage_of(rows: ReservationState) -> Arbitrage:
     assert rows.arbitrage is not None
     return rows.arbitrage
 
 
-def leg_of(rows: Rows, side: Side) -> Leg:
+def leg_of(rows: ReservationState, side: Side) -> Leg:
     leg = arbitrage_of(rows).leg(side)
     assert leg is not None
     return leg
@@ -117,7 +117,7 @@ def test_fills_that_an_earlier_version_entered_under_another_key_are_not_booked_
     assert finished(under_old_key, "buy", both, SETTINGS, close).booked == (later,)
 
 
-def fills_of(rows: Rows, side: Side, numbers: list[int]) -> list[Fill]:
+def fills_of(rows: ReservationState, side: Side, numbers: list[int]) -> list[Fill]:
     return [fill(leg_of(rows, side), number) for number in numbers]
 
 
@@ -131,7 +131,7 @@ def test_a_leg_is_marked_sent_only_when_the_last_one_left() -> None:
     assert sending(both, "sell", Moment(NOW + 3), SETTINGS) is both
 
 
-def legs(rows: Rows) -> tuple[Leg, ...]:
+def legs(rows: ReservationState) -> tuple[Leg, ...]:
     return arbitrage_of(rows).legs
 
 

@@ -9,7 +9,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Refusal
 from store.errors import CursorError
 from store.mongo.mongo_store import MongoTradeStore
-from store.queries.opportunity_outcomes import Outcome, outcome_of
+from store.queries.opportunity_outcomes import OpportunityOutcome, outcome_of
 from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, KeptOpportunity, WantedOpportunities
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REFUSALS, opportunity_document, refusal_document
@@ -75,17 +75,21 @@ def ids(kept: list[KeptOpportunity]) -> list[str]:
 @pytest.mark.parametrize(
     ("arbitrage", "reason", "expected"),
     [
-        (None, None, Outcome("expired")),
-        (None, "stale", Outcome("refused", reason="stale")),
-        ({"state": "closed", "profit": {"net": "1.5"}}, None, Outcome("taken", "closed", None, Decimal("1.5"))),
-        ({"state": "unfilled", "reason": "halted"}, "stale", Outcome("taken", "unfilled", "halted")),
-        ({"state": "half_reserved"}, None, Outcome("waiting", "half_reserved")),
-        ({"state": "expired"}, None, Outcome("expired", "expired")),
-        ({"state": "expired"}, "too_small", Outcome("refused", "expired", "too_small")),
+        (None, None, OpportunityOutcome("expired")),
+        (None, "stale", OpportunityOutcome("refused", reason="stale")),
+        (
+            {"state": "closed", "profit": {"net": "1.5"}},
+            None,
+            OpportunityOutcome("taken", "closed", None, Decimal("1.5")),
+        ),
+        ({"state": "unfilled", "reason": "halted"}, "stale", OpportunityOutcome("taken", "unfilled", "halted")),
+        ({"state": "half_reserved"}, None, OpportunityOutcome("waiting", "half_reserved")),
+        ({"state": "expired"}, None, OpportunityOutcome("expired", "expired")),
+        ({"state": "expired"}, "too_small", OpportunityOutcome("refused", "expired", "too_small")),
     ],
 )
 def test_the_arbitrage_speaks_before_the_refusal(
-    arbitrage: dict[str, object] | None, reason: str | None, expected: Outcome
+    arbitrage: dict[str, object] | None, reason: str | None, expected: OpportunityOutcome
 ) -> None:
     assert outcome_of(arbitrage, reason) == expected
 

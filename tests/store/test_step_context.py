@@ -12,7 +12,7 @@ from market.trade.decision_context import rows_read_to_reserve
 from market.trade.decisions import step_of
 from market.trade.leases import Actor
 from market.trade.leg_planning import HoldAs
-from market.trade.reservation_state import Rows
+from market.trade.reservation_state import ReservationState
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
 from store.queries.session_export import KeptArbitrage, KeptFill, exporting
@@ -138,7 +138,7 @@ async def test_a_refused_reservation_says_what_it_was_refused_on(store: TradeSto
 
 
 def test_of_the_rows_only_those_of_the_opportunity_are_kept() -> None:
-    rows = Rows(now=1, opportunity=opportunity(), settings=SETTINGS, paused_until={"gamma": 5, "alpha": 7})
+    rows = ReservationState(now=1, opportunity=opportunity(), settings=SETTINGS, paused_until={"gamma": 5, "alpha": 7})
     assert rows_read_to_reserve(rows).paused_until == {"alpha": 7}
 
 

@@ -19,7 +19,7 @@ from tests.ui.waiting import until
 from ui.auth.address_groups import counted_address
 from ui.auth.denied_log import QUIET_SECONDS, TurnedAway
 from ui.http.body_limit import BoundedBodies
-from ui.server.connection_limits import BoundedHttp, ConnectionCaps, RawHeaders, Waiting
+from ui.server.connection_limits import BoundedHttp, ConnectionCaps, RawHeaders, SilentConnections
 from ui.server.stream_caps import BoundedStreams, StreamCap
 from ui.server.web_server import WebServer, bound_socket, uvicorn_config
 
@@ -79,7 +79,7 @@ async def serving(caps: ConnectionCaps = CAPS) -> AsyncIterator[tuple[str, WebSe
     with bound_socket("127.0.0.1", 0) as listener:
         config = uvicorn_config(small_app())
         config.http = partial(  # type: ignore[assignment]  # called like the class
-            BoundedHttp, caps=caps, waiting=Waiting(), is_operators=is_operators
+            BoundedHttp, caps=caps, waiting=SilentConnections(), is_operators=is_operators
         )
         server = WebServer(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
@@ -195,7 +195,7 @@ class Wire(asyncio.Transport):
 
 async def test_the_oldest_idle_one_goes_of_the_address_that_has_most() -> None:
     config, state = uvicorn_config(small_app()), ServerState()
-    caps, waiting = ConnectionCaps(in_all=4, per_address=4, reserve=0), Waiting()
+    caps, waiting = ConnectionCaps(in_all=4, per_address=4, reserve=0), SilentConnections()
     lonely, old, young, newest = "192.0.2.1", "2001:db8::1", "2001:db8::ffff", "198.51.100.1"
     wires = [Wire(host) for host in (lonely, old, young, "192.0.2.2", newest)]
     connections = []

@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.services.trade_downloads import FORMULA_MARKS, Column, Table, csv_parts, file_name, guarded, parquet_parts
+from ui.services.trade_downloads import (
+    FORMULA_MARKS,
+    Column,
+    DownloadTable,
+    csv_parts,
+    file_name,
+    guarded,
+    parquet_parts,
+)
 
 ROW = tuple[str, Decimal]
-TABLE: Table[ROW] = Table(
+TABLE: DownloadTable[ROW] = DownloadTable(
     "made-up", (Column("name", "text", lambda row: row[0]), Column("net", "money", lambda row: row[1]))
 )
 LISTS = [[("a", Decimal("1.00000001")), ('b,"', Decimal("-2"))], [("+c", Decimal("0E-8"))]]

@@ -14,7 +14,7 @@ from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from simulators.matching.exchange_journal import read_journal
 from simulators.simulator_server import ACCOUNTS
-from store.queries.store_snapshot import Snapshot, read_snapshot
+from store.queries.store_snapshot import StoreSnapshot, read_snapshot
 from tests.whole.running import Running, new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole
@@ -72,7 +72,7 @@ def traded(paper: Running) -> tuple[str, ...]:
     return tuple(dict.fromkeys(market.exchange for market in paper.session.traded))
 
 
-def snapshot_of(paper: Running) -> Snapshot:
+def snapshot_of(paper: Running) -> StoreSnapshot:
     return asyncio.run(read_snapshot(paper.session))
 
 

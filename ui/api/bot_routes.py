@@ -13,7 +13,7 @@ from ui.http.route_roles import Operator, Viewer
 from ui.services.bot_service import BotRow, bot_now, bots_now
 from ui.services.process_service import (
     NoSuchProcessError,
-    OrderRefusedError,
+    ProcessOrderRefusedError,
     ProcessRow,
     order_process,
     process_row,
@@ -155,5 +155,5 @@ async def _told(work: Awaitable[Answer]) -> Answer:
     except NoSuchProcessError as error:
         there_are = f"there are {', '.join(error.known)}" if error.known else "none was told of yet"
         raise ProblemError(404, f"This session has no process {error.name!r} here; {there_are}.") from None
-    except OrderRefusedError as error:
+    except ProcessOrderRefusedError as error:
         raise ProblemError(409, error.why) from None

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from session.session import Session
 from ui.api.market_routes import dashboard_of
 from ui.api.trade_filters import Wanted
-from ui.services.trade_downloads import ARBITRAGES, FILLS, Table, csv_parts, file_name, parquet_parts
+from ui.services.trade_downloads import ARBITRAGES, FILLS, DownloadTable, csv_parts, file_name, parquet_parts
 
 router = APIRouter(tags=["downloads"])
 
@@ -52,13 +52,13 @@ async def arbitrages_parquet(request: Request, wanted: Wanted) -> StreamingRespo
     return await _parquet(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session)
 
 
-async def csv_download(table: Table[Row], lists: AsyncGenerator[list[Row]], name: str) -> StreamingResponse:
+async def csv_download(table: DownloadTable[Row], lists: AsyncGenerator[list[Row]], name: str) -> StreamingResponse:
     """`name` of what it is of: a session, a backtest."""
     begun = await _begun(lists)
     return _sent(csv_parts(table, begun), f"{CSV}; charset=utf-8", file_name(table.name, name, "csv"))
 
 
-async def _parquet(table: Table[Row], lists: AsyncGenerator[list[Row]], session: Session) -> StreamingResponse:
+async def _parquet(table: DownloadTable[Row], lists: AsyncGenerator[list[Row]], session: Session) -> StreamingResponse:
     told = {"session_id": session.session_id, "settlement_currency": session.settlement_currency}
     begun = await _begun(lists)
     return _sent(parquet_parts(table, begun, told), PARQUET, file_name(table.name, session.session_id, "parquet"))

@@ -14,7 +14,7 @@ from ui.stream.live_messages import sources_row
 router = APIRouter(tags=["health"])
 
 
-class HealthRow(TypedDict):
+class AliveRow(TypedDict):
     """`now` is market time: in a replay, the recorded one."""
 
     status: str
@@ -25,10 +25,10 @@ class HealthRow(TypedDict):
 
 
 @router.get("/health")
-async def health(request: Request) -> HealthRow:
+async def health(request: Request) -> AliveRow:
     """Always 200 while the process answers."""
     dashboard = dashboard_of(request)
-    return HealthRow(
+    return AliveRow(
         status="ok",
         mode=dashboard.session.mode,
         session_id=dashboard.session.session_id,

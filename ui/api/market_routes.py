@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 
 from ui.api.opportunity_examples import QUOTES, SPREADS
 from ui.api.trade_examples import shown
-from ui.live.live_snapshot import Snapshot
+from ui.live.live_snapshot import LiveSnapshot
 from ui.rows.api_rows import QuoteRow, SpreadRow
 from ui.rows.serializers import quote_rows, spread_rows
 from ui.services.dashboard import Dashboard
@@ -22,7 +22,7 @@ def dashboard_of(request: Request) -> Dashboard:
     return dashboard
 
 
-def snapshot_of(request: Request) -> Snapshot:
+def snapshot_of(request: Request) -> LiveSnapshot:
     return dashboard_of(request).hub.board.snapshot()
 
 

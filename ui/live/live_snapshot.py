@@ -45,7 +45,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class LiveSnapshot:
     """Newest first where it is a sequence in time. `now` in microseconds of market time."""
 
     now: int

@@ -12,7 +12,7 @@ from session.clock import Clock
 from session.session import Session
 from streams.message_format import WireError
 from ui.live.detection_state import DetectionState
-from ui.live.live_snapshot import Ledger, MarketKey, Snapshot, Sources, empty_ledger
+from ui.live.live_snapshot import Ledger, LiveSnapshot, MarketKey, Sources, empty_ledger
 from ui.live.opportunity_census import OpportunityCensus
 from ui.live.price_series import PricePoint, PriceSeries
 from ui.live.spread_table import SpreadCell, SpreadTable
@@ -107,11 +107,11 @@ class Board:
         newest = {key: self._series[key].newest for key in moved}
         return {key: point for key, point in newest.items() if point is not None}
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> LiveSnapshot:
         now = self._clock.now()
         tops = self._tops()
         settings = self.settings
-        return Snapshot(
+        return LiveSnapshot(
             now=now,
             sources=self.sources,
             detection=self.detection,

@@ -15,7 +15,7 @@ LABEL_PIXELS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ChartAxis:
     """`lowest` and `highest` are whole numbers of `step`."""
 
     lowest: float
@@ -33,7 +33,7 @@ class Axis:
         return {"min": self.lowest, "max": self.highest, "interval": self.step}
 
 
-def axis_over(lowest: float, highest: float, parts: int) -> Axis:
+def axis_over(lowest: float, highest: float, parts: int) -> ChartAxis:
     """Around these two, which may be equal, in about so many parts of 1, 2 or 5 times a power of ten.
 
     Raises ValueError for what is no finite number.
@@ -47,4 +47,4 @@ def axis_over(lowest: float, highest: float, parts: int) -> Axis:
     ends = (floor(Fraction(lowest) / Fraction(step)) * step, ceil(Fraction(highest) / Fraction(step)) * step)
     if ends[0] == ends[1]:
         ends = (ends[0], ends[1] + step)
-    return Axis(float(ends[0]), float(ends[1]), float(step))
+    return ChartAxis(float(ends[0]), float(ends[1]), float(step))

@@ -19,7 +19,7 @@ UNKNOWN = "MongoDB did not answer: perhaps this was done, perhaps not. Look agai
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Result]):
+class ActionOutcome(Generic[Result]):
     """One sentence for the user; `result` None where nothing was changed."""
 
     is_good: bool
@@ -32,22 +32,22 @@ def acted(
     attempt: tuple[str, str],
     change: Callable[[Caller], Coroutine[Any, Any, Result]],
     said: Callable[[Result], str],
-) -> Outcome[Result]:
+) -> ActionOutcome[Result]:
     """Make the change and say so. What the service refuses is raised, for the caller to say.
 
     `attempt`: action and target as the audit log names them, for where nobody is signed in who may.
     """
     caller = operator_of(dashboard)
     if caller is None:
-        return Outcome(False, _turned_away(dashboard, attempt))
+        return ActionOutcome(False, _turned_away(dashboard, attempt))
     try:
         result = dashboard.answer(change(caller))
     except VersionConflictError:
         # an answer like others, though the store gives it
         raise
     except (StoreError, TimeoutError):
-        return Outcome(False, UNKNOWN)
-    return Outcome(True, said(result), result)
+        return ActionOutcome(False, UNKNOWN)
+    return ActionOutcome(True, said(result), result)
 
 
 def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
@@ -58,14 +58,14 @@ def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
     return why
 
 
-def keep_outcome(place: str, outcome: Outcome[Any]) -> None:
+def keep_outcome(place: str, outcome: ActionOutcome[Any]) -> None:
     """For the next drawing of `place`."""
     streamlit.session_state[f"outcome.{place}"] = outcome
 
 
 def show_outcome(place: str) -> bool:
     """Once; whether there was one."""
-    outcome: Outcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
+    outcome: ActionOutcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
     if outcome is not None:
         (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)
     return outcome is not None

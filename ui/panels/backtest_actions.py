@@ -7,7 +7,7 @@ from market.money import decimal_of_whole, text_of
 from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestJob, TickSetSummary
 from session.labels import BACKTEST_FIELDS, exchange_name
-from ui.page_parts.page_actions import Outcome, acted
+from ui.page_parts.page_actions import ActionOutcome, acted
 from ui.rows.field_problems import words_of
 from ui.services.backtest_service import (
     MOST_WAITING,
@@ -37,7 +37,7 @@ def known_job(dashboard: Dashboard, job_id: str) -> BacktestJob | None:
     return dashboard.answer(dashboard.reader.backtests.job(job_id))
 
 
-def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outcome[BacktestJob]:
+def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> ActionOutcome[BacktestJob]:
     """`entered`: fields of a request; those left empty stay as the tick set has them."""
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
@@ -48,12 +48,12 @@ def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Outco
             lambda _: "Queued. It runs behind live trading, one at a time.",
         )
     except BacktestInvalidError as invalid:
-        return Outcome(False, f"Not started. {words_of(invalid.errors, BACKTEST_FIELDS)}.")
+        return ActionOutcome(False, f"Not started. {words_of(invalid.errors, BACKTEST_FIELDS)}.")
     except TooManyWaitingError:
-        return Outcome(False, f"Not started: {MOST_WAITING} wait already.")
+        return ActionOutcome(False, f"Not started: {MOST_WAITING} wait already.")
 
 
-def end_backtest(dashboard: Dashboard, job_id: str) -> Outcome[BacktestJob | None]:
+def end_backtest(dashboard: Dashboard, job_id: str) -> ActionOutcome[BacktestJob | None]:
     """Cancel it, or remove it where it has ended."""
     try:
         return acted(
@@ -63,7 +63,7 @@ def end_backtest(dashboard: Dashboard, job_id: str) -> Outcome[BacktestJob | Non
             _end_words,
         )
     except KeyError:
-        return Outcome(False, "It is gone already.")
+        return ActionOutcome(False, "It is gone already.")
 
 
 def _end_words(job: BacktestJob | None) -> str:

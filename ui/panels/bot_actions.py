@@ -7,12 +7,18 @@ import streamlit
 from session.labels import part_name
 from session.processes import Process, Wanted
 from store.errors import StoreError
-from ui.page_parts.page_actions import Outcome, acted, keep_outcome, show_outcome
+from ui.page_parts.page_actions import ActionOutcome, acted, keep_outcome, show_outcome
 from ui.page_parts.page_times import shown_zone
 from ui.panels.bot_cards import CSS, bot_card, feed_card
 from ui.services.bot_service import BotRow, bots_now, with_those_to_come
 from ui.services.dashboard import Dashboard
-from ui.services.process_service import NoSuchProcessError, OrderRefusedError, ProcessRow, order_process, processes_now
+from ui.services.process_service import (
+    NoSuchProcessError,
+    ProcessOrderRefusedError,
+    ProcessRow,
+    order_process,
+    processes_now,
+)
 
 PLACE = "bots"
 KNOWN = "bots.known"
@@ -112,14 +118,14 @@ def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
 
     verb = "stops" if wanted == "stopped" else "starts"
     try:
-        outcome: Outcome[Process] = acted(
+        outcome: ActionOutcome[Process] = acted(
             dashboard,
             ("process.stop" if wanted == "stopped" else "process.start", name),
             lambda caller: order_process(dashboard, name, wanted, caller),
             lambda _: f"{part_name(name)} {verb}.",
         )
     except NoSuchProcessError:
-        outcome = Outcome(False, f"Not done: this session has no {name} any more.")
-    except OrderRefusedError as refused:
-        outcome = Outcome(False, f"Not done: {refused.why}")
+        outcome = ActionOutcome(False, f"Not done: this session has no {name} any more.")
+    except ProcessOrderRefusedError as refused:
+        outcome = ActionOutcome(False, f"Not done: {refused.why}")
     keep_outcome(PLACE, outcome)

@@ -6,13 +6,13 @@ from decimal import Decimal
 from typing_extensions import TypedDict
 
 from market.accounting.inventory import Amounts, Exposure, Hold, Holding, Target, Values, inventory_of, values_of
-from market.accounting.rebalancing import LeftOut, Plan, Transfer, rebalancing_plan
+from market.accounting.rebalancing import LeftOut, RebalancingPlan, Transfer, rebalancing_plan
 from market.accounting.transfer_terms import terms_of
 from market.money import text_of
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from session.session import Session
-from ui.live.live_snapshot import Snapshot
+from ui.live.live_snapshot import LiveSnapshot
 from ui.live.top_of_book import TopOfBook
 
 VALUE_STEP = Decimal("0.01")
@@ -101,7 +101,7 @@ class InventoryRow(TypedDict):
 
 def inventory_row(
     session: Session,
-    snapshot: Snapshot,
+    snapshot: LiveSnapshot,
     balances: tuple[BalanceRow, ...],
     opening: Amounts,
     open_arbitrages: Iterable[Arbitrage],
@@ -122,7 +122,7 @@ def inventory_row(
     )
 
 
-def current_values(session: Session, snapshot: Snapshot) -> Values:
+def current_values(session: Session, snapshot: LiveSnapshot) -> Values:
     """A quote that was withdrawn or is stale gives no price."""
 
     def holds(top: TopOfBook) -> bool:
@@ -166,7 +166,7 @@ def _exposure_row(exposure: Exposure) -> ExposureRow:
     )
 
 
-def _plan_row(session: Session, plan: Plan) -> PlanRow:
+def _plan_row(session: Session, plan: RebalancingPlan) -> PlanRow:
     sources = {key: terms.source for key, terms in terms_of(session.transfers).items()}
     return PlanRow(
         note=PLAN_NOTE,

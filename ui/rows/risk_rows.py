@@ -44,7 +44,7 @@ class CheckRow(TypedDict):
     used: list[UseRow]
 
 
-class HealthRow(TypedDict):
+class ExchangeHealthRow(TypedDict):
     """Failures of one exchange that still count, by kind; `paused_until` in microseconds of the server's clock."""
 
     exchange: str
@@ -63,7 +63,7 @@ class RiskRow(TypedDict):
     is_stopping: bool
     currency: str
     checks: list[CheckRow]
-    exchanges: list[HealthRow]
+    exchanges: list[ExchangeHealthRow]
 
 
 class ForgoneReasonRow(TypedDict):
@@ -137,10 +137,10 @@ def _healths(risk: Risk) -> list[Health]:
     return [known.get(name) or Health(name) for name in _traded(risk.session)]
 
 
-def _health_row(health: Health, risk: Risk) -> HealthRow:
+def _health_row(health: Health, risk: Risk) -> ExchangeHealthRow:
     is_paused = risk.settings.breaker_failures > 0 and health.is_paused(risk.counters.now)
     recent = recent_failures(health, risk.settings, risk.counters.now)
-    return HealthRow(
+    return ExchangeHealthRow(
         exchange=health.exchange,
         is_paused=is_paused,
         paused_until=health.paused_until if is_paused else None,

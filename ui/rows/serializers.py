@@ -17,7 +17,7 @@ from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, Refusal
 from market.trade.lifecycle import stage_of
 from market.trade.reservation_state import BalanceRow
 from store.server.documents import SettingsVersion
-from ui.live.live_snapshot import Snapshot
+from ui.live.live_snapshot import LiveSnapshot
 from ui.live.price_series import PricePoint
 from ui.live.top_of_book import TopOfBook
 from ui.rows.api_rows import (
@@ -42,11 +42,11 @@ from ui.rows.profit_rows import profit_row
 MEAN_PRICE_STEP = Decimal("0.00000001")
 
 
-def quote_rows(snapshot: Snapshot) -> list[QuoteRow]:
+def quote_rows(snapshot: LiveSnapshot) -> list[QuoteRow]:
     return [_quote_row(top, snapshot) for top in snapshot.tops]
 
 
-def spread_rows(snapshot: Snapshot) -> list[SpreadRow]:
+def spread_rows(snapshot: LiveSnapshot) -> list[SpreadRow]:
     windows: dict[tuple[str, str, str], list[SpreadWindow]] = {}
     for window in snapshot.windows:
         windows.setdefault((window.base, window.buy_exchange, window.sell_exchange), []).append(window)
@@ -247,7 +247,7 @@ def series_row(market: Market, points: Iterable[PricePoint]) -> SeriesRow:
     )
 
 
-def _quote_row(top: TopOfBook, snapshot: Snapshot) -> QuoteRow:
+def _quote_row(top: TopOfBook, snapshot: LiveSnapshot) -> QuoteRow:
     points = snapshot.series.get((top.exchange, top.symbol))
     return QuoteRow(
         exchange=top.exchange,

@@ -53,7 +53,7 @@ from ui.pages.page_shell import ICON, PATHS, page_shell
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
 from ui.services.dashboard import Dashboard, announce, withdraw
-from ui.services.health_service import HealthWatch
+from ui.services.health_service import HealthService
 from ui.services.prometheus_metrics import Metrics
 from ui.services.request_metrics import CountedRequests
 from ui.stream.live_hub import Hub
@@ -177,7 +177,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     hub = Hub(session, reader)
     following = asyncio.create_task(hub.run())
     telling = asyncio.create_task(tell_key_changes(session.home, reader.audit))
-    watch = HealthWatch(session, hub, reader)
+    watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
     announce(app.state.dashboard)

@@ -57,7 +57,7 @@ LATE = {
 Owed = Literal["header", "body", "rest"]
 
 
-class Waiting:
+class SilentConnections:
     """Those of one server that have not said what they want, oldest first; a flood makes each step of it dear."""
 
     def __init__(self) -> None:
@@ -91,12 +91,12 @@ class BoundedHttp(H11Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         caps: ConnectionCaps = CAPS,
-        waiting: Waiting | None = None,
+        waiting: SilentConnections | None = None,
         is_operators: Callable[[RawHeaders], bool] = nobody,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._caps = caps
-        self._waiting = Waiting() if waiting is None else waiting
+        self._waiting = SilentConnections() if waiting is None else waiting
         self._is_operators = is_operators
         self._owed: Owed | None = None
         self._hurrying: asyncio.TimerHandle | None = None

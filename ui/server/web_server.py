@@ -12,7 +12,7 @@ import uvicorn
 from session.session import Session
 from ui.errors import PortTakenError, UiError
 from ui.server.application import build_app, dashboard_of, is_operators
-from ui.server.connection_limits import BoundedHttp, RawHeaders, Waiting, nobody
+from ui.server.connection_limits import BoundedHttp, RawHeaders, SilentConnections, nobody
 from ui.server.slow_sockets import CuttingOff
 
 CLOSING_SECONDS = 1
@@ -95,7 +95,7 @@ def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nob
         # else any program of this machine may say in a header what address it comes from
         proxy_headers=False,
         server_header=False,
-        http=partial(BoundedHttp, waiting=Waiting(), is_operators=is_operators),  # type: ignore[arg-type]  # called as a class
+        http=partial(BoundedHttp, waiting=SilentConnections(), is_operators=is_operators),  # type: ignore[arg-type]  # called as a class
         ws=CuttingOff,
         ws_ping_interval=20.0,
         # each message would be packed anew for each client, at more CPU than all the rest of sending it

@@ -9,12 +9,12 @@ from market.money import text_of
 from session.backtest_requests import BacktestTrade
 from store.errors import CursorError
 from store.store_port import Backtests
-from ui.services.trade_downloads import Column, Table
+from ui.services.trade_downloads import Column, DownloadTable
 
 LIST_TRADES = 500
 """Read together for a file."""
 
-BACKTEST_TRADES: Table[BacktestTrade] = Table(
+BACKTEST_TRADES: DownloadTable[BacktestTrade] = DownloadTable(
     "backtest",
     (
         Column("number", "number", lambda one: one.number),

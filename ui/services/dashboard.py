@@ -9,8 +9,8 @@ from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.auth.access_service import Access
 from ui.errors import UiError
-from ui.live.live_snapshot import Snapshot
-from ui.services.health_service import HealthWatch
+from ui.live.live_snapshot import LiveSnapshot
+from ui.services.health_service import HealthService
 from ui.stream.live_hub import Hub
 
 Answer = TypeVar("Answer")
@@ -30,7 +30,7 @@ class Dashboard:
     """The hub at work; it ends by a fault alone, and without it nothing is true any more."""
     access: Access
     """Who may read and change."""
-    health: HealthWatch
+    health: HealthService
     """How all parts are."""
 
     def answer(self, work: Coroutine[Any, Any, Answer], seconds: float = ANSWER_SECONDS) -> Answer:
@@ -45,7 +45,7 @@ class Dashboard:
             answering.cancel()
             raise
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> LiveSnapshot:
         """What the hub knows now, for a script's thread. Raises TimeoutError."""
         return self.answer(self.hub.snapshot())
 

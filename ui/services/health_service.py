@@ -43,7 +43,7 @@ REACHES_KEPT = 60 * MICROSECONDS
 """A bot that has told nothing for so long is no reader any more; its process's row says what it is."""
 
 
-class HealthWatch:
+class HealthService:
     """On the hub's event loop. Nothing is asked before somebody wants to know."""
 
     def __init__(self, session: Session, hub: Hub, reader: TradeReader) -> None:

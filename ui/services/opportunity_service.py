@@ -9,7 +9,7 @@ from market.money import ZERO, text_of, total
 from market.time_units import MICROSECONDS
 from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedSum
 from store.aggregates.opportunity_sums import OutcomeSum
-from store.queries.opportunity_outcomes import Outcome
+from store.queries.opportunity_outcomes import OpportunityOutcome
 from store.queries.opportunity_pages import KeptOpportunity, WantedOpportunities
 from ui.live.opportunity_census import PairKey
 from ui.rows.opportunity_rows import BinRow, KeptOpportunityRow, LedgerRow, Span, StatisticsRow, kept_opportunity_row
@@ -50,7 +50,7 @@ async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> KeptOp
     outcome = await dashboard.reader.kept_opportunities.outcome(opportunity_id)
     if outcome.name == "expired" and board.settings is not None and found.net_bps < board.settings.min_net_bps:
         # bots refuse these by the thousand and keep the first of a second
-        outcome = Outcome("refused", reason="below_threshold")
+        outcome = OpportunityOutcome("refused", reason="below_threshold")
     return kept_opportunity_row(KeptOpportunity(found, outcome), board.settings)
 
 

@@ -42,7 +42,7 @@ class NoSuchProcessError(Exception):
 
 
 @dataclass(slots=True)
-class OrderRefusedError(Exception):
+class ProcessOrderRefusedError(Exception):
     """The process can be neither stopped nor started now; `why` in a sentence."""
 
     why: str
@@ -56,7 +56,7 @@ async def processes_now(dashboard: Dashboard) -> list[ProcessRow]:
 async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller: Caller) -> Process:
     """Have a bot or a feed stopped, or started; its state follows a moment later. Repeating it changes nothing.
 
-    Raises NoSuchProcessError, OrderRefusedError, StoreError.
+    Raises NoSuchProcessError, ProcessOrderRefusedError, StoreError.
     """
     action = "process.stop" if wanted == "stopped" else "process.start"
     async with auditing(dashboard, caller, action, name) as note:
@@ -74,15 +74,17 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
 
 
 async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
-    """Raises OrderRefusedError."""
+    """Raises ProcessOrderRefusedError."""
     if not process.is_stoppable:
-        raise OrderRefusedError(f"{process.name} belongs to the session as a whole; only bots and feeds are stopped.")
+        raise ProcessOrderRefusedError(
+            f"{process.name} belongs to the session as a whole; only bots and feeds are stopped."
+        )
     if process.state == "unknown":
         why = "The session's supervisor has not been heard of for a while, so nobody would obey"
-        raise OrderRefusedError(f"{why}; look at the terminal in which the session was started.")
+        raise ProcessOrderRefusedError(f"{why}; look at the terminal in which the session was started.")
     counters = await dashboard.reader.counters()
     if not counters.reservations_open:
-        raise OrderRefusedError("The session is ending; nothing is stopped or started any more.")
+        raise ProcessOrderRefusedError("The session is ending; nothing is stopped or started any more.")
 
 
 def process_row(process: Process) -> ProcessRow:

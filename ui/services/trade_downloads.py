@@ -47,14 +47,14 @@ class Column(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Generic[Row]):
+class DownloadTable(Generic[Row]):
     """What is in a file; its name begins with `name`."""
 
     name: str
     columns: tuple[Column[Row], ...]
 
 
-FILLS: Table[BookedFill] = Table(
+FILLS: DownloadTable[BookedFill] = DownloadTable(
     "trades",
     (
         Column("filled_at", "time", lambda one: one.fill.filled_at),
@@ -83,7 +83,7 @@ def _part(name: str) -> Column[ArbitrageSummary]:
     return Column(name, "money", value)
 
 
-ARBITRAGES: Table[ArbitrageSummary] = Table(
+ARBITRAGES: DownloadTable[ArbitrageSummary] = DownloadTable(
     "arbitrages",
     (
         Column("reserved_at", "time", lambda one: one.reserved_at),
@@ -106,7 +106,7 @@ ARBITRAGES: Table[ArbitrageSummary] = Table(
 )
 
 
-async def csv_parts(table: Table[Row], lists: AsyncIterator[Sequence[Row]]) -> AsyncGenerator[bytes]:
+async def csv_parts(table: DownloadTable[Row], lists: AsyncIterator[Sequence[Row]]) -> AsyncGenerator[bytes]:
     """RFC 4180, UTF-8; times as ISO 8601 in UTC; an empty cell where there is nothing."""
     yield _csv([[column.name for column in table.columns]])
     async for rows in lists:
@@ -114,7 +114,7 @@ async def csv_parts(table: Table[Row], lists: AsyncIterator[Sequence[Row]]) -> A
 
 
 async def parquet_parts(
-    table: Table[Row], lists: AsyncIterator[Sequence[Row]], metadata: Mapping[str, str]
+    table: DownloadTable[Row], lists: AsyncIterator[Sequence[Row]], metadata: Mapping[str, str]
 ) -> AsyncGenerator[bytes]:
     """One row group a list; `metadata` is kept with the schema."""
     fields = [pa.field(column.name, TYPES[column.kind]) for column in table.columns]
@@ -161,7 +161,7 @@ class _Sink(io.RawIOBase):
         return b"".join(parts)
 
 
-def _csv_rows(table: Table[Row], rows: Sequence[Row]) -> bytes:
+def _csv_rows(table: DownloadTable[Row], rows: Sequence[Row]) -> bytes:
     return _csv([[_cell(column.kind, column.value(row)) for column in table.columns] for row in rows])
 
 
@@ -187,7 +187,7 @@ def _iso(microseconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
 
 
-def _write_group(writer: pq.ParquetWriter, schema: pa.Schema, table: Table[Row], rows: Sequence[Row]) -> None:
+def _write_group(writer: pq.ParquetWriter, schema: pa.Schema, table: DownloadTable[Row], rows: Sequence[Row]) -> None:
     columns = [
         pa.array([_stored(column.kind, column.value(row)) for row in rows], TYPES[column.kind])
         for column in table.columns

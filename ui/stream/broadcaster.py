@@ -10,7 +10,7 @@ from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.live.latency_histograms import LatencyHistogram
 from ui.live.live_state import KEPT_ARBITRAGES, Board
-from ui.stream.live_clients import LiveClient, Message, MessageKind, Numbers
+from ui.stream.live_clients import LiveClient, LiveMessage, MessageKind, Numbers
 from ui.stream.live_messages import SHOWN_ARBITRAGES, snapshot_message
 from ui.stream.missed_trades import Missed, reaches_back, read_missed, reserved_since
 
@@ -24,7 +24,7 @@ class Audience:
         self._reader = reader
         self._numbers = Numbers()
         self._clients: set[LiveClient] = set()
-        self._snapshot: Message | None = None
+        self._snapshot: LiveMessage | None = None
         self._resynchronisations = 0
         self.deliveries = LatencyHistogram()
         """From telling until a client's connection took it; snapshots are not told but asked for."""
@@ -70,7 +70,7 @@ class Audience:
             if client.is_owed or not only_owed:
                 client.resynchronise()
 
-    async def messages(self, client: LiveClient) -> AsyncIterator[Message]:
+    async def messages(self, client: LiveClient) -> AsyncIterator[LiveMessage]:
         """All that the client is to hear, for ever; the first is a snapshot."""
         while True:
             await client.wait()
@@ -88,7 +88,7 @@ class Audience:
             if message.kind != "snapshot":
                 self.deliveries.observe(wall_now() - message.sequence)
 
-    def snapshot_message(self, heard: int | None = None, older: Missed | None = None) -> Message:
+    def snapshot_message(self, heard: int | None = None, older: Missed | None = None) -> LiveMessage:
         """The newest trades, and all since `heard`."""
         older = older or Missed()
         arbitrages = self._board.arbitrages()
@@ -110,15 +110,15 @@ class Audience:
             return Missed()
         return await read_missed(self._reader, heard)
 
-    def _made_snapshot(self, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> Message:
+    def _made_snapshot(self, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> LiveMessage:
         snapshot = replace(self._board.snapshot(), arbitrages=arbitrages)
         text = snapshot_message(self._session, snapshot, len(arbitrages))
         return self._numbered("snapshot", text, f'"is_complete":{"true" if is_complete else "false"},')
 
-    def _numbered(self, kind: MessageKind, text: str, members: str = "") -> Message:
+    def _numbered(self, kind: MessageKind, text: str, members: str = "") -> LiveMessage:
         """`text` is a JSON object; the sequence becomes its first member."""
         sequence = self._numbers.next()
-        return Message(sequence, kind, f'{{"sequence":{sequence},{members}{text[1:]}')
+        return LiveMessage(sequence, kind, f'{{"sequence":{sequence},{members}{text[1:]}')
 
 
 def _changed_since(arbitrages: Sequence[Arbitrage], heard: int) -> int:

@@ -16,7 +16,7 @@ MessageKind = Literal["snapshot", "pulse", "trade", "ledger", "settings"]
 
 
 @dataclass(frozen=True)
-class Message:
+class LiveMessage:
     """Encoded once for all clients. `sequence` grows from message to message, over restarts of the process too."""
 
     sequence: int
@@ -51,7 +51,7 @@ class LiveClient:
         """Trades that it missed could not be read; its next snapshot tries again."""
         self.resynchronisations = 0
         self._limit = limit
-        self._queue: deque[Message] = deque()
+        self._queue: deque[LiveMessage] = deque()
         self._filled = asyncio.Event()
         self._filled.set()
         self._needs_snapshot = True
@@ -65,7 +65,7 @@ class LiveClient:
         """How many messages wait."""
         return len(self._queue)
 
-    def offer(self, message: Message) -> None:
+    def offer(self, message: LiveMessage) -> None:
         """Never waits. While a snapshot is due, what it will contain anyway is not queued."""
         if self._needs_snapshot:
             return
@@ -93,7 +93,7 @@ class LiveClient:
         self._needs_snapshot = False
         self._filled.clear()
 
-    def take(self) -> Message:
+    def take(self) -> LiveMessage:
         """The next message, once `wait` has returned and no snapshot is due."""
         message = self._queue.popleft()
         if not self._queue:

@@ -25,7 +25,7 @@ from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 from ui.live.consumer_lag import StreamSigns
 from ui.live.detection_state import detection_state
 from ui.live.latency_histograms import TradeLatencies
-from ui.live.live_snapshot import Ledger, Snapshot
+from ui.live.live_snapshot import Ledger, LiveSnapshot
 from ui.live.live_state import KEPT_ARBITRAGES, Board
 from ui.live.session_feeds import feeds_of
 from ui.stream.broadcaster import Audience
@@ -94,7 +94,7 @@ class Hub:
         for caught_up in self._caught_up.values():
             await caught_up.wait()
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> LiveSnapshot:
         """What is known now; a coroutine, so that scripts in other threads can ask for it."""
         return self.board.snapshot()
 

@@ -19,7 +19,7 @@ from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from session.session import Session
-from ui.live.live_snapshot import MarketKey, Snapshot, Sources
+from ui.live.live_snapshot import LiveSnapshot, MarketKey, Sources
 from ui.live.price_series import PricePoint
 from ui.rows.api_rows import SeriesRow, SourcesRow
 from ui.rows.inventory_rows import inventory_row
@@ -40,7 +40,7 @@ SHOWN_ARBITRAGES = 100
 """More than the table shows at once, so that a filter has something to look through."""
 
 
-def snapshot_message(session: Session, snapshot: Snapshot, arbitrages: int = SHOWN_ARBITRAGES) -> str:
+def snapshot_message(session: Session, snapshot: LiveSnapshot, arbitrages: int = SHOWN_ARBITRAGES) -> str:
     """With the newest so many of its arbitrages."""
     return _text(
         "snapshot",
@@ -58,7 +58,7 @@ def snapshot_message(session: Session, snapshot: Snapshot, arbitrages: int = SHO
 
 
 def pulse_message(
-    snapshot: Snapshot, points: Mapping[MarketKey, PricePoint], opportunities: Iterable[Opportunity]
+    snapshot: LiveSnapshot, points: Mapping[MarketKey, PricePoint], opportunities: Iterable[Opportunity]
 ) -> str:
     drawn = {
         f"{exchange} {symbol}": (point.time / MICROSECONDS, point.mid, point.mean_mid)
@@ -82,7 +82,7 @@ def trade_message(arbitrage: Arbitrage) -> str:
     )
 
 
-def ledger_message(session: Session, snapshot: Snapshot) -> str:
+def ledger_message(session: Session, snapshot: LiveSnapshot) -> str:
     return _text("ledger", {"ledger": _ledger(session, snapshot)})
 
 
@@ -94,7 +94,7 @@ def sources_row(sources: Sources) -> SourcesRow:
     return SourcesRow(kafka=sources.kafka, mongodb=sources.mongodb)
 
 
-def _market(snapshot: Snapshot, opportunities: Iterable[Opportunity]) -> dict[str, object]:
+def _market(snapshot: LiveSnapshot, opportunities: Iterable[Opportunity]) -> dict[str, object]:
     newest = list(opportunities)[:SHOWN_OPPORTUNITIES]
     return {
         "now": snapshot.now,
@@ -107,12 +107,12 @@ def _market(snapshot: Snapshot, opportunities: Iterable[Opportunity]) -> dict[st
     }
 
 
-def _series(session: Session, snapshot: Snapshot, key: MarketKey) -> SeriesRow:
+def _series(session: Session, snapshot: LiveSnapshot, key: MarketKey) -> SeriesRow:
     market = next(market for market in session.traded if (market.exchange, market.symbol) == key)
     return series_row(market, snapshot.series[key])
 
 
-def _ledger(session: Session, snapshot: Snapshot) -> dict[str, object]:
+def _ledger(session: Session, snapshot: LiveSnapshot) -> dict[str, object]:
     ledger = snapshot.ledger
     groups, earned = ledger.totals.groups, ledger.totals.profit.net
     return {

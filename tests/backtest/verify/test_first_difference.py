@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.verify.first_difference import NOTHING, Difference, first_unlike
+from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from market.trade.leases import Actor
 
 
@@ -30,4 +30,6 @@ def test_the_first_place_that_differs(recorded: object, derived: object, found: 
 
 
 def test_a_difference_is_one_line() -> None:
-    assert str(Difference("fill 7", "cost", Decimal("1.0"), NOTHING)) == "fill 7: cost recorded 1.0, derived nothing"
+    assert (
+        str(FirstDifference("fill 7", "cost", Decimal("1.0"), NOTHING)) == "fill 7: cost recorded 1.0, derived nothing"
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import ClassVar, Literal
 
-from exchanges.errors import AccountRefusedError, OrderRefusedError, OutcomeUnknownError
+from exchanges.errors import AccountRefusedError, OrderRejectedError, OutcomeUnknownError
 from exchanges.order_api import FILLS_MARGIN, SEARCH_MARGIN
 from market.instruments.fees import charged, fee_currency
 from market.instruments.markets import Market
@@ -105,7 +105,7 @@ class ExchangeModel:
         if treatment.outcome == "lost":
             raise OutcomeUnknownError("lost on the way")
         if treatment.outcome == "refused":
-            raise OrderRefusedError("not today")
+            raise OrderRejectedError("not today")
         if treatment.outcome == "account_refused":
             raise AccountRefusedError("bad key")
         if treatment.arrives_after > 0:

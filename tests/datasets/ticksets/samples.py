@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from datasets.ticksets.manifest import Manifest, Source
+from datasets.ticksets.manifest import ImportedSource, Manifest
 from datasets.ticksets.tick_set import batches, open_tick_set
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from tests.pricefeeds.samples import FX_MARKET, MARKET
@@ -49,7 +49,7 @@ def source_table(rows: Iterable[TickRow]) -> pa.Table:
 
 def manifest(name: str = "made-up") -> Manifest:
     markets = (MARKET, KRAKEN_MARKET, ETH_MARKET, FX_MARKET)
-    return Manifest(name, "made up", "import", "USD", markets, (Source("made up", "test", None, 0),), (), 0)
+    return Manifest(name, "made up", "import", "USD", markets, (ImportedSource("made up", "test", None, 0),), (), 0)
 
 
 class LoggedRow(NamedTuple):

@@ -20,7 +20,7 @@ from tests.ui.samples import NOWHERE, arbitrage, session_of
 from ui.live.live_snapshot import Sources
 from ui.live.live_state import KEPT_ARBITRAGES, Board
 from ui.stream.broadcaster import Audience
-from ui.stream.live_clients import Message
+from ui.stream.live_clients import LiveMessage
 from ui.stream.live_messages import SHOWN_ARBITRAGES
 from ui.stream.missed_trades import MOST_MISSED, SLACK_MICROSECONDS, reaches_back
 
@@ -51,7 +51,7 @@ class Listening:
             return told(await anext(self.audience.messages(client)))
 
 
-def told(message: Message) -> dict[str, object]:
+def told(message: LiveMessage) -> dict[str, object]:
     document: dict[str, object] = orjson.loads(message.text)
     assert (document["type"], document["sequence"]) == (message.kind, message.sequence)
     return document

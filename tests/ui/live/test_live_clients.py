@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.stream.live_clients import LiveClient, Message, MessageKind, Numbers
+from ui.stream.live_clients import LiveClient, LiveMessage, MessageKind, Numbers
 
 
-def message(number: int, kind: MessageKind = "trade") -> Message:
-    return Message(number, kind, str(number))
+def message(number: int, kind: MessageKind = "trade") -> LiveMessage:
+    return LiveMessage(number, kind, str(number))
 
 
 def taken(client: LiveClient) -> list[int]:

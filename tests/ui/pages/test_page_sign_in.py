@@ -14,7 +14,7 @@ from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, known_key, new_key
 from ui.auth.key_store import KeptKey, add_key, revoke_key
 from ui.auth.socket_tickets import Purpose
-from ui.page_parts.page_actions import Outcome, acted
+from ui.page_parts.page_actions import ActionOutcome, acted
 from ui.page_parts.page_sign_in import NOT_SIGNED_IN
 from ui.services.change_audit import newest_entries
 from ui.services.dashboard import Dashboard, announce
@@ -116,7 +116,7 @@ def test_an_operator_sees_who_changed_what(dashboard: Dashboard) -> None:
     assert "erika &lt;b&gt;" in shown
 
 
-def attempt(dashboard: Dashboard) -> Outcome[Settings]:
+def attempt(dashboard: Dashboard) -> ActionOutcome[Settings]:
     return acted(
         dashboard,
         ("trading.switch", "trading_state"),
