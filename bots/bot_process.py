@@ -88,6 +88,8 @@ async def _trade(
         knowledge = Knowledge(await _settings(store))
         knowledge.holds_lease = tenure.is_held
         account = _account(session, exchange, knowledge, environment)
+        if isinstance(account, CcxtAccount):
+            tenure.carry(account)
         stack.push_async_callback(account.close)
         glance = await _glance(session, stack)
         strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)

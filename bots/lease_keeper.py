@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import uuid4
 
 from bots.errors import BotError
@@ -21,9 +22,26 @@ ASK_SECONDS = 0.25
 """Between two questions of a standby whether the lease is free."""
 
 
+class Spending(Protocol):
+    """What counts what an account uses of its exchange's rate limits."""
+
+    def used(self) -> str | None:
+        """None where nothing limits it."""
+        ...
+
+    def take_over(self, used: str, ago: int) -> None:
+        """What the last holder had used, `ago` microseconds before."""
+        ...
+
+
 @dataclass(slots=True)
 class Tenure:
-    """One process's claim to act for one exchange; `take` first, then `keep` for as long as it works."""
+    """One process's claim to act for one exchange; `take` first, then `keep` for as long as it works.
+
+    The exchange goes on counting when another process takes over, so what is used of its limits is kept with the lease
+    (`carry`). What a holder that is killed used after its last renewal, of `RENEW_SECONDS` at most while the store is
+    there, the next does not know: a few requests, for which "too many" is seldom said, and nothing is sent after it.
+    """
 
     store: TradeStore
     exchange: str
@@ -32,6 +50,7 @@ class Tenure:
     _lease: Lease | None = None
     _held_until: int = 0
     """By the steady clock: what the server gave, counted from before it was asked."""
+    _spending: Spending | None = None
 
     def is_held(self) -> bool:
         """Whether nobody else can have the lease yet, as far as this process knows."""
@@ -56,6 +75,16 @@ class Tenure:
                 standing_by()
             await SystemClock().sleep(ASK_SECONDS)
 
+    def carry(self, spending: Spending) -> None:
+        """Begin with what the last holder had used, and keep with the lease from now on what this one has."""
+        if self._lease is None:
+            raise BotError(f"{self.holder} has no lease of {self.exchange} to begin with")
+        spending.take_over(self._lease.used, self._lease.used_ago)
+        self._spending = spending
+
+    def _used(self) -> str | None:
+        return None if self._spending is None else self._spending.used()
+
     async def keep(self) -> None:
         """Renew for ever. Raises FencedOutError once another process has taken over; outages are waited through."""
         while True:
@@ -69,7 +98,7 @@ class Tenure:
             raise BotError(f"{self.holder} has no lease of {self.exchange} to renew")
         asked = self.steady_clock()
         try:
-            renewed = await self.store.renew_lease(lease)
+            renewed = await self.store.renew_lease(lease, self._used())
         except StoreUnavailableError as error:
             log.warning("lease not renewed, trying again: %s", error, extra={"exchange": self.exchange})
             return
@@ -85,7 +114,7 @@ class Tenure:
         """So that the next need not wait. Raises StoreUnavailableError."""
         lease, self._lease = self._lease, None
         if lease is not None:
-            await self.store.release_lease(lease)
+            await self.store.release_lease(lease, self._used())
 
 
 def holder_name(exchange: str) -> str:

@@ -191,15 +191,16 @@ class TradeStore(Protocol):
         ...
 
     async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
-        """The right to act for `exchange`; None while another holder's runs."""
+        """The right to act for `exchange`, with what its last holder had used of the rate limits; None while another
+        holder's runs."""
         ...
 
-    async def renew_lease(self, lease: Lease) -> Lease | None:
-        """None where another holder has taken it: stop."""
+    async def renew_lease(self, lease: Lease, used: str | None = None) -> Lease | None:
+        """`used` is kept with it for the next holder. None where another holder has taken it: stop."""
         ...
 
-    async def release_lease(self, lease: Lease) -> None:
-        """Free for the next at once."""
+    async def release_lease(self, lease: Lease, used: str | None = None) -> None:
+        """Free for the next at once, which is told what was `used`."""
         ...
 
     async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:

@@ -72,6 +72,16 @@ class CcxtAccount:
         """Whether they let one more order leave now, where it is not the first of its trade."""
         return self._budget is None or self._budget.has_room()
 
+    def used(self) -> str | None:
+        """What is used of them, for the process that acts for the account after this one; None where nothing limits
+        it."""
+        return None if self._budget is None else self._budget.used()
+
+    def take_over(self, used: str, ago: int) -> None:
+        """Go on from what another process had used of them `ago` microseconds before."""
+        if self._budget is not None:
+            self._budget.take_over(used, ago)
+
     async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         market = self._market(order)
         if market is None:

@@ -4,13 +4,16 @@ Each limit is divided in two. `polls` are what can wait: comparisons, balances, 
 of that again a part is left for those that are open already: unwinding and looking up never wait behind new trades.
 """
 
+import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
 from exchanges.requests.rate_counters import Limit, Used
@@ -27,6 +30,8 @@ from exchanges.requests.rate_limits import (
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 
+log = logging.getLogger(__name__)
+
 Purpose = Literal["poll", "follow"]
 """What a read is for: it can wait, or it follows an order that is under way."""
 Purse = Mapping[str, Used]
@@ -37,7 +42,7 @@ POLLS = Fraction(2, 5)
 POLLS_OF: Mapping[str, Fraction] = {"kraken": Fraction(3, 5)}
 """Where orders are counted for themselves and comparing takes more: there four reads every 15 s, of one in two."""
 POLLS_AT_ONCE = Fraction(1, 5)
-"""Of what polls have of a window; the rest is spread over it, so that a restart forgets little of what was asked."""
+"""Of what polls have of a window; the rest is spread over it, so that little is lost with a killed process."""
 KEPT = Fraction(1, 3)
 """Of what trades have: for those that are open, not for new ones."""
 KEPT_LEGS = 2
@@ -46,6 +51,23 @@ KEPT_LEGS = 2
 SHUT_SECONDS = 1.0
 LONGEST_SHUT_SECONDS = 120.0
 """How long nothing is sent after a "too many" where the exchange does not say itself: at first, and at most."""
+
+Rows = Mapping[str, Sequence[tuple[int, int]]]
+"""By limit, as `Used.rows` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """All that one process has used of an account's limits, as it is written down for the next."""
+
+    polls: Rows = field(default_factory=dict)
+    trades: Rows = field(default_factory=dict)
+    shut_ms: int = 0
+    """For how long nothing is to be sent yet."""
+    shut_seconds: float = SHUT_SECONDS
+
+
+_SPENT = TypeAdapter(Spent)
 
 _PURPOSE: ContextVar[Purpose] = ContextVar("purpose", default="poll")
 
@@ -152,6 +174,31 @@ class RateBudget:
         """The exchange answered; where nothing was to be sent, to what was asked before."""
         if self.clock() >= self._shut_until:
             self._shut_seconds = SHUT_SECONDS
+
+    def used(self) -> str:
+        """All that is used, for the process that acts for the account after this one."""
+        now = self.clock()
+        polls, trades = (
+            {name: rows for name, used in purse.items() if (rows := used.rows(now))}
+            for purse in (self.polls, self.trades)
+        )
+        shut_ms = math.ceil(max(0, self._shut_until - now) / 1_000)
+        return _SPENT.dump_json(Spent(polls, trades, shut_ms, self._shut_seconds)).decode()
+
+    def take_over(self, used: str, ago: int) -> None:
+        """Go on from what another process had used `ago` microseconds before; before anything is asked."""
+        try:
+            spent = _SPENT.validate_json(used or "{}")
+        except ValidationError as error:
+            log.warning("what was used of %s before is not known: %s", self.exchange, error)
+            return
+        then = self.clock() - ago
+        for purse, rows_of in ((self.polls, spent.polls), (self.trades, spent.trades)):
+            for name, rows in rows_of.items():
+                for ms_ago, weight in rows if name in purse else ():
+                    purse[name].add(weight, then - ms_ago * 1_000)
+        self._shut_until = then + spent.shut_ms * 1_000
+        self._shut_seconds = spent.shut_seconds
 
 
 def account_budget(exchange: str, clock: Callable[[], int] = steady_now) -> RateBudget:

@@ -1,11 +1,15 @@
 """How exchanges count requests: so many in any stretch of time, or a counter that runs down. Pure; microseconds."""
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
 from market.time_units import MICROSECONDS
+
+SLOTS = 10
+"""Of a window that is handed on: what was used within one counts as used at the last moment of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Limit:
     def steady(self, at_once: Fraction) -> "Limit":
         """No more than it allows, of which `at_once` may be used at a time: a window as a counter that runs down.
 
-        Whoever begins with an empty count, as a process does that takes over, exceeds the window by so little.
+        Whoever begins with an empty count, where what was used before is not known, exceeds the window by so little.
         """
         if self.how == "counter":
             return self
@@ -70,6 +74,23 @@ class Used:
         self._level, self._at = self.level(now) + weight, now
         if self.limit.how == "window":
             self._times.append((now, weight))
+
+    def rows(self, now: int) -> list[tuple[int, int]]:
+        """In few numbers, for whoever goes on counting to `add`: (how many ms ago, how much), oldest first.
+
+        Never longer ago than it was, so that nothing is to be had twice.
+        """
+        level = self.level(now)
+        if self.limit.how == "counter":
+            # one that has run down in part stood at a whole number some time ago
+            whole = math.ceil(level)
+            return [(int((whole - level) * self.limit.seconds / self.limit.most * 1_000), whole)] if whole else []
+        rows: dict[int, tuple[int, int]] = {}
+        length = int(self.limit.seconds * MICROSECONDS)
+        for when, weight in self._times:
+            slot = (now - when) * SLOTS // length
+            rows[slot] = (now - when) // 1_000, weight + rows.get(slot, (0, 0))[1]
+        return list(rows.values())
 
     def left(self, now: int) -> Fraction:
         """Below zero where more was used than there is."""

@@ -38,9 +38,10 @@ FOLDER = "chaos"
 BOTS = 2
 """Of each exchange, so that there is somebody to take over."""
 RECOVERY_SECONDS = 180.0
-SETTLE_SECONDS = 180.0
+SETTLE_SECONDS = 420.0
 """How long the system has, once it is left in peace, to find what was lost and put it right: as fast as the exchanges'
-rate limits let it look, which the bots' many starts have used up."""
+rate limits let it look. bitFlyer's five minutes, the longest window that a run can fill, and the two minutes that a bot
+stays away at most after "too many", must be able to pass. It ends as soon as all is clean."""
 
 PEACE_SECONDS = 10.0
 """Longer than any request may still be under way to an exchange."""

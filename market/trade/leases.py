@@ -10,6 +10,7 @@ from market.time_units import MICROSECONDS
 
 LEASE_SECONDS = 3.0
 """How long a holder may be silent before another process takes over."""
+_LENGTH = int(LEASE_SECONDS * MICROSECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,15 @@ class Lease:
     holder: str
     token: int
     until: int
+    used: str = ""
+    """What its holder had used of the exchange's rate limits, in the words of who counts them (`rate_budget`)."""
+    used_at: int = 0
+    """When it was so; the server's time."""
+
+    @property
+    def used_ago(self) -> int:
+        """How long before this lease was given: no less than nothing, where the server's clock was set back."""
+        return max(0, self.until - _LENGTH - self.used_at)
 
     @property
     def actor(self) -> Actor:
@@ -40,30 +50,35 @@ class Lease:
 
 
 def acquired(current: Lease | None, exchange: str, holder: str, now: int) -> Lease | None:
-    """The lease for `holder`, with a token that nobody had before; None while another's still runs."""
-    if current is not None and current.holder != holder and now < current.until:
+    """The lease for `holder`, with a token that nobody had before and what the last holder had used; None while
+    another's still runs."""
+    if current is None:
+        return Lease(exchange, holder, 1, now + _LENGTH)
+    if current.holder != holder and now < current.until:
         return None
-    return Lease(exchange, holder, 1 if current is None else current.token + 1, _until(now))
+    return replace(current, holder=holder, token=current.token + 1, until=now + _LENGTH)
 
 
-def renewed(current: Lease | None, lease: Lease, now: int) -> Lease | None:
-    """The lease with a later end; None where somebody else took it. One that ran out with nobody after it is good."""
-    if current is None or current.token != lease.token:
-        return None
-    return replace(current, until=_until(now))
+def renewed(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
+    """The lease with a later end; None where somebody else took it. One that ran out with nobody after it is good.
+
+    `used`: None where nothing is counted; what was told before stands.
+    """
+    return _changed(current, lease, now, now + _LENGTH, used)
 
 
-def released(current: Lease | None, lease: Lease, now: int) -> Lease | None:
+def released(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
     """Free for the next at once; None where it is somebody else's by now. The token is never given out again."""
+    return _changed(current, lease, now, now, used)
+
+
+def _changed(current: Lease | None, lease: Lease, now: int, until: int, used: str | None) -> Lease | None:
     if current is None or current.token != lease.token:
         return None
-    return replace(current, until=now)
+    changed = replace(current, until=until)
+    return changed if used is None else replace(changed, used=used, used_at=now)
 
 
 def is_fenced_out(current: Lease | None, actor: Actor) -> bool:
     """Whether a later holder has taken over from `actor`."""
     return actor.token > 0 and (current is None or current.token != actor.token)
-
-
-def _until(now: int) -> int:
-    return now + int(LEASE_SECONDS * MICROSECONDS)

@@ -16,11 +16,11 @@ class MemoryLeases:
     async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
         return self._keep_lease(acquired(self._leases.get(exchange), exchange, holder, self._clock.now()))
 
-    async def renew_lease(self, lease: Lease) -> Lease | None:
-        return self._keep_lease(renewed(self._leases.get(lease.exchange), lease, self._clock.now()))
+    async def renew_lease(self, lease: Lease, used: str | None = None) -> Lease | None:
+        return self._keep_lease(renewed(self._leases.get(lease.exchange), lease, self._clock.now(), used))
 
-    async def release_lease(self, lease: Lease) -> None:
-        self._keep_lease(released(self._leases.get(lease.exchange), lease, self._clock.now()))
+    async def release_lease(self, lease: Lease, used: str | None = None) -> None:
+        self._keep_lease(released(self._leases.get(lease.exchange), lease, self._clock.now(), used))
 
     def _keep_lease(self, lease: Lease | None) -> Lease | None:
         if lease is not None:

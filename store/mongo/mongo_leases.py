@@ -27,20 +27,20 @@ class LeaseBook:
                 return await self._inserted(wanted)
             return wanted if await self._replaced(current, wanted) else None
 
-    async def renew(self, lease: Lease) -> Lease | None:
+    async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
         """None where somebody else took it. Raises StoreUnavailableError."""
         with translated_errors():
             current = await self._current(lease.exchange)
-            wanted = renewed(current, lease, await server_now(self._database))
+            wanted = renewed(current, lease, await server_now(self._database), used)
             if current is None or wanted is None:
                 return None
             return wanted if await self._replaced(current, wanted) else None
 
-    async def release(self, lease: Lease) -> None:
+    async def release(self, lease: Lease, used: str | None = None) -> None:
         """Free for the next at once. Raises StoreUnavailableError."""
         with translated_errors():
             current = await self._current(lease.exchange)
-            wanted = released(current, lease, await server_now(self._database))
+            wanted = released(current, lease, await server_now(self._database), used)
             if current is not None and wanted is not None:
                 await self._replaced(current, wanted)
 

@@ -101,11 +101,11 @@ class MongoTradeStore(MongoNotes):
     async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
         return await self._leases.acquire(exchange, holder)
 
-    async def renew_lease(self, lease: Lease) -> Lease | None:
-        return await self._leases.renew(lease)
+    async def renew_lease(self, lease: Lease, used: str | None = None) -> Lease | None:
+        return await self._leases.renew(lease, used)
 
-    async def release_lease(self, lease: Lease) -> None:
-        await self._leases.release(lease)
+    async def release_lease(self, lease: Lease, used: str | None = None) -> None:
+        await self._leases.release(lease, used)
 
     async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
         opportunity = reservation.opportunity

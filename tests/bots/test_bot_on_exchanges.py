@@ -1,6 +1,7 @@
 """Whole bots through ccxt on the simulated exchanges, every exchange buying and selling once, on real services."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -74,22 +75,26 @@ class Stage:
                 await until(lambda: self.store.arbitrage(identity), lambda one: one is not None)
 
 
+def session_at(world: Served, kafka: str, mongodb: str) -> Session:
+    return Session(
+        session_id=uuid4().hex,
+        mode="paper",
+        home=world.home,
+        kafka=kafka,
+        mongodb=mongodb,
+        database=f"bots_{uuid4().hex[:8]}",
+        markets=MARKETS,
+        settlement_currency="USD",
+        exchanges_url=world.url,
+        rate_limits=world.is_limited,
+    )
+
+
 @pytest.fixture
 async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
     await ensure_topics(kafka_address, partitions=1)
     async with served(tmp_path) as world:
-        session = Session(
-            session_id=uuid4().hex,
-            mode="paper",
-            home=tmp_path,
-            kafka=kafka_address,
-            mongodb=mongodb_uri,
-            database=f"bots_{uuid4().hex[:8]}",
-            markets=MARKETS,
-            settlement_currency="USD",
-            exchanges_url=world.url,
-            rate_limits=False,
-        )
+        session = session_at(world, kafka_address, mongodb_uri)
         store, writer = await open_store(session), TopicWriter(kafka_address)
         await store.create_settings(ANYTHING)
         one = Stage(world, session, store, writer)
@@ -119,3 +124,28 @@ async def test_every_exchange_buys_and_sells_and_the_books_balance(stage: Stage)
         (name, side) for name in TRADED for side in ("buy", "sell")
     }
     assert balances_by_fills(before, fills) == after
+
+
+async def test_a_bot_begins_with_what_its_exchange_counted_before_and_leaves_what_it_counts(
+    kafka_address: str, mongodb_uri: str, tmp_path: Path
+) -> None:
+    await ensure_topics(kafka_address, partitions=1)
+    async with served(tmp_path, only=("bitflyer",), is_limited=True) as world:
+        session = session_at(world, kafka_address, mongodb_uri)
+        async with await open_store(session) as store:
+            await store.create_settings(ANYTHING)
+            before = await store.acquire_lease("bitflyer", "before")
+            assert before is not None
+            await store.release_lease(before, '{"trades":{"orders":[[0,77]]}}')
+            ready = asyncio.Event()
+            bot = asyncio.create_task(run_bot(session, "bitflyer", ready.set))
+            async with asyncio.timeout(WAIT_SECONDS):
+                await ready.wait()
+            bot.cancel()
+            await asyncio.wait([bot])
+            after = await store.acquire_lease("bitflyer", "after")
+    assert after is not None
+    used = json.loads(after.used)
+    assert [weight for _, weight in used["trades"]["orders"]] == [77]
+    # it has asked for its balances
+    assert used["polls"]["private"]

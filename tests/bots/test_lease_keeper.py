@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from bots.lease_keeper import Tenure, holder_name
+from exchanges.requests.rate_budget import RateBudget, account_budget
+from exchanges.requests.rate_limits import ORDERS
 from market.trade.leases import LEASE_SECONDS, Lease
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
@@ -16,10 +18,10 @@ class StoreWithOutages(MemoryTradeStore):
 
     is_away = False
 
-    async def renew_lease(self, lease: Lease) -> Lease | None:
+    async def renew_lease(self, lease: Lease, used: str | None = None) -> Lease | None:
         if self.is_away:
             raise StoreUnavailableError("away")
-        return await super().renew_lease(lease)
+        return await super().renew_lease(lease, used)
 
 
 async def test_a_free_lease_is_taken_at_once_and_released_for_the_next() -> None:
@@ -75,6 +77,45 @@ async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     assert await store.acquire_lease("alpha", "two") is not None
     with pytest.raises(FencedOutError, match="another process acts for alpha"):
         await tenure.renew()
+
+
+async def taken(store: MemoryTradeStore, clock: SteppedClock, name: str) -> tuple[Tenure, RateBudget]:
+    """By a process of bitFlyer's account, with what its rate limits leave it."""
+    tenure, budget = Tenure(store, "bitflyer", name), account_budget("bitflyer", clock.now)
+    await tenure.take()
+    tenure.carry(budget)
+    return tenure, budget
+
+
+@pytest.mark.parametrize("end", ["killed", "released"])
+async def test_a_process_that_takes_over_begins_with_what_the_last_had_used(end: str) -> None:
+    clock = SteppedClock()
+    store = MemoryTradeStore(clock)
+    first, budget = await taken(store, clock, "one")
+    while budget.has_room():
+        budget.spend(ORDERS["bitflyer"])
+    if end == "killed":
+        await first.renew()
+        await clock.sleep(LEASE_SECONDS)
+    else:
+        await first.release()
+    second, budget = await taken(store, clock, "two")
+    assert not budget.has_room()
+    # nor does it forget where it is killed before its first renewal
+    await clock.sleep(LEASE_SECONDS)
+    third, budget = await taken(store, clock, "three")
+    assert not budget.has_room()
+    await clock.sleep(60)
+    await third.renew()
+    # one minute is bitFlyer's window of small orders
+    assert (await taken_after(store, clock)).has_room()
+    with pytest.raises(FencedOutError):
+        await second.renew()
+
+
+async def taken_after(store: MemoryTradeStore, clock: SteppedClock) -> RateBudget:
+    await clock.sleep(LEASE_SECONDS)
+    return (await taken(store, clock, "four"))[1]
 
 
 def test_no_two_processes_have_one_name() -> None:

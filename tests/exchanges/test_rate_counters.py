@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exchanges.requests.rate_counters import Limit, Used, counter, window
+from exchanges.requests.rate_counters import SLOTS, Limit, Used, counter, window
 from market.time_units import MICROSECONDS
 
 LIMITS = st.sampled_from((window(5, 10), window(1, 1), counter(5, "0.5"), counter(12, "2.34")))
@@ -32,10 +32,21 @@ def test_what_is_left(limit: Limit, seconds: tuple[int, ...], left: list[Fractio
     assert seen == left
 
 
-@given(LIMITS, st.lists(st.tuples(st.integers(0, 4 * MICROSECONDS), st.integers(1, 3)), max_size=60))
-def test_who_waits_as_long_as_it_is_told_never_asks_too_much(limit: Limit, asked: list[tuple[int, int]]) -> None:
+def handed_on(used: Used, now: int) -> Used:
+    """To another process."""
+    following = Used(used.limit)
+    for ms_ago, weight in used.rows(now):
+        following.add(weight, now - ms_ago * 1_000)
+    return following
+
+
+@given(LIMITS, st.lists(st.tuples(st.integers(0, 4 * MICROSECONDS), st.integers(1, 3), st.booleans()), max_size=60))
+def test_who_waits_as_long_as_it_is_told_never_asks_too_much(limit: Limit, asked: list[tuple[int, int, bool]]) -> None:
+    """Nor do all those together that take over from each other."""
     used, now, taken = Used(limit), 0, []
-    for pause, wanted in asked:
+    for pause, wanted, is_handed_on in asked:
+        if is_handed_on:
+            used = handed_on(used, now)
         weight = min(wanted, limit.most)
         now += pause
         now += int(used.seconds_until(weight, now) * MICROSECONDS) + 1
@@ -49,6 +60,26 @@ def test_who_waits_as_long_as_it_is_told_never_asks_too_much(limit: Limit, asked
             if limit.how == "counter" and begin <= end:
                 run_down = Fraction(end - begin, MICROSECONDS) * limit.most / limit.seconds
                 assert sum(weight for when, weight in taken if begin <= when <= end) <= limit.most + run_down
+
+
+@given(
+    LIMITS,
+    st.lists(st.tuples(st.integers(0, 2 * MICROSECONDS), st.integers(1, 3)), max_size=30),
+    st.integers(0, 20 * MICROSECONDS),
+)
+def test_handed_on_nothing_is_free_sooner_and_little_of_it_later(
+    limit: Limit, spent: list[tuple[int, int]], later: int
+) -> None:
+    used, now = Used(limit), 0
+    for pause, weight in spent:
+        now += pause
+        used.add(weight, now)
+    assert len(used.rows(now)) <= SLOTS
+    following, then = handed_on(used, now), now + later
+    # a slot of a window, and the millisecond that is rounded
+    delay = 1_000 + (int(limit.seconds * MICROSECONDS) // SLOTS if limit.how == "window" else 0)
+    assert following.level(then) >= used.level(then)
+    assert following.level(then + delay) <= used.level(then)
 
 
 @given(LIMITS, st.fractions(Fraction(1, 4), Fraction(3, 4)))

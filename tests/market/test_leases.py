@@ -27,6 +27,13 @@ def test_one_that_ran_out_is_renewed_unless_somebody_came_after() -> None:
     assert renewed(None, lease, LENGTH) is None
 
 
+def test_a_servers_clock_that_is_set_back_makes_nothing_older_than_it_was() -> None:
+    lease = Lease("alpha", "one", 3, LENGTH, "some", 9 * LENGTH)
+    following = acquired(lease, "alpha", "two", 2 * LENGTH)
+    assert following is not None
+    assert (following.used, following.used_ago) == ("some", 0)
+
+
 def test_tools_without_a_lease_are_never_fenced_out() -> None:
     assert not is_fenced_out(Lease("alpha", "one", 3, LENGTH), UNFENCED)
     assert is_fenced_out(None, Lease("alpha", "one", 3, LENGTH).actor)

@@ -53,6 +53,29 @@ async def test_a_released_lease_is_free_at_once_and_its_token_is_spent(store: Tr
     assert await store.acquire_lease("alpha", "three") is None
 
 
+async def test_what_the_last_holder_had_used_is_told_to_the_next_with_how_long_ago_that_was(store: TradeStore) -> None:
+    first = await held_by(store, "one")
+    assert first.used == ""
+    assert await store.renew_lease(first, "some") is not None
+    # who has nothing to tell leaves what was told, and when
+    kept = await store.renew_lease(first)
+    assert kept is not None
+    assert (kept.used, kept.used_at) == ("some", kept.until - int(LEASE_SECONDS * 1_000_000) - kept.used_ago)
+    second = await held_by(store, "two")
+    assert second.used == "some"
+    # the whole lease had to run out
+    assert LEASE_SECONDS * 1_000_000 <= second.used_ago < 30_000_000
+    await store.release_lease(second, "more")
+    third = await held_by(store, "three")
+    assert third.used == "more"
+    assert third.used_ago < second.used_ago
+    # one that was replaced has nothing to say any more
+    assert await store.renew_lease(second, "too late") is None
+    await store.release_lease(second, "too late")
+    await store.release_lease(third)
+    assert (await held_by(store, "four")).used == "more"
+
+
 async def test_a_restarted_holder_of_the_same_name_fences_its_old_self_out(store: TradeStore) -> None:
     await open_books(store)
     old = (await held_by(store, "one")).actor
