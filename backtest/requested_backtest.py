@@ -28,7 +28,7 @@ HOLDING = Decimal("0.000001")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RequestedBacktest:
     """Nothing said: the tick set's own settings, fees and balances, and `Latency()` everywhere."""
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Wish:
     follow_logged_settings: bool = False
 
 
-def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
+def parameters_for(tick_set: TickSet, wish: RequestedBacktest) -> Parameters:
     """Raises ImportRefusedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
     manifest = tick_set.manifest
     profile = profile_of(manifest)
@@ -80,7 +80,7 @@ def parameters_for(tick_set: TickSet, wish: Wish) -> Parameters:
     )
 
 
-def _check_followed(first: SettingsChange, wish: Wish) -> None:
+def _check_followed(first: SettingsChange, wish: RequestedBacktest) -> None:
     """What the log says of the settings holds from its first row on, so nothing else could: better said than lost."""
     named = [name for name in wish.values if name in first.changed]
     named += ["the fees"] if wish.fee_bps is not None else []
@@ -109,7 +109,7 @@ def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
         raise ImportRefusedError(explained(error, "settings")) from None
 
 
-def latencies(exchanges: tuple[str, ...], wish: Wish) -> dict[str, Latency]:
+def latencies(exchanges: tuple[str, ...], wish: RequestedBacktest) -> dict[str, Latency]:
     """Of every exchange. Raises ImportRefusedError for one that the set does not have, or that is out of bounds."""
     for told in (wish.latency_ms, wish.latency_samples):
         unknown = sorted(set(told) - {*exchanges, "*"})
@@ -122,7 +122,7 @@ def latencies(exchanges: tuple[str, ...], wish: Wish) -> dict[str, Latency]:
     return {exchange: _latency_of(exchange, wish) for exchange in exchanges}
 
 
-def fee_tiers(exchanges: tuple[str, ...], wish: Wish) -> dict[str, tuple[FeeTier, ...]]:
+def fee_tiers(exchanges: tuple[str, ...], wish: RequestedBacktest) -> dict[str, tuple[FeeTier, ...]]:
     """Raises ImportRefusedError for an exchange that the set does not have."""
     unknown = sorted(set(wish.fee_tiers) - set(exchanges))
     if unknown:
@@ -130,7 +130,7 @@ def fee_tiers(exchanges: tuple[str, ...], wish: Wish) -> dict[str, tuple[FeeTier
     return dict(wish.fee_tiers)
 
 
-def failed_share(wish: Wish) -> float:
+def failed_share(wish: RequestedBacktest) -> float:
     """Raises ImportRefusedError."""
     if not 0 <= wish.failed_share <= 1:
         raise ImportRefusedError(f"{wish.failed_share * 100:g} percent of orders is outside 0 to 100")
@@ -187,7 +187,7 @@ def _first_bids(tick_set: TickSet, base: str) -> dict[tuple[str, str], Decimal]:
     return bids
 
 
-def _latency_of(exchange: str, wish: Wish) -> Latency:
+def _latency_of(exchange: str, wish: RequestedBacktest) -> Latency:
     for name in (exchange, "*"):
         if name in wish.latency_ms:
             return Latency(constant_ms=wish.latency_ms[name])

@@ -18,9 +18,9 @@ from exchanges.exchange_addresses import simulated_addresses
 from market.money import Amount, Price, decimal_of
 from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS, Level, Quote
-from pricefeeds.feed.connection_loop import SymbolWatch
+from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import FeedEndpoints
-from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.rest_reader import rest_reader
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
@@ -68,9 +68,9 @@ async def ours(exchange: str, address: str, recordings: Path | None) -> Cost:
     async with rest_reader(address, clock, PATIENT.rest_seconds) as rest:
         source = FeedEndpoints(wire, "ws" + address.removeprefix("http") + "/ws", rest, None)
         feed = SymbolFeed(market, 0, clock.now(), PATIENT.late_after)
-        listener = Listener(feed, tally.add, recorder, PATIENT.limits)
+        listener = FeedSession(feed, tally.add, recorder, PATIENT.limits)
         listener.start(0, clock.now())
-        task = asyncio.create_task(SymbolWatch(source, listener, clock, PATIENT).run())
+        task = asyncio.create_task(ConnectionLoop(source, listener, clock, PATIENT).run())
         await tally.first.wait()
         meter, before = Meter(address), feed.state.quotes
         await meter.begin()

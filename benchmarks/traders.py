@@ -16,9 +16,9 @@ import orjson
 from pydantic import TypeAdapter
 
 from benchmarks.trading_services import read_terms
-from bots.bot_loop import Desk
-from bots.decide.state_cache import Knowledge
-from bots.lease_keeper import Tenure, holder_name
+from bots.bot_loop import BotLoop
+from bots.decide.state_cache import StateCache
+from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.subscriptions import Signal
 from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import open_session_account
@@ -87,11 +87,11 @@ async def trade_as_bot(session: Session, exchange: str) -> None:
         await store.prepare()
         account = open_session_account(session, exchange, {})
         stack.push_async_callback(account.close)
-        tenure = Tenure(store, exchange, holder_name(exchange))
+        tenure = LeaseKeeper(store, exchange, holder_name(exchange))
         by = await tenure.take()
         settings = await store.settings()
         assert settings is not None
-        desk = Desk(store, account, session.traded, session.clock(), Knowledge(settings), by=by)
+        desk = BotLoop(store, account, session.traded, session.clock(), StateCache(settings), by=by)
         await together(tenure.keep(), desk.run(signals(), ready))
 
 

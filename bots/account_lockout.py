@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.retry import Errand
 from exchanges.account_port import TradingAccount
@@ -28,14 +28,14 @@ reads but may not trade answers every question, and refuses the next order too."
 log = logging.getLogger(__name__)
 
 
-class Lockout:
+class AccountLockout:
     """Whether the exchange refuses this bot's account, and when it is asked again."""
 
     def __init__(
         self,
         account: TradingAccount,
         health: ExchangeHealthWatch,
-        knowledge: Knowledge,
+        knowledge: StateCache,
         steady_clock: Callable[[], int] = steady_now,
     ) -> None:
         self._account = account

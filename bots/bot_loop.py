@@ -9,14 +9,14 @@ from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from bots.account_lockout import Lockout
-from bots.decide.state_cache import Knowledge
+from bots.account_lockout import AccountLockout
+from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.execute.leg_executor import UNKNOWN_AFTER_SECONDS, LegKey, Trader
-from bots.execute.leg_reserver import Reserver
-from bots.execute.pending_legs import Due, due_legs, expired_halves, has_leg_at, is_in_flight_at
-from bots.execute.rejection_log import Notes
-from bots.reconcile.balance_snapshots import Books
+from bots.execute.leg_executor import UNKNOWN_AFTER_SECONDS, LegExecutor, LegKey
+from bots.execute.leg_reserver import LegReserver
+from bots.execute.pending_legs import PendingLeg, due_legs, expired_halves, has_leg_at, is_in_flight_at
+from bots.execute.rejection_log import RejectionLog
+from bots.reconcile.balance_snapshots import BalanceSnapshots
 from bots.retry import Errand, persist, wait_for
 from bots.subscriptions import Signal
 from exchanges.account_port import TradingAccount
@@ -56,7 +56,7 @@ class Pace:
 USUAL_PACE = Pace()
 
 
-class Desk:
+class BotLoop:
     """The bot of one exchange, its parts given. `run` ends by cancellation alone, or by what nobody here can mend."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Desk:
         account: TradingAccount,
         markets: tuple[Market, ...],
         clock: Clock,
-        knowledge: Knowledge,
+        knowledge: StateCache,
         pace: Pace = USUAL_PACE,
         by: Actor = UNFENCED,
         errands: tuple[Errand, ...] = (),
@@ -73,13 +73,13 @@ class Desk:
         self.exchange = account.exchange
         self.store = store
         self.knowledge = knowledge
-        self.notes = Notes(self.exchange, knowledge.bounds_of)
+        self.notes = RejectionLog(self.exchange, knowledge.bounds_of)
         self._markets = markets_by_symbol(markets)
         self.health = ExchangeHealthWatch(self.exchange, store, knowledge, pace.wall_clock)
-        self._lockout = Lockout(account, self.health, knowledge, pace.steady_clock)
+        self._lockout = AccountLockout(account, self.health, knowledge, pace.steady_clock)
         told = self.health.note, knowledge.forbids
-        self.trader = Trader(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
-        self.reserver = Reserver(
+        self.trader = LegExecutor(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
+        self.reserver = LegReserver(
             exchange=self.exchange,
             store=store,
             markets=self._markets,
@@ -94,7 +94,7 @@ class Desk:
         self._errands = errands
         self._resumed_version = 0
         """Of the settings under which halted arbitrages were resumed last."""
-        self._books = Books(store, account, by)
+        self._books = BalanceSnapshots(store, account, by)
         self._pace = pace
         self._legs: set[LegKey] = set()
         """Those that this process is busy with: it must not look up what it is just sending."""
@@ -212,7 +212,7 @@ class Desk:
     def _execute(self, arbitrage_id: str, role: LegRole) -> None:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
-    def _do(self, thing: Due) -> None:
+    def _do(self, thing: PendingLeg) -> None:
         """What the account is needed for waits while it is refused: the next round comes back to it."""
         identity, leg = thing.arbitrage_id, thing.leg
         if self._lockout.is_on and thing.what in ("execute", "resolve"):

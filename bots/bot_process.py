@@ -5,15 +5,15 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 
-from bots.bot_loop import Desk
+from bots.bot_loop import BotLoop
 from bots.dead_mans_switch import DeadMansSwitch
 from bots.decide.partner_budgets import partners_of
 from bots.decide.quote_lookup import NewestQuotes
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from bots.draining import Draining, until_left
 from bots.errors import BotError
-from bots.lease_keeper import Tenure, holder_name
-from bots.position_reporter import ReachTeller
+from bots.lease_keeper import LeaseKeeper, holder_name
+from bots.position_reporter import PositionReporter
 from bots.reconcile.reconciler import Reconciliation
 from bots.retry import Errand, wait_for
 from bots.strategies.average_trader import AverageTrader
@@ -34,7 +34,7 @@ from session.tasks import together
 from store.errors import FencedOutError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.store_port import TradeStore
-from streams.latest_rows import TopicGlance
+from streams.latest_rows import LatestRows
 from streams.records import Newest
 from streams.topic_reader import TopicReader
 from streams.topics import OPPORTUNITIES, SPREADS, TICKS
@@ -82,10 +82,10 @@ async def _trade(
     async with AsyncExitStack() as stack:
         store = await wait_for(lambda: open_store(session))
         stack.push_async_callback(store.close)
-        tenure = Tenure(store, exchange, holder_name(exchange))
+        tenure = LeaseKeeper(store, exchange, holder_name(exchange))
         by = await wait_for(lambda: tenure.take(ready))
         stack.push_async_callback(_released, tenure)
-        knowledge = Knowledge(await _settings(store))
+        knowledge = StateCache(await _settings(store))
         knowledge.holds_lease = tenure.is_held
         account = _account(session, exchange, knowledge, environment)
         if isinstance(account, CcxtAccount):
@@ -95,7 +95,7 @@ async def _trade(
         strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
         reconciliation = _reconciliation(session, store, account, knowledge, by)
         errands = (strategy.run, reconciliation.run, *_switched(account, stack))
-        desk = Desk(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
+        desk = BotLoop(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
         departure.desk = desk
         await together(tenure.keep(), _work(session, store, desk, account, stack, ready))
 
@@ -103,14 +103,14 @@ async def _trade(
 async def _work(
     session: Session,
     store: MongoTradeStore,
-    desk: Desk,
+    desk: BotLoop,
     account: TradingAccount,
     stack: AsyncExitStack,
     ready: Callable[[], None],
 ) -> None:
     reader = await _opened(session, (OPPORTUNITIES, SPREADS), stack)
     standings = (store.arbitrages_standing, store.settings_standing)
-    teller = ReachTeller(desk.exchange, store.reach, reader, standings, lambda: desk.knowledge.server_ahead)
+    teller = PositionReporter(desk.exchange, store.reach, reader, standings, lambda: desk.knowledge.server_ahead)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(teller.run())
         if isinstance(account, PaperAccount):
@@ -120,7 +120,7 @@ async def _work(
 
 
 def _reconciliation(
-    session: Session, store: TradeStore, account: TradingAccount, knowledge: Knowledge, by: Actor
+    session: Session, store: TradeStore, account: TradingAccount, knowledge: StateCache, by: Actor
 ) -> Reconciliation:
     return Reconciliation(
         store=store,
@@ -141,7 +141,7 @@ def _switched(account: TradingAccount, stack: AsyncExitStack) -> tuple[Errand, .
     return (switch.run,)
 
 
-def _account(session: Session, exchange: str, knowledge: Knowledge, environment: Mapping[str, str]) -> TradingAccount:
+def _account(session: Session, exchange: str, knowledge: StateCache, environment: Mapping[str, str]) -> TradingAccount:
     """On the exchange, simulated or real, where the session has one; else local paper."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
@@ -173,14 +173,14 @@ async def _opened(
     return reader
 
 
-async def _glance(session: Session, stack: AsyncExitStack) -> TopicGlance:
-    glance = TopicGlance(session.kafka, TICKS)
+async def _glance(session: Session, stack: AsyncExitStack) -> LatestRows:
+    glance = LatestRows(session.kafka, TICKS)
     await wait_for(glance.open)
     stack.push_async_callback(glance.close)
     return glance
 
 
-async def _released(tenure: Tenure) -> None:
+async def _released(tenure: LeaseKeeper) -> None:
     with suppress(StoreUnavailableError):
         await tenure.release()
 

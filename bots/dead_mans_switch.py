@@ -21,7 +21,7 @@ DISARM_SECONDS = 2.0
 """What the end of a process waits for it at most."""
 
 
-class Switch(Protocol):
+class SwitchableAccount(Protocol):
     """An account's."""
 
     @property
@@ -36,7 +36,7 @@ class Switch(Protocol):
 class DeadMansSwitch:
     """Kept armed by whoever holds the exchange's lease; `leave` ends a block within which it may have been armed."""
 
-    account: Switch
+    account: SwitchableAccount
 
     async def run(self) -> None:
         """For ever. Raises ExchangeUnavailableError: run it again."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 
-from bots.bot_loop import Desk
+from bots.bot_loop import BotLoop
 from session.tasks import first_of
 
 
@@ -12,7 +12,7 @@ class Draining:
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
-        self.desk: Desk | None = None
+        self.desk: BotLoop | None = None
 
     def ask(self) -> None:
         self._asked.set()

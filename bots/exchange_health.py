@@ -6,7 +6,7 @@ A crash loses at most what was not written yet: the next failures tell the same.
 import logging
 from collections.abc import Callable
 
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from market.decide.circuit_breaker import Failure, FailureKind
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
@@ -28,7 +28,7 @@ class ExchangeHealthWatch:
         self,
         exchange: str,
         store: TradeStore,
-        knowledge: Knowledge,
+        knowledge: StateCache,
         wall_clock: Callable[[], int] = wall_now,
     ) -> None:
         self._exchange = exchange

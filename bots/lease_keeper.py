@@ -35,7 +35,7 @@ class Spending(Protocol):
 
 
 @dataclass(slots=True)
-class Tenure:
+class LeaseKeeper:
     """One process's claim to act for one exchange; `take` first, then `keep` for as long as it works.
 
     The exchange goes on counting when another process takes over, so what is used of its limits is kept with the lease

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Iterable
 
 from session.clock import SystemClock, wall_now
-from session.lag import Reach
+from session.lag import ConsumerPosition
 from store.errors import StoreError
-from store.mongo.consumer_positions import ReachBook
+from store.mongo.consumer_positions import ConsumerPositions
 from store.server.change_streams import ChangeStanding
 from streams.topic_reader import TopicReader
 
@@ -15,13 +15,13 @@ TELL_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class ReachTeller:
+class PositionReporter:
     """One row in the store, written over and over beside the trading."""
 
     def __init__(
         self,
         exchange: str,
-        book: ReachBook,
+        book: ConsumerPositions,
         reader: TopicReader,
         standings: Iterable[ChangeStanding],
         server_ahead: Callable[[], int],
@@ -42,10 +42,10 @@ class ReachTeller:
             except StoreError as error:
                 log.info("reach not told", extra={"exchange": self._exchange, "error": str(error)})
 
-    def reach(self) -> Reach:
+    def reach(self) -> ConsumerPosition:
         lags = [standing.lag(wall_now(), self._server_ahead()) for standing in self._standings]
         known = [lag for lag in lags if lag is not None]
-        return Reach(
+        return ConsumerPosition(
             part=f"bot-{self._exchange}",
             exchange=self._exchange,
             told_at=0,

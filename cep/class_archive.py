@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cep.detection.detection_job import probed, start_opportunities
-from cep.detection.log_start import Checkpoint, Opening
+from cep.detection.log_start import Checkpoint, LogStart
 from cep.detection.market_layout import layout_of
 from cep.detection.spread_query import start_spreads
 from cep.errors import CepStoppedError
@@ -40,7 +40,7 @@ def make_class_archive(session: Session, say: Callable[[str], None]) -> Path:
         jvm_options=(f"-XX:ArchiveClassesAtExit={made}", "-Xlog:disable"),
         extra={"spark.log.level": "OFF"},
     )
-    layout, opening = layout_of(session), Opening(dict.fromkeys(range(session.partitions), 0), None)
+    layout, opening = layout_of(session), LogStart(dict.fromkeys(range(session.partitions), 0), None)
     try:
         start_opportunities(spark, session, layout, Checkpoint(scratch / "checkpoint", opening))
         asyncio.run(probed(session))

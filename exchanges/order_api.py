@@ -25,7 +25,7 @@ class AnswerNotUnderstoodError(ExchangeError):
     """The exchange answered something else than its own documentation says."""
 
 
-class OrderDesk(Protocol):
+class OrderApi(Protocol):
     """One exchange's own means; raises ccxt's errors and AnswerNotUnderstoodError."""
 
     async def post(self, order: LimitOrder, market: Market) -> str:

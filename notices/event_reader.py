@@ -18,7 +18,7 @@ from session.notices import Destination, Notice
 from session.session import Session
 from session.tasks import together
 from store.operations.mongo_notices import NoticePosition
-from store.queries.notice_events import Happening, HappeningFollower, HappeningReader, Present
+from store.queries.notice_events import CurrentState, Happening, NoticeEventFollower, NoticeEventReader
 from store.server.change_streams import patiently
 from store.server.documents import SettingsVersion
 
@@ -30,10 +30,10 @@ LONGEST_LOOK_BACK = 24 * 3_600 * MICROSECONDS
 log = logging.getLogger(__name__)
 
 
-class Reading:
+class EventReader:
     """Of one destination: a change stream, a place in it and a queue of its own."""
 
-    def __init__(self, reader: HappeningReader, session: Session, destination: Destination) -> None:
+    def __init__(self, reader: NoticeEventReader, session: Session, destination: Destination) -> None:
         self._reader = reader
         self._session = session
         self.destination = destination
@@ -58,7 +58,7 @@ class Reading:
             log.info("notices are read", extra={"destination": name, "resumed": self._place.token is not None})
             await together(self._follow(follower), self._keep_place(follower))
 
-    async def look(self, present: Present) -> None:
+    async def look(self, present: CurrentState) -> None:
         """Tell what stands now and was not told yet."""
         if not self.begun.is_set():
             return
@@ -77,7 +77,7 @@ class Reading:
             standing = dict(self._faults.standing)
             await patiently(lambda: self._reader.notices.keep_standing(self.destination.name, standing))
 
-    async def _follow(self, follower: HappeningFollower) -> None:
+    async def _follow(self, follower: NoticeEventFollower) -> None:
         is_lost = self._place.token is not None
         if is_lost:
             # a stream that goes on from a token misses nothing, and says so by nothing
@@ -93,7 +93,7 @@ class Reading:
                 await self._tell(notices_of(happening, self._patience))
             self.begun.set()
 
-    async def _keep_place(self, follower: HappeningFollower) -> None:
+    async def _keep_place(self, follower: NoticeEventFollower) -> None:
         kept = self._place.token
         while True:
             await SystemClock().sleep(KEEP_SECONDS)
@@ -142,7 +142,7 @@ def notices_of(happening: Happening, patience: int) -> list[Notice]:
     return [] if told is None else [told]
 
 
-def lost_notice(since: int, present: Present, ended: Sequence[Arbitrage], currency: str) -> Notice:
+def lost_notice(since: int, present: CurrentState, ended: Sequence[Arbitrage], currency: str) -> Notice:
     """That changes since `since` are gone, what `ended` of what was read again, and what stands now."""
     now = present.counters.now
     nets = [one.profit.net for one in ended if one.profit is not None and one.profit.currency == currency]

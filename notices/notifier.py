@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from notices.channels.channel_secrets import Secrets
 from notices.channels.senders import opened_senders
 from notices.delivery import Delivery
-from notices.event_reader import Reading
+from notices.event_reader import EventReader
 from session.clock import SystemClock
 from session.session import Session
 from session.tasks import together
-from store.queries.notice_events import HappeningReader
+from store.queries.notice_events import NoticeEventReader
 from store.server.change_streams import patiently
 
 LOOK_SECONDS = 1.0
@@ -18,10 +18,10 @@ LOOK_SECONDS = 1.0
 
 async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: Callable[[], None]) -> None:
     """Until cancelled. Ready once nothing that happens can be missed, whether or not any destination answers."""
-    reader = HappeningReader(session)
+    reader = NoticeEventReader(session)
     try:
         async with opened_senders(session.notices, secrets) as senders:
-            readings = [Reading(reader, session, destination) for destination in session.notices]
+            readings = [EventReader(reader, session, destination) for destination in session.notices]
             deliveries = [
                 Delivery(
                     reader.notices, reading.destination, senders[reading.destination.name], session.mode, reading.news
@@ -34,7 +34,7 @@ async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: 
         await reader.close()
 
 
-async def _look(reader: HappeningReader, readings: list[Reading]) -> None:
+async def _look(reader: NoticeEventReader, readings: list[EventReader]) -> None:
     while True:
         present = await patiently(reader.present)
         for reading in readings:
@@ -42,7 +42,7 @@ async def _look(reader: HappeningReader, readings: list[Reading]) -> None:
         await SystemClock().sleep(LOOK_SECONDS)
 
 
-async def _tell_ready(readings: list[Reading], ready: Callable[[], None]) -> None:
+async def _tell_ready(readings: list[EventReader], ready: Callable[[], None]) -> None:
     for reading in readings:
         await reading.begun.wait()
     ready()

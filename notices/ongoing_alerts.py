@@ -7,7 +7,7 @@ from market.time_units import MICROSECONDS
 from notices.notice_format import exchange_name
 from session.notices import Notice, NoticeKind
 from session.session import Session
-from store.queries.notice_events import Present
+from store.queries.notice_events import CurrentState
 
 DOWN_SECONDS = 15
 """How long a feed is down, or a bot silent, before people are bothered: a reconnection or restart takes less."""
@@ -31,12 +31,12 @@ class Alert:
     """A user stopped it: nobody has to be told, and it is not well either."""
 
 
-def faults_now(present: Present, session: Session, now: int) -> list[Alert]:
+def faults_now(present: CurrentState, session: Session, now: int) -> list[Alert]:
     """Of the exchanges that the session trades on; `now` by this machine's clock, feeds are told by it."""
     return [*_feed_faults(present, session, now), *_bot_faults(present, session)]
 
 
-def _feed_faults(present: Present, session: Session, now: int) -> Iterable[Alert]:
+def _feed_faults(present: CurrentState, session: Session, now: int) -> Iterable[Alert]:
     markets = {(market.exchange, market.symbol) for market in session.markets}
     down: dict[str, list[str]] = {}
     for feed in present.feeds:
@@ -56,7 +56,7 @@ def _feed_faults(present: Present, session: Session, now: int) -> Iterable[Alert
         )
 
 
-def _bot_faults(present: Present, session: Session) -> Iterable[Alert]:
+def _bot_faults(present: CurrentState, session: Session) -> Iterable[Alert]:
     now = present.counters.now
     leases = {lease.exchange: lease for lease in present.leases}
     for exchange in dict.fromkeys(market.exchange for market in session.traded):

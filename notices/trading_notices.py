@@ -5,7 +5,7 @@ from market.decide.settings import Settings, TradingState
 from market.money import text_of
 from notices.notice_format import clock_time, exchange_name, plural, signed_money
 from session.notices import Notice
-from store.mongo.risk_counters import Counters, day_of
+from store.mongo.risk_counters import RiskCounters, day_of
 from store.server.documents import SettingsVersion
 
 _SWITCHED: dict[TradingState, tuple[str, str]] = {
@@ -73,7 +73,7 @@ def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice 
     )
 
 
-def notice_of_loss(counters: Counters, settings: Settings, currency: str) -> Notice | None:
+def notice_of_loss(counters: RiskCounters, settings: Settings, currency: str) -> Notice | None:
     """That the day has lost what it may; once a day."""
     if -counters.day_net < settings.max_daily_loss:
         return None

@@ -8,7 +8,7 @@ from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from session.clock import Clock
 from session.session import Session
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 
 END_KIND = "end"
@@ -35,7 +35,7 @@ async def run_replayer(session: Session, rows: Iterable[Quote | FeedMark], marke
     writer = TopicWriter(session.kafka)
     await writer.open()
     try:
-        log = LogWriter(writer, session.bases, session.partitions)
+        log = TickWriter(writer, session.bases, session.partitions)
         counts = await send_in_time(rows, log.row, writer.flush, clock)
         for base in session.bases:
             log.marker(END_KIND, base, marker_id, max(clock.now(), counts.last_received))

@@ -39,7 +39,7 @@ class ReplayDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Reenactment:
+class RawReplay:
     """What came of one exchange's recording. Where there is a difference, the counts end with it."""
 
     exchange: str
@@ -55,7 +55,7 @@ class Reenactment:
     difference: ReplayDifference | None
 
 
-class FeedAgain:
+class ReplayedFeed:
     """One symbol's feed, from its first note on."""
 
     def __init__(self, market: Market, make_conversation: MakeConversation, late_after: int = LATE_AFTER) -> None:
@@ -128,7 +128,7 @@ def conversation_of(market: Market) -> Conversation:
 
 def reenact(
     entries: Iterable[RecordingHeader | Note | PartEnd], make_conversation: MakeConversation = conversation_of
-) -> Reenactment:
+) -> RawReplay:
     """Live one exchange's recording again, up to its end or the first difference.
 
     `entries` as `read_recording` gives them. Raises ImportRefusedError, as reading does, and for notes that no feeder
@@ -153,7 +153,7 @@ class _Stage:
     def __init__(self, make_conversation: MakeConversation) -> None:
         self._make_conversation = make_conversation
         self._header: RecordingHeader | None = None
-        self._feeds: dict[str, FeedAgain] = {}
+        self._feeds: dict[str, ReplayedFeed] = {}
         self._said: dict[str, deque[bytes]] = {}
         self._led: dict[str, Note] = {}
         """Symbol → the note that its last rows come from."""
@@ -200,9 +200,9 @@ class _Stage:
                 f"{note.symbol}: the note {note.kind!r} of {note.now} cannot be ({error})"
             ) from error
 
-    def result(self) -> Reenactment:
+    def result(self) -> RawReplay:
         header = self._header
-        return Reenactment(
+        return RawReplay(
             exchange="" if header is None else header.exchange,
             session_id="" if header is None else header.session_id,
             files=self._files,
@@ -217,7 +217,7 @@ class _Stage:
         self._refused_messages += sum(feed.refused_messages for feed in self._feeds.values())
         late_after = _late_after(header)
         self._feeds = {
-            market.symbol: FeedAgain(market, self._make_conversation, late_after) for market in header.markets
+            market.symbol: ReplayedFeed(market, self._make_conversation, late_after) for market in header.markets
         }
         self._said = {symbol: deque() for symbol in self._feeds}
 

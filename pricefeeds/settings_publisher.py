@@ -18,7 +18,7 @@ from store.store_port import TradeStore
 from streams.last_sequences import newest_settings_rows
 from streams.message_format import row_of
 from streams.records import Record
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 
 REPEAT_SECONDS = 1.0
@@ -45,17 +45,17 @@ async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
     writer = TopicWriter(session.kafka)
     await answered(writer.open)
     try:
-        rows = LogWriter(writer, session.bases, session.partitions)
+        rows = TickWriter(writer, session.bases, session.partitions)
         async with await answered(lambda: open_store(session)) as store, contextlib.AsyncExitStack() as stack:
             reader = await open_reader(session)
             stack.push_async_callback(reader.close)
-            bridge = SettingsBridge(store, StoredSettings(reader).between, rows.settings, session.clock(), written)
+            bridge = SettingsPublisher(store, StoredSettings(reader).between, rows.settings, session.clock(), written)
             await _run_tasks(bridge, writer, ready)
     finally:
         await writer.close()
 
 
-async def _run_tasks(bridge: "SettingsBridge", writer: TopicWriter, ready: Callable[[], None]) -> None:
+async def _run_tasks(bridge: "SettingsPublisher", writer: TopicWriter, ready: Callable[[], None]) -> None:
     async def tell() -> None:
         await bridge.has_begun.wait()
         await writer.flush()
@@ -82,7 +82,7 @@ class StoredSettings:
                 return sorted(found, key=lambda settings: settings.version)
 
 
-class SettingsBridge:
+class SettingsPublisher:
     """Skips no version, and writes none twice but the newest and those that some partition of the log lacks.
 
     The log itself is the token to resume from: `written` is the last version in it, None where it has none.

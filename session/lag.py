@@ -38,7 +38,7 @@ class QueryProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ConsumerPosition:
     """How far one bot has read, by its own account; it tells so every few seconds."""
 
     part: str

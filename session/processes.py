@@ -36,7 +36,7 @@ STOPPABLE: frozenset[ProcessKind] = frozenset({"bot", "feed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProcessReport:
     """What the supervisor tells of one process."""
 
     name: str
@@ -53,7 +53,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ProcessOrder:
     """What a user wants of one process; `at` by the server's clock, 0 where nobody ever said anything."""
 
     wanted: Wanted = "running"
@@ -75,7 +75,7 @@ class Process:
     since: int
     restarts: int
     last_end: str | None
-    order: Order
+    order: ProcessOrder
     updated: int
     """When the supervisor was heard of last; 0: never."""
 

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol
 
-from market.accounting.differences import KeptDifference, RowCorrection
+from market.accounting.differences import RowCorrection, StoredDifference
 from market.decide.circuit_breaker import Failure, Health
 from market.decide.settings import Settings
 from market.instruments.orders import Fill, OrderReport
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, Leg, LegRole, Refusal
+from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection
 from market.trade.leases import UNFENCED, Actor, Lease
 from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
@@ -64,11 +64,11 @@ class Averages(Protocol):
 class Differences(Protocol):
     """What reconciliation reads and keeps, of all sessions: the accounts are the same in each."""
 
-    async def keep(self, difference: KeptDifference) -> bool:
+    async def keep(self, difference: StoredDifference) -> bool:
         """Unless one of its id is kept; True where it was new."""
         ...
 
-    async def kept(self) -> list[KeptDifference]:
+    async def kept(self) -> list[StoredDifference]:
         """All of them, newest first."""
         ...
 
@@ -186,7 +186,7 @@ class TradeStore(Protocol):
         """Keep it unless its id is known; True where it was new."""
         ...
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def refuse(self, refusal: Rejection) -> None:
         """Keep the first of each (pair, exchange, reason) per second whole, count the rest."""
         ...
 

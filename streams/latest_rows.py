@@ -13,7 +13,7 @@ from streams.topic_admin import check_reachable
 _Answer = TypeVar("_Answer")
 
 
-class TopicGlance:
+class LatestRows:
     """The newest rows of topics, for those who need a few of them every few seconds: following all rows would cost
     each of them what the writers wrote.
     """

@@ -14,7 +14,7 @@ log = logging.getLogger("streams")
 
 
 @dataclass(slots=True)
-class Troubles:
+class LogThrottle:
     """Of one client; its callbacks come one at a time."""
 
     address: str

@@ -7,7 +7,7 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Me
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
-from streams.log_throttle import Troubles
+from streams.log_throttle import LogThrottle
 from streams.records import Newest, Position, Record, Start
 from streams.topic_admin import client_settings, reason_of
 
@@ -34,7 +34,7 @@ class PartitionConsumer:
 
     def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
         self._address = address
-        self._troubles = Troubles(address)
+        self._troubles = LogThrottle(address)
         self._patience = patience
         self._moment = Event()
         self._consumer = Consumer(

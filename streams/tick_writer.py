@@ -7,7 +7,7 @@ from streams.topic_writer import TopicWriter
 from streams.topics import TICKS, bases_by_partition, partition_of
 
 
-class LogWriter:
+class TickWriter:
     """Writes rows of a base to the base's partition; FX and settings rows once to every partition that has bases.
 
     Every method returns at once and raises as `TopicWriter.write` does.

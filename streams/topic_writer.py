@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
-from streams.log_throttle import Troubles
+from streams.log_throttle import LogThrottle
 from streams.topic_admin import check_reachable, client_settings, reason_of
 
 DELIVERY_SECONDS = 30.0
@@ -30,7 +30,7 @@ class TopicWriter:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._troubles = Troubles(address)
+        self._troubles = LogThrottle(address)
         self._failure: StreamError | None = None
         self._producer = Producer(
             client_settings(address)

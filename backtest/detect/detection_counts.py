@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import Found, KernelLog, new_ids
+from cep.kernel.kernel_log import KernelLog, KernelResult, new_ids
 from cep.kernel.kernel_records import NONE
 
 Sequences = tuple[int, ...]
@@ -67,7 +67,7 @@ class LogCounts:
         self._counts = RunCounts(base)
         self._last = np.full((len(layout.pairs), 4), NONE - 1, dtype=np.int64)
 
-    def add(self, rows: int, found: Iterable[Found]) -> None:
+    def add(self, rows: int, found: Iterable[KernelResult]) -> None:
         counts = self._counts
         counts.rows += rows
         for hits in (part.hits for part in found):

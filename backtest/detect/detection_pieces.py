@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import COLUMNS, DOCUMENT, Found, KernelLog, SettingsInForce
+from cep.kernel.kernel_log import COLUMNS, DOCUMENT, KernelLog, KernelResult, SettingsInForce
 from datasets.ticksets.manifest import Partition
 from datasets.ticksets.tick_set import TickSet, read_opening, read_ticks
 
@@ -36,7 +36,7 @@ class Looked:
     first_row: int
     """Its first row's number in `log`."""
     rows: int
-    found: Iterator[Found]
+    found: Iterator[KernelResult]
     opening: pa.Table | None
     """What the log learned first, where this is the first of a base in the piece: its rows 0, 1, 2, …"""
 

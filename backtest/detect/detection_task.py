@@ -11,7 +11,7 @@ from backtest.detect.detection_counts import LogCounts, RunCounts
 from backtest.detect.detection_pieces import Looked, Piece, looked_at
 from backtest.detect.detection_texts import RowTexts
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import Found, SettingsInForce
+from cep.kernel.kernel_log import KernelResult, SettingsInForce
 
 QUOTE_FIELDS = (
     "exchange",
@@ -73,7 +73,7 @@ def _counted(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> 
         yield counts.finished()
 
 
-def _hit_rows(look: Looked, found: Found, texts: RowTexts, layout: Layout) -> pa.RecordBatch:
+def _hit_rows(look: Looked, found: KernelResult, texts: RowTexts, layout: Layout) -> pa.RecordBatch:
     hits, count = found.hits, len(found.hits)
     parts = ("row", "buy_quote_row", "sell_quote_row", "buy_rate_row", "sell_rate_row")
     wanted = np.unique(np.concatenate([hits[part] for part in parts]))
@@ -94,7 +94,7 @@ def _hit_rows(look: Looked, found: Found, texts: RowTexts, layout: Layout) -> pa
     return pa.RecordBatch.from_arrays([*columns.values()], [*columns])
 
 
-def _leg(side: str, found: Found, wanted: Numbers, rows: pa.Table, layout: Layout) -> pa.StructArray:
+def _leg(side: str, found: KernelResult, wanted: Numbers, rows: pa.Table, layout: Layout) -> pa.StructArray:
     hits = found.hits
     slots = np.array([pair[side == "sell"] for pair in layout.pairs], dtype=np.int32)[hits["pair"]]
     fees = np.array([found.settings.taker_fees.get(slot.exchange, np.nan) for slot in layout.slots])

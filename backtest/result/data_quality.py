@@ -20,7 +20,7 @@ COLUMNS = ["kind", "exchange", "symbol", "received_time"]
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class QuoteGap:
     """Between two rows of one market in which nothing was heard of it; microseconds UTC."""
 
     start: int
@@ -43,7 +43,7 @@ class MarketQuality:
     last_time: int | None
     holes: int
     """Silences longer than a quote may be old."""
-    silences: tuple[Silence, ...]
+    silences: tuple[QuoteGap, ...]
     """The longest, longest first."""
 
 
@@ -56,7 +56,7 @@ class _Heard:
     first: int | None = None
     last: int | None = None
     holes: int = 0
-    longest: list[Silence] = field(default_factory=list)
+    longest: list[QuoteGap] = field(default_factory=list)
 
     def learn(self, times: npt.NDArray[np.int64], max_age: int) -> None:
         """`times` of signs of life, in the order of the log."""
@@ -68,7 +68,7 @@ class _Heard:
         gaps = np.diff(known)
         self.holes += int((gaps > max_age).sum())
         for place in np.argsort(gaps)[-LONGEST_TOLD:]:
-            self.longest.append(Silence(int(known[place]), int(known[place + 1])))
+            self.longest.append(QuoteGap(int(known[place]), int(known[place + 1])))
         self.longest = nlargest(LONGEST_TOLD, self.longest, key=lambda one: one.end - one.start)
 
 

@@ -22,7 +22,7 @@ class _Until:
         yield self
 
 
-class Agenda:
+class EventQueue:
     """A `session.clock.Clock`, and the events to come."""
 
     def __init__(self) -> None:

@@ -60,7 +60,7 @@ class _Rows:
     """Index of the newest row, up to this one, that is a quote or withdraws one; -1: none."""
 
 
-class Piece:
+class HistoryPiece:
     """`opening`: the rows to learn before `own`; both with COLUMNS."""
 
     def __init__(self, opening: pa.Table, own: pa.Table) -> None:
@@ -163,7 +163,7 @@ class Piece:
 class QuotedRow:
     """A quote that is made when it is asked for."""
 
-    piece: Piece
+    piece: HistoryPiece
     market: Market
     row: int
 

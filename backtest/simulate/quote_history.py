@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backtest.simulate.history_piece import COLUMNS, Piece, QuotedRow, Shown
+from backtest.simulate.history_piece import COLUMNS, HistoryPiece, QuotedRow, Shown
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
 from datasets.ticksets.manifest import Partition
 from datasets.ticksets.tick_set import TickSet, read_opening, read_ticks
@@ -35,7 +35,7 @@ class HistoryPosition:
     read: Callable[[], tuple[pa.Table, pa.Table]]
 
 
-class QuoteTape:
+class QuoteHistory:
     """Answers in any order of time, so that any number of runs share one. Memory: `kept` row groups; None: all."""
 
     def __init__(
@@ -52,7 +52,7 @@ class QuoteTape:
         self._first = {base: [place.first for place in rows] for base, rows in places.items()}
         self._markets = {(market.exchange, market.symbol): market for market in markets if not market.is_fx}
         self._kept = kept
-        self._pieces: OrderedDict[tuple[str, int], Piece] = OrderedDict()
+        self._pieces: OrderedDict[tuple[str, int], HistoryPiece] = OrderedDict()
         self._last: int | None = None
         """Of a tape that was cut: the latest time of which it knows anything."""
 
@@ -61,7 +61,7 @@ class QuoteTape:
         """Of the recorded session, up to where the tape was cut. Raises ImportRefusedError."""
         return tuple(change for change in self._changes() if self._told(change.time) == change.time)
 
-    def until(self, end: int) -> "QuoteTape":
+    def until(self, end: int) -> "QuoteHistory":
         """The same, as if nothing had been recorded at `end`, microseconds, or later; both share what was read."""
         earlier = copy(self)
         earlier._last = end - 1
@@ -94,11 +94,11 @@ class QuoteTape:
         """Of the last row group with a row of `time` or before; -1 where there is none."""
         return bisect_right(self._since.get(base, []), time) - 1
 
-    def _piece(self, base: str, number: int) -> Piece:
+    def _piece(self, base: str, number: int) -> HistoryPiece:
         key = (base, number)
         known = self._pieces.get(key)
         if known is None:
-            known = self._pieces[key] = Piece(*self._places[base][number].read())
+            known = self._pieces[key] = HistoryPiece(*self._places[base][number].read())
             while self._kept is not None and len(self._pieces) > self._kept:
                 self._pieces.popitem(last=False)
         elif self._kept is not None:
@@ -113,13 +113,13 @@ def _from_here_on(places: Sequence[HistoryPosition]) -> list[int]:
     return earliest
 
 
-def tape_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteTape:
+def tape_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHistory:
     """Of a tick set; `kept` None keeps what was read once, for many runs over one set. Raises ImportRefusedError."""
     places = {
         base: [place for partition in tick_set.partitions_of(base) for place in _places(tick_set, partition)]
         for base in tick_set.manifest.bases
     }
-    return QuoteTape(places, tick_set.manifest.markets, kept, partial(logged_settings, tick_set))
+    return QuoteHistory(places, tick_set.manifest.markets, kept, partial(logged_settings, tick_set))
 
 
 def _places(tick_set: TickSet, partition: Partition) -> list[HistoryPosition]:

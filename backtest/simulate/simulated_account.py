@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from backtest.backtest_parameters import Latency
 from backtest.simulate.order_latency import is_refused, latency_microseconds
-from backtest.simulate.quote_history import QuoteTape
+from backtest.simulate.quote_history import QuoteHistory
 from exchanges.errors import OrderRejectedError
 from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
 from exchanges.paper.paper_ledger import PaperLedger
@@ -26,7 +26,7 @@ class Conditions:
     """What all accounts of one backtest have in common."""
 
     markets: Markets
-    tape: QuoteTape
+    tape: QuoteHistory
     clock: Clock
     settings: Callable[[], Settings]
     seed: int

@@ -5,17 +5,17 @@ from decimal import Decimal
 from functools import partial
 
 from backtest.backtest_parameters import Parameters
-from backtest.simulate.event_queue import Agenda, at_once
+from backtest.simulate.event_queue import EventQueue, at_once
 from backtest.simulate.simulated_account import SimulatedAccount
 from backtest.simulate.simulated_rejections import EXPIRED, RefusalCounts
 from backtest.simulate.tiered_fees import TieredFees
 from bots.bot_loop import ROUND_SECONDS
 from bots.decide.opportunity_checks import is_expired
 from bots.decide.order_decision import refused_by_settings
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.execute.leg_executor import LegKey, Trader
-from bots.execute.leg_reserver import Reserver
+from bots.execute.leg_executor import LegExecutor, LegKey
+from bots.execute.leg_reserver import LegReserver
 from bots.execute.pending_legs import due_legs
 from market.accounting.episodes import TradeBounds
 from market.decide.circuit_breaker import FailureKind
@@ -32,12 +32,12 @@ RETRY = round(ROUND_SECONDS * MICROSECONDS)
 """A leg that may not be sent yet is tried again so much later, as by a live bot's next round."""
 
 
-class ReplayedBots:
+class SimulatedBots:
     """All bots of one backtest; they know at once what one of them learns."""
 
     def __init__(
         self,
-        agenda: Agenda,
+        agenda: EventQueue,
         store: MemoryTradeStore,
         accounts: dict[str, SimulatedAccount],
         markets: tuple[Market, ...],
@@ -49,7 +49,7 @@ class ReplayedBots:
         self._markets = markets_by_symbol(markets)
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
-        self.knowledge = Knowledge(store.settings_in_force())
+        self.knowledge = StateCache(store.settings_in_force())
         self.refusals = RefusalCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
@@ -61,7 +61,9 @@ class ReplayedBots:
         }
         self._reservers = {name: self._reserver(name) for name in accounts}
         self._traders = {
-            name: Trader(store, account, advance, steady_clock=agenda.now, troubled=partial(self._note_trouble, name))
+            name: LegExecutor(
+                store, account, advance, steady_clock=agenda.now, troubled=partial(self._note_trouble, name)
+            )
             for name, account in accounts.items()
         }
         self._anyone = next(iter(self._reservers.values()))
@@ -121,8 +123,8 @@ class ReplayedBots:
         refused = refused_by_settings(opportunity, self._markets, self.knowledge.settings)
         return self._anyone.early_refusal(opportunity) if refused is None else refused.reason
 
-    def _reserver(self, exchange: str) -> Reserver:
-        return Reserver(
+    def _reserver(self, exchange: str) -> LegReserver:
+        return LegReserver(
             exchange=exchange,
             store=self._store,
             markets=self._markets,

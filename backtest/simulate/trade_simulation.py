@@ -11,13 +11,13 @@ from functools import partial
 
 from backtest.backtest_parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
-from backtest.simulate.event_queue import Agenda, at_once
-from backtest.simulate.quote_history import QuoteTape
-from backtest.simulate.seen_spreads import Spreads, lifetime_of
+from backtest.simulate.event_queue import EventQueue, at_once
+from backtest.simulate.quote_history import QuoteHistory
+from backtest.simulate.seen_spreads import SeenSpreads, lifetime_of
 from backtest.simulate.settings_changes import SettingsChange
 from backtest.simulate.simulated_account import Conditions, SimulatedAccount
 from backtest.simulate.simulated_books import balances_of, is_balanced
-from backtest.simulate.simulated_bots import ReplayedBots
+from backtest.simulate.simulated_bots import SimulatedBots
 from backtest.simulate.trading_assumptions import told_assumptions
 from market.accounting.profit_groups import added, profit_from
 from market.instruments.markets import Market
@@ -47,7 +47,7 @@ def trading_order(opportunity: Opportunity) -> tuple[int, str, int, str, str]:
 
 def trade(
     opportunities: Iterable[Opportunity],
-    tape: QuoteTape,
+    tape: QuoteHistory,
     markets: tuple[Market, ...],
     parameters: Parameters,
     windows: Iterable[SpreadWindow] | None = None,
@@ -57,7 +57,7 @@ def trade(
     # here, since a sweep trades in Spark's workers; a handler that is there already is not added again
     logging.getLogger("bots").addHandler(UNHEARD)
     floor = _Floor(tape, tuple(market for market in markets if not market.is_fx), parameters)
-    spreads = Spreads()
+    spreads = SeenSpreads()
     history = iter(windows or ())
     following = next(history, None)
     for opportunity in _each_once(opportunities):
@@ -74,8 +74,8 @@ def trade(
 class _Floor:
     """Where one backtest trades: time, store, accounts and bots, all of them new."""
 
-    def __init__(self, tape: QuoteTape, markets: tuple[Market, ...], parameters: Parameters) -> None:
-        self.agenda = Agenda()
+    def __init__(self, tape: QuoteHistory, markets: tuple[Market, ...], parameters: Parameters) -> None:
+        self.agenda = EventQueue()
         self.decision = round(parameters.decision_ms * 1_000)
         self._parameters = parameters
         self._markets = markets_by_symbol(markets)
@@ -96,11 +96,11 @@ class _Floor:
         }
         for exchange, account in self._accounts.items():
             at_once(self._store.set_balances(exchange, at_once(account.balances()), "before"))
-        self.bots = ReplayedBots(self.agenda, self._store, self._accounts, markets, parameters)
+        self.bots = SimulatedBots(self.agenda, self._store, self._accounts, markets, parameters)
         for change in tape.settings_changes if parameters.follow_logged_settings else ():
             self.agenda.plan(change.time, partial(self._change, change))
 
-    def outcome(self, spreads: Spreads, *, has_history: bool) -> TradingOutcome:
+    def outcome(self, spreads: SeenSpreads, *, has_history: bool) -> TradingOutcome:
         """Once all is over."""
         arbitrages = tuple(at_once(self._store.session_arbitrages()))
         fills = tuple(at_once(self._store.fills()))

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from backtest.backtest_parameters import Parameters
-from backtest.simulate.seen_spreads import Spreads
+from backtest.simulate.seen_spreads import SeenSpreads
 from backtest.simulate.simulated_account import SimulatedAccount
 
 
 def told_assumptions(
     parameters: Parameters,
     accounts: Sequence[SimulatedAccount],
-    spreads: Spreads,
+    spreads: SeenSpreads,
     missed: int,
     *,
     has_history: bool,

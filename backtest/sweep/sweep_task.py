@@ -8,7 +8,7 @@ from pathlib import Path
 from backtest.detect.detected_cache import opportunities_of
 from backtest.result.asset_marks import Marks
 from backtest.result.performance import performance_of
-from backtest.simulate.quote_history import QuoteTape, tape_of
+from backtest.simulate.quote_history import QuoteHistory, tape_of
 from backtest.simulate.trade_simulation import trade
 from backtest.sweep.parameter_grids import Point
 from backtest.sweep.sweep_candidates import Candidates
@@ -26,7 +26,7 @@ KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class SweepTask:
     """What all sets of a sweep have in common, read once by each worker."""
 
     definition: SweepDefinition
@@ -35,7 +35,7 @@ class Bench:
     variables: dict[str, Variable]
     markets: tuple[Market, ...]
     candidates: Candidates
-    tape: QuoteTape
+    tape: QuoteHistory
     spans: tuple[Span, ...]
     marks: Marks
 
@@ -67,7 +67,7 @@ def run_chunk(folder: Path, chunk: int) -> int:
 
 
 @lru_cache(maxsize=1)
-def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
+def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
     """The same for every chunk that one worker does. `fingerprint` and `written` only tell one sweep from another."""
     store = SweepStore(folder)
     definition = store.definition()
@@ -75,7 +75,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> Bench:
     manifest = tick_set.manifest
     kept = None if manifest.rows <= MOST_ROWS_IN_MEMORY else KEPT
     folds = definition.folds
-    bench = Bench(
+    bench = SweepTask(
         definition=definition,
         points=tuple(definition.grid.points()),
         variables=variables_of(definition.parameters),

@@ -22,9 +22,9 @@ from datasets.errors import ImportRefusedError
 from datasets.ticksets.log_tick_set import LogSpan
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from market.instruments.markets import Market
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from market.validation_messages import sentence_of
-from store.queries.session_export import KeptArbitrage, KeptFill
+from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
 
 FORMAT = 1
@@ -57,9 +57,9 @@ class RecordedMessage:
 
 
 HEAD = TypeAdapter(SessionHead)
-KEPT_ARBITRAGE = TypeAdapter(KeptArbitrage)
-KEPT_FILL = TypeAdapter(KeptFill)
-REFUSAL = TypeAdapter(Refusal)
+KEPT_ARBITRAGE = TypeAdapter(ExportedArbitrage)
+KEPT_FILL = TypeAdapter(ExportedFill)
+REFUSAL = TypeAdapter(Rejection)
 SETTINGS_VERSION = TypeAdapter(SettingsVersion)
 
 
@@ -108,18 +108,18 @@ class RecordedSession:
         except (OSError, pa.ArrowInvalid) as error:
             raise CannotVerifyError(f"{path}: cannot be read ({error})") from error
 
-    def arbitrages(self) -> Iterator[KeptArbitrage]:
+    def arbitrages(self) -> Iterator[ExportedArbitrage]:
         """Oldest first."""
         return self._lines(ARBITRAGES, KEPT_ARBITRAGE)
 
-    def refusals(self) -> Iterator[Refusal]:
+    def refusals(self) -> Iterator[Rejection]:
         return self._lines(REFUSALS, REFUSAL)
 
     def settings(self) -> Iterator[SettingsVersion]:
         """By version."""
         return self._lines(SETTINGS, SETTINGS_VERSION)
 
-    def fills(self) -> Iterator[KeptFill]:
+    def fills(self) -> Iterator[ExportedFill]:
         return self._lines(FILLS, KEPT_FILL)
 
     def _lines(self, name: Path, adapter: TypeAdapter[Value]) -> Iterator[Value]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import Key
 from bots.decide.decision_record import circumstances_of, free_of
-from bots.decide.order_decision import Refused, decided, early_refusal, side_of
+from bots.decide.order_decision import Rejected, decided, early_refusal, side_of
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import decimal_of_double
 from market.prices.opportunities import Opportunity
 from market.trade import reservations
-from market.trade.arbitrages import Arbitrage, LegRole, Refusal
+from market.trade.arbitrages import Arbitrage, LegRole, Rejection
 from market.trade.decision_context import Sight
 from market.trade.decisions import Cause, DecisionStep, Grounds, NoRecordError, grounds_of, step_of
 from market.trade.leg_planning import HoldAs, Markets, advancing, markets_by_symbol
@@ -21,7 +21,7 @@ from market.trade.reservation_state import ReservationState, ReservationTerms
 from market.trade.reservations import Reservation
 from store import leg_lifecycle as legs
 from store.errors import StoreError
-from store.queries.session_export import KeptArbitrage
+from store.queries.session_export import ExportedArbitrage
 from store.store_port import Advance
 
 
@@ -59,7 +59,7 @@ class Decisions:
     def __post_init__(self) -> None:
         self.by_symbol = markets_by_symbol(tuple(market for market in self.markets if not market.is_fx))
 
-    def arbitrage_difference(self, kept: KeptArbitrage) -> FirstDifference | None:
+    def arbitrage_difference(self, kept: ExportedArbitrage) -> FirstDifference | None:
         """Of an arbitrage whose steps were kept, all that it became against what follows from them."""
         state, recorded = State(), kept.arbitrage
         for number, text in enumerate(kept.steps, start=1):
@@ -75,11 +75,11 @@ class Decisions:
         found = first_unlike(recorded, state.arbitrage)
         return None if found is None else FirstDifference(f"arbitrage {recorded.arbitrage_id}", *found)
 
-    def half(self, kept: KeptArbitrage) -> State:
+    def half(self, kept: ExportedArbitrage) -> State:
         """As it stood when one leg was reserved. Raises NotDerivedError, NoRecordError."""
         return self._after(step_of(kept.steps[0]), State(), kept.arbitrage)
 
-    def refusal_difference(self, refusal: Refusal, half: State) -> FirstDifference | None:
+    def refusal_difference(self, refusal: Rejection, half: State) -> FirstDifference | None:
         """Of a refusal whose grounds were kept; `half`: the arbitrage that it would have joined."""
         where = f"refusal {refusal.refusal_id}"
         try:
@@ -145,11 +145,11 @@ class Decisions:
             raise NotDerivedError("opportunity.detected_time", recorded.opportunity.detected_time, times)
         opportunity = replace(opportunity, detected_time=recorded.opportunity.detected_time)
         decision = self._decision(opportunity, cause.sight)
-        if isinstance(decision, Refused):
+        if isinstance(decision, Rejected):
             raise NotDerivedError("reservation", "wished for", decision.reason)
         return replace(decision, valid_until=cause.valid_until)
 
-    def _decision(self, opportunity: Opportunity, sight: Sight) -> Reservation | Refused:
+    def _decision(self, opportunity: Opportunity, sight: Sight) -> Reservation | Rejected:
         known = circumstances_of(sight, self._settings(sight.settings_version))
         early = early_refusal(opportunity, self.by_symbol, known, is_used_up=sight.is_used_up)
         side = side_of(opportunity, sight.exchange)
@@ -161,7 +161,7 @@ class Decisions:
 
     def _reason(self, opportunity: Opportunity, grounds: Grounds, half: State) -> str:
         decision = self._decision(opportunity, grounds.sight)
-        if isinstance(decision, Refused):
+        if isinstance(decision, Rejected):
             return decision.reason
         if grounds.read is None:
             return NOTHING
@@ -191,7 +191,7 @@ class Decisions:
         return advancing(tuple(market for market in self.markets if not market.is_fx))
 
 
-def _stated(refusal: Refusal) -> dict[str, object]:
+def _stated(refusal: Rejection) -> dict[str, object]:
     return {
         "reason": refusal.reason,
         "exchange": refusal.exchange,

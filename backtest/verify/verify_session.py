@@ -14,10 +14,10 @@ from backtest.verify.verify_settings import settings_difference
 from datasets.ticksets.tick_set import TickSet
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from market.trade.decisions import NoRecordError, grounds_of
 from market.trade.reservation_state import fill_key
-from store.queries.session_export import KeptArbitrage
+from store.queries.session_export import ExportedArbitrage
 from streams.message_format import WireError, row_of
 
 Derive = Callable[[TickSet], Iterable[tuple[str, int, bytes]]]
@@ -89,7 +89,7 @@ class _Asked:
     joined: set[str] = field(default_factory=set)
     """Arbitrages that a refused leg would have joined."""
     arbitrages: Counter[Pair] = field(default_factory=Counter)
-    halves: dict[str, KeptArbitrage] = field(default_factory=dict)
+    halves: dict[str, ExportedArbitrage] = field(default_factory=dict)
 
     @classmethod
     def of(cls, session: RecordedSession) -> "_Asked":
@@ -107,7 +107,7 @@ class _Asked:
         return asked
 
 
-def _is_joined(refusal: Refusal) -> bool:
+def _is_joined(refusal: Rejection) -> bool:
     try:
         read = None if refusal.grounds is None else grounds_of(refusal.grounds).read
     except NoRecordError:
@@ -163,7 +163,7 @@ def _refusal_differences(
         outcome.refusals += 1
 
 
-def _sum_difference(refusal: Refusal) -> FirstDifference | None:
+def _sum_difference(refusal: Rejection) -> FirstDifference | None:
     """What is counted on a refusal that stands alone is its own."""
     where = f"refusal {refusal.refusal_id}"
     if refusal.count < 1:
@@ -208,7 +208,7 @@ def _arbitrage_differences(
         )
 
 
-def _ledger_difference(kept: KeptArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:
+def _ledger_difference(kept: ExportedArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:
     """Every fill of a leg stands in the ledger once, as it was reported, and no other."""
     booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
     for key in [*booked, *(key for key in entered if key not in booked)]:

@@ -20,7 +20,7 @@ FreeBalances = Mapping[tuple[str, str], Decimal]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Rejected:
     """Not traded, for this reason."""
 
     reason: str
@@ -33,50 +33,50 @@ def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
     return "sell" if opportunity.sell.exchange == exchange else None
 
 
-def refused_by_settings(opportunity: Opportunity, markets: Markets, settings: Settings) -> Refused | None:
+def refused_by_settings(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
     """The first of the reasons of `checked`, where the settings alone give one."""
     if not _is_traded(opportunity, markets, settings):
-        return Refused("exchange_disabled")
+        return Rejected("exchange_disabled")
     reason = forbidden(opportunity, settings)
-    return None if reason is None else Refused(reason)
+    return None if reason is None else Rejected(reason)
 
 
-def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Refused | None:
+def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Rejected | None:
     """The reasons that need neither arithmetic nor sizing."""
     if not _is_traded(opportunity, markets, circumstances.settings):
-        return Refused("exchange_disabled")
+        return Rejected("exchange_disabled")
     reason = quick_refusal_of(opportunity, circumstances)
-    return None if reason is None else Refused(reason)
+    return None if reason is None else Rejected(reason)
 
 
 def early_refusal(
     opportunity: Opportunity, markets: Markets, circumstances: Circumstances, *, is_used_up: bool
-) -> Refused | None:
+) -> Rejected | None:
     """What needs neither sizing nor the store, but for its word that a quote of the opportunity is used up."""
     refused = checked(opportunity, markets, circumstances)
     if refused is None and circumstances.standing is not None and is_used_up:
-        return Refused("liquidity_used")
+        return Rejected("liquidity_used")
     return refused
 
 
 def decided(
     opportunity: Opportunity, side: Side, markets: Markets, free: FreeBalances, circumstances: Circumstances
-) -> Reservation | Refused:
+) -> Reservation | Rejected:
     """This bot's wish. Both bots of an opportunity compute the same grid and minimum, whatever their balances."""
     sides = _sides(opportunity, markets, circumstances)
     if sides is None:
-        return Refused("exchange_disabled")
+        return Rejected("exchange_disabled")
     buy, sell = sides
     reason = refusal_of(opportunity, buy, sell, circumstances)
     if reason is not None:
-        return Refused(reason)
+        return Rejected(reason)
     buy = replace(buy, free=free.get((buy.market.exchange, buy.market.quote_currency)))
     sell = replace(sell, free=free.get((sell.market.exchange, sell.market.base)))
     standing = circumstances.standing
     left, limit = (None, "") if standing is None else notional_left(opportunity, standing)
     sizing = size(buy, sell, circumstances.settings, left)
     if isinstance(sizing, str):
-        return Refused(limit if sizing == "limit_reached" else sizing)
+        return Rejected(limit if sizing == "limit_reached" else sizing)
     return _reservation(opportunity, buy if side == "buy" else sell, sizing, circumstances)
 
 

@@ -16,7 +16,7 @@ _REMEMBERED = 2_000
 
 
 @dataclass(slots=True)
-class Partners:
+class PartnerBudgets:
     """One budget for each of the others, spent as their legs are sent.
 
     A partner's own reads, retries and switches cannot be seen from here. Where it let a half reservation expire, it had
@@ -50,8 +50,8 @@ class Partners:
             budget.note_leg()
 
 
-def partners_of(exchange: str, exchanges: Iterable[str]) -> Partners:
-    return Partners({name: account_budget(name) for name in exchanges if name != exchange})
+def partners_of(exchange: str, exchanges: Iterable[str]) -> PartnerBudgets:
+    return PartnerBudgets({name: account_budget(name) for name in exchanges if name != exchange})
 
 
 def _exchanges_of(arbitrage: Arbitrage) -> set[str]:

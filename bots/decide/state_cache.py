@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from bots.decide.partner_budgets import Partners
+from bots.decide.partner_budgets import PartnerBudgets
 from market.accounting.episodes import TradeBounds
 from market.accounting.inventory import exposures_of
 from market.accounting.missed_profit import bounds_now
@@ -34,7 +34,7 @@ def _always() -> bool:
 
 
 @dataclass(slots=True)
-class Knowledge:
+class StateCache:
     """Newest settings, windows, balances and open arbitrages."""
 
     settings: Settings
@@ -59,7 +59,7 @@ class Knowledge:
     """How many legs the rate limits of the bot's own exchange let begin, as its account has it now."""
     has_room: Callable[[], bool] = _always
     """Whether they let an order leave that is not the first of its trade."""
-    partners: Partners = field(default_factory=lambda: Partners({}))
+    partners: PartnerBudgets = field(default_factory=lambda: PartnerBudgets({}))
     """The budgets of the other exchanges' bots."""
     holds_lease: Callable[[], bool] = _always
     """Whether nobody else can have this process's lease yet."""

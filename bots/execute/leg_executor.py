@@ -83,7 +83,7 @@ class _Search:
 
 
 @dataclass(slots=True)
-class Trader:
+class LegExecutor:
     """Trades the legs of one exchange; the caller sees to it that no leg is in two hands of one process at a time."""
 
     store: TradeStore

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from bots.decide.decision_record import sight_of
 from bots.decide.opportunity_checks import Circumstances, is_expired
-from bots.decide.order_decision import Refused, decided, early_refusal, side_of
-from bots.decide.state_cache import Knowledge
-from bots.execute.opportunity_queue import Backlog
+from bots.decide.order_decision import Rejected, decided, early_refusal, side_of
+from bots.decide.state_cache import StateCache
+from bots.execute.opportunity_queue import OpportunityQueue
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, LegRole
@@ -34,7 +34,7 @@ Execute = Callable[[str, LegRole], None]
 """Starts trading a leg of an arbitrage, without waiting for it."""
 
 
-class NoteBook(Protocol):
+class RejectionSink(Protocol):
     """Where it is put down what became of an opportunity."""
 
     def keep(self, opportunity: Opportunity) -> None:
@@ -49,20 +49,20 @@ class NoteBook(Protocol):
 
 
 @dataclass(slots=True)
-class Reserver:
+class LegReserver:
     """Sees opportunities, refuses the cheap way at once, and reserves the rest, newest first."""
 
     exchange: str
     store: TradeStore
     markets: Markets
     clock: Clock
-    knowledge: Knowledge
-    notes: NoteBook
+    knowledge: StateCache
+    notes: RejectionSink
     execute: Execute
     by: Actor = UNFENCED
     wall_clock: Callable[[], int] = wall_now
     """This machine's, microseconds."""
-    backlog: Backlog = field(default_factory=Backlog)
+    backlog: OpportunityQueue = field(default_factory=OpportunityQueue)
     attempting: set[str] = field(default_factory=set)
     """Opportunities whose reservation is under way."""
 
@@ -108,7 +108,7 @@ class Reserver:
             self._refuse(opportunity, reason, lambda: self._grounds(opportunity, known))
             return
         decision = decided(opportunity, side, self.markets, self.knowledge.free, known)
-        if isinstance(decision, Refused):
+        if isinstance(decision, Rejected):
             self._refuse(opportunity, decision.reason, lambda: self._grounds(opportunity, known))
             return
         self.attempting.add(identity)

@@ -6,7 +6,7 @@ from collections import deque
 from market.prices.opportunities import Opportunity
 
 
-class Backlog:
+class OpportunityQueue:
     """At most `size` opportunities; more push the oldest out."""
 
     def __init__(self, size: int = 64) -> None:

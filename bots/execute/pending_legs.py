@@ -9,7 +9,7 @@ from market.trade.leg_planning import Markets
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PendingLeg:
     """One thing to do about a leg: `execute` a reserved one, `resolve` one that somebody sent by looking it up,
     `settle` one that ended without the step that follows; whose ever it is, `lapse` one that was not sent in time and
     `abandon` one whose market this session has not."""
@@ -24,7 +24,7 @@ def expired_halves(arbitrages: Iterable[Arbitrage], now: int) -> list[Arbitrage]
     return [one for one in arbitrages if one.state == "half_reserved" and now > one.reserve_by]
 
 
-def due_legs(arbitrages: Iterable[Arbitrage], exchange: str, markets: Markets, now: int) -> list[Due]:
+def due_legs(arbitrages: Iterable[Arbitrage], exchange: str, markets: Markets, now: int) -> list[PendingLeg]:
     """What the bot of `exchange` has to do about the legs of open arbitrages; `now` is the store's, microseconds."""
     return [
         due
@@ -58,7 +58,7 @@ def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
     return exchanges
 
 
-def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: int) -> Due | None:
+def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: int) -> PendingLeg | None:
     """`settle` is due where the hold was not given back, or all legs have ended and the arbitrage has not.
 
     What is another's is left to it until `send_by`; to look an order up takes its own exchange's account for ever.
@@ -67,11 +67,13 @@ def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: i
     is_late = now > arbitrage.send_by
     identity = arbitrage.arbitrage_id
     if (leg.exchange, leg.symbol) not in markets:
-        return Due("abandon", identity, leg) if is_late and (is_unsettled or not leg.is_final) else None
+        return PendingLeg("abandon", identity, leg) if is_late and (is_unsettled or not leg.is_final) else None
     is_own = leg.exchange == exchange
     if is_unsettled:
-        return Due("settle", identity, leg) if is_own or is_late else None
+        return PendingLeg("settle", identity, leg) if is_own or is_late else None
     if leg.state == "reserved":
         # also what is our own: while the exchange refuses the account, nothing is executed
-        return Due("lapse", identity, leg) if is_late else Due("execute", identity, leg) if is_own else None
-    return Due("resolve", identity, leg) if is_own and leg.state == "sending" else None
+        return (
+            PendingLeg("lapse", identity, leg) if is_late else PendingLeg("execute", identity, leg) if is_own else None
+        )
+    return PendingLeg("resolve", identity, leg) if is_own and leg.state == "sending" else None

@@ -10,7 +10,7 @@ from market.accounting.episodes import TradeBounds, tradable_profit
 from market.money import decimal_of_double
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from store.errors import StoreError
 from store.store_port import TradeStore
 
@@ -53,7 +53,7 @@ async def _all(writes: Iterable[Awaitable[None]]) -> None:
             raise outcome
 
 
-class Notes:
+class RejectionLog:
     """Opportunities that were acted on, and refusals: the first of each (pair, reason, second), the rest counted.
 
     An opportunity is refused once, however often it is tried: the sums are compared with how many were seen. A crash
@@ -64,7 +64,7 @@ class Notes:
         """`bounds`: what one trade on an opportunity may use now."""
         self._exchange = exchange
         self._bounds = bounds
-        self._refusals: dict[_Key, Refusal] = {}
+        self._refusals: dict[_Key, Rejection] = {}
         self._opportunities: dict[str, Opportunity] = {}
         self._refused = _Remembered(MOST_REMEMBERED)
         self._kept_whole = _Remembered(MOST_REMEMBERED)
@@ -127,8 +127,8 @@ class Notes:
             self._refusals[key] = refusal
             raise
 
-    def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Refusal:
-        return Refusal(
+    def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Rejection:
+        return Rejection(
             refusal_id=f"{opportunity.opportunity_id}:{self._exchange}:{reason}",
             opportunity_id=opportunity.opportunity_id,
             base=opportunity.base,

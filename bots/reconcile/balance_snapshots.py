@@ -12,7 +12,7 @@ from store.store_port import TradeStore
 
 
 @dataclass(slots=True)
-class Books:
+class BalanceSnapshots:
     """The balances of one exchange at both ends of a session."""
 
     store: TradeStore

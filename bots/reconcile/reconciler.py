@@ -11,8 +11,8 @@ from bots.execute.leg_executor import order_of
 from bots.execute.pending_legs import is_open_at
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from market.accounting.differences import HANDLING, Booking, Difference, KeptDifference, RowCorrection, believed
-from market.accounting.reconciliation import Ours, OwnLeg, Search, Theirs, differences
+from market.accounting.differences import HANDLING, Booking, Difference, RowCorrection, StoredDifference, believed
+from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
@@ -76,7 +76,7 @@ class Reconciliation:
     # being sent, which is left to whoever sends it. Balances compare only where nothing was open before they were asked
     # for nor after, and no row has moved in between.
 
-    async def _asked(self) -> tuple[Theirs, tuple[BalanceRow, ...] | None]:
+    async def _asked(self) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
         """Their word, and our rows before it where nothing was open."""
         exchange, asked_at = self.account.exchange, await self.store.server_now()
         store_ahead = asked_at - self.wall_clock()
@@ -87,13 +87,13 @@ class Reconciliation:
         fills = tuple(await self.account.fills_since(since - OVERLAP - store_ahead))
         denied = await self.store.unconfirmed_legs(exchange, asked_at - SOUGHT_FOR)
         searches = await self._searched(denied, since) if denied else ()
-        return Theirs(orders, fills, since, asked_at, balances, searches), rows
+        return ExchangeState(orders, fills, since, asked_at, balances, searches), rows
 
-    async def _known(self, theirs: Theirs, before: tuple[BalanceRow, ...] | None) -> Ours:
+    async def _known(self, theirs: ExchangeState, before: tuple[BalanceRow, ...] | None) -> BookState:
         exchange = self.account.exchange
         arbitrages = await self.store.differences.arbitrages_since(exchange, theirs.fills_since - LEGS_BEFORE)
         rows = await self._idle_rows()
-        return Ours(
+        return BookState(
             exchange=exchange,
             legs=_legs(arbitrages, exchange),
             rows=rows if rows == before else None,
@@ -115,7 +115,7 @@ class Reconciliation:
             return None
         return tuple(row for row in await self.store.balance_rows() if row.exchange == exchange)
 
-    async def _searched(self, denied: list[tuple[str, Leg]], since: int) -> tuple[Search, ...]:
+    async def _searched(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
         exchange = self.account.exchange
         arbitrages = await self.store.differences.arbitrages_since(exchange, min(since, *_sent(denied)) - LEGS_BEFORE)
         searches = []
@@ -125,13 +125,13 @@ class Reconciliation:
             try:
                 report = await self.account.look_up(order_of(leg), taken | orders_of_others(leg, arbitrages))
             except OutcomeUnknownError:
-                searches.append(Search(arbitrage_id, leg, None, is_ambiguous=True))
+                searches.append(OrderSearch(arbitrage_id, leg, None, is_ambiguous=True))
             except ExchangeUnavailableError as error:
                 # also where this session has not its market: what else is to be compared must not wait for it
                 log.warning("not asked for again: %s", error, extra={"opportunity_id": arbitrage_id, "leg": leg.role})
-                searches.append(Search(arbitrage_id, leg, None, is_unanswered=True))
+                searches.append(OrderSearch(arbitrage_id, leg, None, is_unanswered=True))
             else:
-                searches.append(Search(arbitrage_id, leg, report))
+                searches.append(OrderSearch(arbitrage_id, leg, report))
                 taken |= set() if report is None else {report.exchange_order_id}
         return tuple(searches)
 
@@ -147,7 +147,7 @@ class Reconciliation:
         """Mend it first: one that is kept, but was not mended, would look as if it had been. False where it is gone."""
         if not await self._is_mended(difference):
             return False
-        kept = KeptDifference(
+        kept = StoredDifference(
             difference_id=difference.difference_id,
             kind=difference.kind,
             exchange=difference.exchange,
@@ -176,16 +176,16 @@ class Reconciliation:
         return True
 
 
-def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[OwnLeg, ...]:
+def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
     return tuple(
-        OwnLeg(arbitrage.arbitrage_id, leg)
+        BookedLeg(arbitrage.arbitrage_id, leg)
         for arbitrage in arbitrages
         for leg in arbitrage.legs
         if leg.exchange == exchange
     )
 
 
-def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[OwnLeg, ...]:
+def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
     """Their legs whose orders this exchange denied, of those that are held for that."""
     held = [one for one in arbitrages if (one.state, one.reason) == ("held", UNCONFIRMED)]
     return tuple(own for own in _legs(held, exchange) if "unconfirmed" in own.leg.times and own.leg.state == "not_sent")

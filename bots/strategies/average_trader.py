@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from bots.decide.order_decision import Refused
+from bots.decide.order_decision import Rejected
 from bots.decide.quote_lookup import MarketKey, SeenQuote
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from bots.strategies.single_order import Outlook, solo_wish
 from market.instruments.markets import FxRoute, Market, fx_route
 from market.money import Price
@@ -49,7 +49,7 @@ class AverageTrader:
     store: TradeStore
     quotes: Quotes
     clock: Clock
-    knowledge: Knowledge
+    knowledge: StateCache
     by: Actor = UNFENCED
     _looked_at: int = 0
     """The last period whose closes were noted here: the store would refuse them, but need not be asked."""
@@ -119,8 +119,8 @@ class AverageTrader:
         if await self.store.server_now() >= valid_until:
             return AverageOrder("missed", TOO_LATE)
         outlook = await self._outlook(trade, valid_until)
-        wish = Refused("market_missing") if outlook is None else solo_wish(trade, outlook)
-        if isinstance(wish, Refused):
+        wish = Rejected("market_missing") if outlook is None else solo_wish(trade, outlook)
+        if isinstance(wish, Rejected):
             return AverageOrder("refused", wish.reason)
         if self.knowledge.begins_nothing:
             return trade.order

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from bots.decide.order_decision import Refused
+from bots.decide.order_decision import Rejected
 from bots.decide.quote_lookup import SeenQuote, fx_rate_of
 from market.decide.risk_checks import Case, View, first_refusal
 from market.decide.settings import Settings
@@ -43,26 +43,26 @@ class Outlook:
     """How many the rate limits of its exchange let begin; None: as many as one likes."""
 
 
-def solo_wish(trade: AverageTrade, outlook: Outlook) -> Reservation | Refused:
+def solo_wish(trade: AverageTrade, outlook: Outlook) -> Reservation | Rejected:
     """The order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check is against it.
 
     What two bots could pass together, the store asks again.
     """
     settings, market, seen = outlook.settings, outlook.market, outlook.quote
     if settings.ma_trading != "orders":
-        return Refused("ma_orders_off")
+        return Rejected("ma_orders_off")
     if market.exchange not in settings.taker_fees:
-        return Refused("exchange_disabled")
+        return Rejected("exchange_disabled")
     if seen is None or not _has_fresh_rate(outlook):
-        return Refused("stale")
+        return Rejected("stale")
     side = SIDES[trade.trade_type]
     opportunity = _opportunity(trade, seen, outlook)
     view = View(outlook.now, drift=outlook.drift, legs_left=outlook.legs_left)
     reason = first_refusal(Case(opportunity, settings, view=view, solo=side))
-    return Refused(reason) if reason is not None else _sized(opportunity, side, outlook)
+    return Rejected(reason) if reason is not None else _sized(opportunity, side, outlook)
 
 
-def _sized(opportunity: Opportunity, side: Side, outlook: Outlook) -> Reservation | Refused:
+def _sized(opportunity: Opportunity, side: Side, outlook: Outlook) -> Reservation | Rejected:
     settings, market = outlook.settings, outlook.market
     seen = opportunity.buy if side == "buy" else opportunity.sell
     limit = limit_price(market, side, seen.price, settings.max_slippage_bps)
@@ -70,7 +70,7 @@ def _sized(opportunity: Opportunity, side: Side, outlook: Outlook) -> Reservatio
     amount = floor_to_step(min(settings.ma_notional, settings.max_notional) / unit, market.lot_step)
     least = max(market.minimum_amount, ceil_to_step(market.minimum_notional / min(limit, seen.price), market.lot_step))
     if amount <= 0 or amount < least:
-        return Refused("too_small")
+        return Rejected("too_small")
     currency, per_unit = hold_of(market, side, settings.taker_fees[market.exchange], limit)
     return Reservation(
         opportunity=opportunity,

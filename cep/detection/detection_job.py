@@ -15,7 +15,7 @@ from cep.detection.kafka_messages import log_messages, with_partition
 from cep.detection.log_start import Checkpoint, checkpoint_of, opening_of
 from cep.detection.market_layout import Layout, layout_of
 from cep.detection.opportunity_messages import opportunity_messages
-from cep.detection.query_watch import TELL_SECONDS, SignsOfLife, WatchedQuery
+from cep.detection.query_watch import TELL_SECONDS, QueryHeartbeat, WatchedQuery
 from cep.detection.spread_query import LOOK_BACK, start_spreads
 from cep.errors import CepCannotStartError, CepStoppedError
 from cep.spark_session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
@@ -25,7 +25,7 @@ from session.session import Session
 from streams.broker.topic_access import spark_options
 from streams.errors import StreamError, StreamUnavailableError
 from streams.message_format import WireError, row_of
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import OPPORTUNITIES
@@ -121,7 +121,7 @@ async def _supervised(
     # only now, so that it does not take the processor from the first opportunities
     opening = await _while_alive(query, checkpoint, lambda: opening_of(session, LOOK_BACK))
     spreads = start_spreads(spark, session, layout_of(session), opening)
-    watched, signs = (detecting, WatchedQuery(spreads, False, wall_now())), SignsOfLife(session, tell_seconds)
+    watched, signs = (detecting, WatchedQuery(spreads, False, wall_now())), QueryHeartbeat(session, tell_seconds)
     while True:
         _check(query, checkpoint)
         _check(spreads, None)
@@ -169,7 +169,9 @@ async def probed(session: Session) -> None:
         writer = TopicWriter(session.kafka)
         try:
             base = session.bases[0]
-            LogWriter(writer, session.bases, session.partitions).marker("probe", base, marker_id, session.clock().now())
+            TickWriter(writer, session.bases, session.partitions).marker(
+                "probe", base, marker_id, session.clock().now()
+            )
             await writer.flush()
         finally:
             await writer.close()

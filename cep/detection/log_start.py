@@ -26,7 +26,7 @@ DESCRIPTION = "opening.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class LogStart:
     """`offsets`: partition → first row to read. `settings`: the row of the log in force there, as JSON; None: none."""
 
     offsets: dict[int, int]
@@ -43,7 +43,7 @@ class Checkpoint:
     """A folder for Spark and the opening it began with, which every restart must repeat until offsets are in it."""
 
     folder: Path
-    opening: Opening
+    opening: LogStart
 
     def discard(self) -> None:
         """Forget it: the rows that it points at are gone from the log."""
@@ -76,7 +76,7 @@ async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
     return Checkpoint(folder / "spark", opening)
 
 
-async def opening_of(session: Session, before: int = 0) -> Opening:
+async def opening_of(session: Session, before: int = 0) -> LogStart:
     """`before`: microseconds to begin earlier still. A replay begins where it began to write."""
     settings = await newest_settings_rows(session.kafka)
     newest = max(settings, key=lambda record: record.offset, default=None)
@@ -87,7 +87,7 @@ async def opening_of(session: Session, before: int = 0) -> Opening:
     offsets = await _offsets_since(session.kafka, since)
     earlier = [record for record in settings if record.offset < offsets.get(record.partition, 0)]
     in_force = max(earlier, key=lambda record: (record.time, record.offset), default=None)
-    return Opening(offsets, None if in_force is None else in_force.value.decode())
+    return LogStart(offsets, None if in_force is None else in_force.value.decode())
 
 
 async def _offsets_since(address: str, since: int) -> dict[int, int]:
@@ -101,15 +101,15 @@ async def _offsets_since(address: str, since: int) -> dict[int, int]:
     return {partition: first.get(partition, end) for partition, end in sorted(ends.items())}
 
 
-def _kept_opening(folder: Path) -> Opening | None:
+def _kept_opening(folder: Path) -> LogStart | None:
     try:
         kept = json.loads((folder / DESCRIPTION).read_text())
-        return Opening({int(partition): int(at) for partition, at in kept["offsets"].items()}, kept["settings"])
+        return LogStart({int(partition): int(at) for partition, at in kept["offsets"].items()}, kept["settings"])
     except (OSError, ValueError, KeyError, AttributeError):
         return None
 
 
-async def _log_reaches(session: Session, opening: Opening) -> bool:
+async def _log_reaches(session: Session, opening: LogStart) -> bool:
     """False where the topic was deleted and made anew since: its rows no longer reach where the session began."""
     async with TopicReader(session.kafka, (TICKS,), "latest") as reader:
         ends = {partition: end for (_, partition), end in (await reader.end_offsets()).items()}

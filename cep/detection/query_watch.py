@@ -22,7 +22,7 @@ from session.lag import QueryProgress
 from session.session import Session
 from streams.errors import StreamError
 from streams.query_progress import progress_row
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 from streams.topics import HEALTH, TICKS, bases_by_partition
 
@@ -41,7 +41,7 @@ class WatchedQuery:
     checkpoint: Path | None = None
 
 
-class SignsOfLife:
+class QueryHeartbeat:
     """Tells about queries every `pace` seconds. A Kafka that does not take it changes nothing for the queries."""
 
     def __init__(self, session: Session, pace: float = TELL_SECONDS, now: Callable[[], int] = wall_now) -> None:
@@ -73,7 +73,7 @@ class SignsOfLife:
             self._writer = TopicWriter(self._session.kafka)
         for name, row in rows:
             self._writer.write(HEALTH, row, name, 0)
-        log_rows = LogWriter(self._writer, self._session.bases, self._session.partitions)
+        log_rows = TickWriter(self._writer, self._session.bases, self._session.partitions)
         self._probes += 1
         for base in self._probed:
             log_rows.marker("probe", base, f"{self._run}-{self._probes}", self._session.clock().now())

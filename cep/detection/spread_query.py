@@ -19,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from cep.detection.cross_spreads import pair_spreads, with_legs
 from cep.detection.kafka_messages import log_messages, with_partition
 from cep.detection.latest import latest_at_each_row, with_slot
-from cep.detection.log_start import Opening
+from cep.detection.log_start import LogStart
 from cep.detection.market_layout import Layout
 from cep.detection.opportunity_messages import with_opening_settings
 from cep.detection.spark_schema import tick_rows
@@ -96,7 +96,7 @@ class CarriedSpreads:
         return pa.Table.from_pylist(kept, schema=all_panes.schema)
 
 
-def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening: Opening) -> StreamingQuery:
+def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening: LogStart) -> StreamingQuery:
     """The micro-batch query `ticks` → `spreads`, in the JVM of the real-time query but with settings of its own."""
     own = spark.newSession()
     for name, value in INTERPRETED.items():

@@ -56,7 +56,7 @@ NO_SETTINGS = SettingsInForce(0, 0, 0, float("nan"), (), {})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KernelResult:
     """Hits between two looks (records of `kernel_records.HIT`), and the settings that were in force."""
 
     hits: Records
@@ -134,11 +134,11 @@ class KernelLog:
         for _ in self._scanned(rows, silent=True):
             pass
 
-    def found(self, rows: pa.Table) -> Iterator[Found]:
+    def found(self, rows: pa.Table) -> Iterator[KernelResult]:
         """What qualifies at rows with COLUMNS (and DOCUMENT, if it `has_settings`), in their order, then the pairs'."""
         return self._scanned(rows, silent=False)
 
-    def _scanned(self, table: pa.Table, silent: bool) -> Iterator[Found]:
+    def _scanned(self, table: pa.Table, silent: bool) -> Iterator[KernelResult]:
         kinds, exchanges, symbols = (_encoded(table, name) for name in ("kind", "exchange", "symbol"))
         rows = _rows(self._next, table, kinds[0], exchanges[0], symbols[0])
         words = self._words(kinds[1], exchanges[1], symbols[1])
@@ -151,7 +151,7 @@ class KernelLog:
                 self._settings = settings_in_force(table[DOCUMENT][int(change)].as_py())
             start = change
 
-    def _stretch(self, rows: KernelRows, start: int, end: int, words: Words, silent: bool) -> Iterator[Found]:
+    def _stretch(self, rows: KernelRows, start: int, end: int, words: Words, silent: bool) -> Iterator[KernelResult]:
         """Rows under one and the same settings."""
         settings = NO_SETTINGS if silent else self._settings
         self._put_in_force(settings)
@@ -159,7 +159,7 @@ class KernelLog:
             count, start = self._scan(rows, start, end, words, self.book, self._room)
             if count:
                 # a copy: the room is used again
-                yield Found(self._room[:count].copy(), settings)
+                yield KernelResult(self._room[:count].copy(), settings)
 
     def _put_in_force(self, settings: SettingsInForce) -> None:
         slots, rules = self.book.slots, self.book.rules

@@ -28,7 +28,7 @@ _MICROS_OF_MS = 1_000
 _PAGE = 1_000
 
 
-class BinanceDesk:
+class BinanceOrderApi:
     def __init__(self, client: Any) -> None:
         self._client = client
 

@@ -29,7 +29,7 @@ _PAGE = 500
 Ask = Callable[[dict[str, str]], Awaitable[object]]
 
 
-class BitflyerDesk:
+class BitflyerOrderApi:
     def __init__(self, client: Any) -> None:
         self._client = client
 

@@ -20,7 +20,7 @@ _TRADE = "2"
 """Of the account's transactions; others are deposits, withdrawals and transfers."""
 
 
-class BitstampDesk:
+class BitstampOrderApi:
     def __init__(self, client: Any) -> None:
         self._client = client
 

@@ -11,12 +11,12 @@ from exchanges.ccxt_client import ExchangeConfig, make_exchange, session_config
 from exchanges.error_mapping import is_clock_fault, post_error, read_error
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
-from exchanges.order_api import AnswerNotUnderstoodError, OrderDesk
-from exchanges.orders.binance import BinanceDesk
-from exchanges.orders.bitflyer import BitflyerDesk
-from exchanges.orders.bitstamp import BitstampDesk
-from exchanges.orders.coinbaseexchange import CoinbaseExchangeDesk
-from exchanges.orders.kraken import KrakenDesk
+from exchanges.order_api import AnswerNotUnderstoodError, OrderApi
+from exchanges.orders.binance import BinanceOrderApi
+from exchanges.orders.bitflyer import BitflyerOrderApi
+from exchanges.orders.bitstamp import BitstampOrderApi
+from exchanges.orders.coinbaseexchange import CoinbaseExchangeOrderApi
+from exchanges.orders.kraken import KrakenOrderApi
 from exchanges.requests.measured_clock import MeasuredClock
 from exchanges.requests.order_permits import ANY_TIME, Permit, departure
 from exchanges.requests.rate_budget import RateBudget, account_budget, asking_for
@@ -27,12 +27,12 @@ from market.money import ZERO, Amount
 from session.clock import SystemClock, steady_now
 from session.session import Session
 
-_DESKS: dict[str, Callable[[Any], OrderDesk]] = {
-    "coinbaseexchange": CoinbaseExchangeDesk,
-    "bitstamp": BitstampDesk,
-    "bitflyer": BitflyerDesk,
-    "kraken": KrakenDesk,
-    "binance": BinanceDesk,
+_DESKS: dict[str, Callable[[Any], OrderApi]] = {
+    "coinbaseexchange": CoinbaseExchangeOrderApi,
+    "bitstamp": BitstampOrderApi,
+    "bitflyer": BitflyerOrderApi,
+    "kraken": KrakenOrderApi,
+    "binance": BinanceOrderApi,
 }
 # After each look at an order that was just taken; an IOC order is mostly done at the first.
 _LOOKS = (0.02, 0.1, 0.5)
@@ -46,8 +46,8 @@ class CcxtAccount:
 
     def __init__(
         self,
-        entry: "Line",
-        reads: "Line",
+        entry: "AccountConnection",
+        reads: "AccountConnection",
         markets: Sequence[Market],
         keys: Credentials | None,
         budget: RateBudget | None = None,
@@ -130,14 +130,14 @@ class CcxtAccount:
 
     @property
     def has_dead_mans_switch(self) -> bool:
-        return isinstance(self._reads.desk, KrakenDesk)
+        return isinstance(self._reads.desk, KrakenOrderApi)
 
     async def cancel_all_after(self, seconds: int) -> None:
         """Have the exchange cancel whatever rests on the account, unless it is told again within so many seconds; 0:
         no more. Nothing where the exchange has no such switch. Raises ExchangeUnavailableError, AccountRefusedError.
         """
         desk = self._reads.desk
-        if isinstance(desk, KrakenDesk):
+        if isinstance(desk, KrakenOrderApi):
             # what keeps the account safe is not to wait behind what can
             with asking_for("follow"):
                 await self._read(lambda: desk.cancel_all_after(seconds))
@@ -186,11 +186,11 @@ class CcxtAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AccountConnection:
     """One connection to an exchange and how it is spoken to."""
 
     client: Any
-    desk: OrderDesk
+    desk: OrderApi
 
 
 def open_account(
@@ -206,7 +206,7 @@ def open_account(
         raise AccountRefusedError(f"orders on {config.exchange} are not supported, only on {', '.join(_DESKS)}")
     budget = account_budget(config.exchange, steady_clock)
     entry, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
-    lines = Line(entry, make_desk(entry)), Line(reads, make_desk(reads))
+    lines = AccountConnection(entry, make_desk(entry)), AccountConnection(reads, make_desk(reads))
     return CcxtAccount(*lines, markets, config.credentials, reads.budget)
 
 

@@ -28,7 +28,7 @@ _ENDED = ("done", "rejected")
 _PAGE = 1_000
 
 
-class CoinbaseExchangeDesk:
+class CoinbaseExchangeOrderApi:
     def __init__(self, client: Any) -> None:
         self._client = client
 

@@ -51,14 +51,14 @@ async def exchange_rules(
 
 
 @dataclass(frozen=True, slots=True)
-class ListedRules:
+class StaticRules:
     """Markets with the sizes in force, and what whoever begins there pays as a taker; None where none is listed."""
 
     markets: tuple[Market, ...]
     taker_rate: Decimal | None
 
 
-async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> ListedRules:
+async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> StaticRules:
     """Asked of the exchange, by anybody. Raises AccountRefusedError where a market is not what we take it for,
     ExchangeUnavailableError."""
     client = make_exchange(config)
@@ -67,7 +67,7 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Lis
         rows = {market.symbol: listed.get(market.symbol) for market in markets}
         own = tuple(market_as_listed(market, rows[market.symbol]) for market in markets)
         rates = [_listed_rate(rows[market.symbol] or {}) for market in markets if not market.is_fx]
-        return ListedRules(own, next(iter(rates), None))
+        return StaticRules(own, next(iter(rates), None))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, None) from None
     except AnswerNotUnderstoodError as error:

@@ -36,7 +36,7 @@ _CURRENCIES = {"XXBT": "BTC", "XBT": "BTC", "ZUSD": "USD", "ZEUR": "EUR", "ZJPY"
 Method = Callable[[dict[str, str]], Awaitable[object]]
 
 
-class KrakenDesk:
+class KrakenOrderApi:
     """Calls go one at a time: a nonce that overtakes another is refused."""
 
     def __init__(self, client: Any) -> None:

@@ -8,15 +8,15 @@ import ccxt
 
 from exchanges.errors import ExchangeUnavailableError
 from exchanges.requests.order_permits import departing
-from exchanges.requests.permit_requests import AskingRequest, OrderHttpRequest
+from exchanges.requests.permit_requests import OrderHttpRequest, PermitRequest
 from exchanges.requests.rate_budget import RateBudget
-from exchanges.requests.rate_limits import Asked, Weights, weights_of
+from exchanges.requests.rate_limits import CountedRequest, Weights, weights_of
 
 LONGEST_BAN_SECONDS = 3 * 24 * 3_600.0
 """How long nothing is sent at most, whatever the exchange says: Binance's longest ban. Asking earlier prolongs it."""
 
 
-class WithinBudget:
+class BudgetedClient:
     """Mixed in before a ccxt class: in place of its limiter, which makes orders wait as it does reads."""
 
     budget: RateBudget | None = None
@@ -30,7 +30,7 @@ class WithinBudget:
         cost = super().calculate_rate_limiter_cost(api, method, path, params, config or {})  # type: ignore[misc]
         is_private = "private" in (api if isinstance(api, list) else [api])
         exchange = str(self.id)  # type: ignore[attr-defined]
-        return weights_of(exchange, Asked(is_private, method, path, params, cost))
+        return weights_of(exchange, CountedRequest(is_private, method, path, params, cost))
 
     async def throttle(self, cost: Weights | None = None) -> None:
         """Reads wait here. An order does not: what it costs is asked for when all else is done."""
@@ -57,7 +57,7 @@ class WithinBudget:
             client.own_session = owns
         if owns and client.session is None:
             client.tcp_connector = aiohttp.TCPConnector(ssl=client.ssl_context)
-            request_class = OrderHttpRequest if self.posts_only else AskingRequest
+            request_class = OrderHttpRequest if self.posts_only else PermitRequest
             client.session = aiohttp.ClientSession(connector=client.tcp_connector, request_class=request_class)
 
     def handle_errors(self, *answer: Any) -> Any:

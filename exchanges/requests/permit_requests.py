@@ -34,7 +34,7 @@ def timed() -> Iterator[LeftAt]:
         _LEFT_AT.reset(token)
 
 
-class AskingRequest(aiohttp.ClientRequest):
+class PermitRequest(aiohttp.ClientRequest):
     """Asks once it has its connection. Nothing is waited for after the answer: aiohttp writes headers and body
     together, in the next turn of the event loop."""
 
@@ -48,7 +48,7 @@ class AskingRequest(aiohttp.ClientRequest):
         return await super().send(conn)
 
 
-class OrderHttpRequest(AskingRequest):
+class OrderHttpRequest(PermitRequest):
     """Of a connection that posts orders and nothing else: without a permit nothing goes."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:

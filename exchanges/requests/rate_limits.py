@@ -77,7 +77,7 @@ _BINANCE_UNIT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CountedRequest:
     """One request as ccxt is about to make it; `cost` in ccxt's own units."""
 
     is_private: bool
@@ -87,28 +87,28 @@ class Asked:
     cost: float = 1.0
 
 
-def weights_of(exchange: str, asked: Asked) -> Weights:
+def weights_of(exchange: str, asked: CountedRequest) -> Weights:
     """What it counts for; nothing where nobody knows the exchange's limits."""
     count = _COUNTS.get(exchange)
     return {} if count is None else count(asked)
 
 
-def _on_coinbaseexchange(asked: Asked) -> Weights:
+def _on_coinbaseexchange(asked: CountedRequest) -> Weights:
     if not asked.is_private:
         return {"public": 1}
     return {"private": 1, "fills": 1} if asked.path.startswith("fills") else {"private": 1}
 
 
-def _on_bitstamp(_asked: Asked) -> Weights:
+def _on_bitstamp(_asked: CountedRequest) -> Weights:
     return {"second": 1, "all": 1}
 
 
-def _on_binance(asked: Asked) -> Weights:
+def _on_binance(asked: CountedRequest) -> Weights:
     weight = {"weight": max(1, round(asked.cost * _BINANCE_UNIT))}
     return weight | {"orders": 1} if (asked.method, asked.path) == ("POST", "order") else weight
 
 
-def _on_bitflyer(asked: Asked) -> Weights:
+def _on_bitflyer(asked: CountedRequest) -> Weights:
     if not asked.is_private:
         return {"address": 1}
     weights = {"address": 1, "private": 1}
@@ -128,7 +128,7 @@ def _is_small(size: object) -> bool:
         return True
 
 
-def _on_kraken(asked: Asked) -> Weights:
+def _on_kraken(asked: CountedRequest) -> Weights:
     if not asked.is_private:
         return {"public": 1}
     if asked.path in _COUNTED_BY_THE_ENGINE:
@@ -138,7 +138,7 @@ def _on_kraken(asked: Asked) -> Weights:
     return {"private": 2 if asked.path in _COUNTED_TWICE else 1}
 
 
-_COUNTS: Mapping[str, Callable[[Asked], Weights]] = {
+_COUNTS: Mapping[str, Callable[[CountedRequest], Weights]] = {
     "coinbaseexchange": _on_coinbaseexchange,
     "bitstamp": _on_bitstamp,
     "bitflyer": _on_bitflyer,

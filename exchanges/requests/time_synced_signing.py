@@ -10,7 +10,7 @@ import ccxt.pro
 
 from exchanges.errors import AccountRefusedError
 from exchanges.order_api import AnswerNotUnderstoodError, number_in, row_of
-from exchanges.requests.budgeted_client import WithinBudget
+from exchanges.requests.budgeted_client import BudgetedClient
 from exchanges.requests.permit_requests import timed
 from session.clock import wall_now
 
@@ -19,7 +19,7 @@ _MILLISECOND = 1_000
 _HALF_SECOND_MS = 500
 
 
-class SignedByTheirTime:
+class TimeSyncedSigning:
     """Mixed in before a ccxt class: what signs its requests and sorts its answers.
 
     The client's other uses of time (limits, keep-alive) stay this machine's.
@@ -80,7 +80,7 @@ def client_class(exchange: str) -> Any:
     base = getattr(ccxt.pro, exchange, None) or getattr(ccxt.async_support, exchange, None)
     if not isinstance(base, type) or not issubclass(base, ccxt.async_support.Exchange):
         raise AccountRefusedError(f"ccxt knows no exchange {exchange}")
-    return type(base.__name__, (WithinBudget, SignedByTheirTime, base), {})
+    return type(base.__name__, (BudgetedClient, TimeSyncedSigning, base), {})
 
 
 async def measure_clock(client: Any) -> int:

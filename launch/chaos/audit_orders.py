@@ -5,18 +5,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from launch.chaos.audit_records import Account, Evidence, Violation
-from launch.chaos.audit_replacements import FiledLeg, replacements
+from launch.chaos.audit_records import AuditedAccount, Evidence, Violation
+from launch.chaos.audit_replacements import RecordedLeg, replacements
 from market.instruments.orders import Fill, Side
 from market.time_units import MICROSECONDS
-from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
 
 LONGEST_WAY = 20 * MICROSECONDS
 """No order travels for longer: half of the longest latency, and some on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
+class PostedOrder:
     """An order that came to an exchange's door, taken or refused; `order_id` None where it was refused."""
 
     order_id: str | None
@@ -35,7 +35,7 @@ class Posting:
 def order_violations(evidence: Evidence) -> Iterator[Violation]:
     """Each order belongs to one leg and each leg has one order at most; each fill is in the ledger, once, as it was."""
     legs = [
-        FiledLeg(arbitrage.arbitrage_id, leg, leg.role)
+        RecordedLeg(arbitrage.arbitrage_id, leg, leg.role)
         for arbitrage in evidence.snapshot.arbitrages
         for leg in arbitrage.legs
     ]
@@ -51,26 +51,26 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
     yield from _foreign_fills(evidence, legs)
 
 
-def _postings(account: Account) -> list[Posting]:
+def _postings(account: AuditedAccount) -> list[PostedOrder]:
     taken = [_taken(order, account.came_at.get(order.order_id, order.placed_at)) for order in account.orders]
     return sorted([*taken, *(_refused(order) for order in account.refused)], key=lambda posting: posting.at)
 
 
-def _taken(order: CustomerOrder, came_at: int) -> Posting:
+def _taken(order: SimulatedOrder, came_at: int) -> PostedOrder:
     names = (order.order_id, order.client_order_id, order.symbol, order.side)
-    return Posting(*names, order.amount, order.price, came_at)
+    return PostedOrder(*names, order.amount, order.price, came_at)
 
 
-def _refused(order: RefusedOrder) -> Posting:
+def _refused(order: RejectedOrder) -> PostedOrder:
     asked = order.request
-    return Posting(None, asked.client_order_id, asked.symbol, asked.side, asked.amount, asked.price, order.at)
+    return PostedOrder(None, asked.client_order_id, asked.symbol, asked.side, asked.amount, asked.price, order.at)
 
 
-def _owners(postings: Sequence[Posting], legs: Iterable[FiledLeg]) -> list[FiledLeg | None]:
+def _owners(postings: Sequence[PostedOrder], legs: Iterable[RecordedLeg]) -> list[RecordedLeg | None]:
     """The leg that each was posted for: by our id, by the exchange's, or where there is none of both, by likeness."""
     by_client_id = {filed.leg.client_order_id: filed for filed in legs}
     by_order_id = {filed.leg.exchange_order_id: filed for filed in legs if filed.leg.exchange_order_id}
-    alike: dict[tuple[object, ...], list[FiledLeg]] = {}
+    alike: dict[tuple[object, ...], list[RecordedLeg]] = {}
     for filed in legs:
         leg = filed.leg
         if "sending" in leg.times:
@@ -90,7 +90,9 @@ def _owners(postings: Sequence[Posting], legs: Iterable[FiledLeg]) -> list[Filed
     return owners
 
 
-def _likeliest(posting: Posting, likely: Iterable[FiledLeg], served: Collection[FiledLeg]) -> FiledLeg | None:
+def _likeliest(
+    posting: PostedOrder, likely: Iterable[RecordedLeg], served: Collection[RecordedLeg]
+) -> RecordedLeg | None:
     """The last that was sent before it came and has no order yet, not long ago; else the nearest, which has one."""
     sent = [filed for filed in likely if 0 <= posting.at - filed.leg.times["sending"] <= LONGEST_WAY]
     waiting = [filed for filed in sent if filed not in served]
@@ -98,9 +100,9 @@ def _likeliest(posting: Posting, likely: Iterable[FiledLeg], served: Collection[
 
 
 def _posting_violations(
-    account: Account, postings: Iterable[Posting], owners: Iterable[FiledLeg | None]
+    account: AuditedAccount, postings: Iterable[PostedOrder], owners: Iterable[RecordedLeg | None]
 ) -> Iterator[Violation]:
-    came: dict[FiledLeg, list[Posting]] = {}
+    came: dict[RecordedLeg, list[PostedOrder]] = {}
     for posting, owner in zip(postings, owners, strict=True):
         if owner is None:
             yield Violation("unknown_order", f"{account.exchange}: no leg knows {posting.told}")
@@ -119,14 +121,14 @@ def _posting_violations(
             yield Violation("left_open", f"{account.exchange}: order {order.order_id} is still open")
 
 
-def _is_anyones(posting: Posting, owner: FiledLeg) -> bool:
+def _is_anyones(posting: PostedOrder, owner: RecordedLeg) -> bool:
     """Whether it was refused, has no id of ours, and came when no leg like it had just been sent: it may be of any of
     them, and the order of the nearest has come beside it."""
     has_an_id = posting.order_id is not None or posting.client_order_id is not None
     return not has_an_id and not 0 <= posting.at - owner.leg.times["sending"] <= LONGEST_WAY
 
 
-def _unbooked_orders(account: Account, legs: Iterable[FiledLeg]) -> Iterator[Violation]:
+def _unbooked_orders(account: AuditedAccount, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
     """The exchange has more orders than the books."""
     known = {filed.leg.exchange_order_id for filed in legs}
     for order in account.orders:
@@ -135,7 +137,7 @@ def _unbooked_orders(account: Account, legs: Iterable[FiledLeg]) -> Iterator[Vio
             yield Violation("order_unbooked", f"{account.exchange}: no leg has order {order.order_id} ({told})")
 
 
-def _differences(posting: Posting, owner: FiledLeg) -> Iterator[Violation]:
+def _differences(posting: PostedOrder, owner: RecordedLeg) -> Iterator[Violation]:
     leg = owner.leg
     asked = (leg.symbol, leg.side, leg.amount, leg.limit_price)
     if (posting.symbol, posting.side, posting.amount, posting.price) != asked:
@@ -145,13 +147,16 @@ def _differences(posting: Posting, owner: FiledLeg) -> Iterator[Violation]:
 
 
 def _fill_violations(
-    account: Account, evidence: Evidence, orders: Mapping[str | None, FiledLeg | None], legs: Iterable[FiledLeg]
+    account: AuditedAccount,
+    evidence: Evidence,
+    orders: Mapping[str | None, RecordedLeg | None],
+    legs: Iterable[RecordedLeg],
 ) -> Iterator[Violation]:
     """Of one exchange: its own fills in the ledger, and on the leg whose order filled."""
     entries = [entry for entry in evidence.snapshot.ledger if entry.fill.exchange == account.exchange]
     in_ledger = Counter(entry.fill.fill_id for entry in entries)
     known = {entry.fill.fill_id: entry.fill for entry in entries}
-    holders: dict[str, list[FiledLeg]] = {}
+    holders: dict[str, list[RecordedLeg]] = {}
     for filed in legs:
         for fill in filed.leg.fills:
             holders.setdefault(fill.fill_id, []).append(filed)
@@ -170,13 +175,13 @@ def _fill_violations(
             yield Violation("fill_differs", f"{name}: the ledger has {known[booked.fill_id]}", identity)
 
 
-def _is_same(booked: CustomerFill, fill: Fill) -> bool:
+def _is_same(booked: SimulatedFill, fill: Fill) -> bool:
     """To the last digit; when it happened is told to different digits."""
     theirs = (booked.symbol, booked.side, booked.price, booked.amount, booked.cost, booked.fee, booked.fee_currency)
     return theirs == (fill.symbol, fill.side, fill.price, fill.amount, fill.cost, fill.fee, fill.fee_currency)
 
 
-def _foreign_fills(evidence: Evidence, legs: Iterable[FiledLeg]) -> Iterator[Violation]:
+def _foreign_fills(evidence: Evidence, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
     """In the ledger or on a leg, and unknown to the exchange; or on a leg alone."""
     real = {(name, fill.fill_id) for name, account in evidence.accounts.items() for fill in account.fills}
     for entry in evidence.snapshot.ledger:

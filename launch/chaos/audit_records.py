@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Literal
 
 from market.instruments.markets import Market
-from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
 from store.queries.store_snapshot import StoreSnapshot
 
 ViolationKind = Literal[
@@ -43,14 +43,14 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AuditedAccount:
     """One exchange's own record of the test account: opening balances, orders as they stand last, fills, refusals."""
 
     exchange: str
     opening: Mapping[str, Decimal]
-    orders: Sequence[CustomerOrder]
-    fills: Sequence[CustomerFill]
-    refused: Sequence[RefusedOrder] = ()
+    orders: Sequence[SimulatedOrder]
+    fills: Sequence[SimulatedFill]
+    refused: Sequence[RejectedOrder] = ()
     came_at: Mapping[str, int] = field(default_factory=dict)
     """Order → when it was first written down, microseconds of the machine's clock: the exchange's may be off."""
     filled_since: Mapping[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Account:
 class Evidence:
     """Both sides, the exchanges' by name."""
 
-    accounts: Mapping[str, Account]
+    accounts: Mapping[str, AuditedAccount]
     snapshot: StoreSnapshot
     markets: Mapping[tuple[str, str], Market]
     """(exchange, symbol) → market."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from launch.chaos.audit_records import Account, Violation
+from launch.chaos.audit_records import AuditedAccount, Violation
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
 
@@ -13,7 +13,7 @@ counts as never sent. One that travels for longer cannot be ruled out (docs/adr/
 
 
 @dataclass(frozen=True, slots=True)
-class FiledLeg:
+class RecordedLeg:
     """A leg of an arbitrage; equal where both are the same leg of the same one."""
 
     arbitrage_id: str
@@ -26,7 +26,7 @@ class FiledLeg:
 
 
 def replacements(
-    account: Account, orders: Mapping[str | None, FiledLeg | None], arbitrages: Sequence[Arbitrage]
+    account: AuditedAccount, orders: Mapping[str | None, RecordedLeg | None], arbitrages: Sequence[Arbitrage]
 ) -> Iterator[Violation]:
     """Legs that were given up, as never sent or as refused, and were replaced, while their orders had filled; `orders`:
     whose each is."""
@@ -46,7 +46,7 @@ def _given_up(leg: Leg) -> int:
     return leg.times.get("unconfirmed", leg.times.get("done", 0))
 
 
-def _sent_in_its_place(filed: FiledLeg, arbitrage: Arbitrage) -> list[Leg]:
+def _sent_in_its_place(filed: RecordedLeg, arbitrage: Arbitrage) -> list[Leg]:
     """Legs that were sent after this one was given up and before any fill of it was booked."""
     given_up = _given_up(filed.leg)
     booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= given_up]

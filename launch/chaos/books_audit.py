@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from launch.chaos.audit_orders import order_violations
-from launch.chaos.audit_records import Account, Evidence, Violation
+from launch.chaos.audit_records import AuditedAccount, Evidence, Violation
 from launch.chaos.audit_states import state_violations
 from market.instruments.markets import Market
 from market.money import ZERO, decimal_of_whole, text_of, total
 from market.time_units import MICROSECONDS
 from simulators.matching.exchange_journal import Entry
-from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
 from store.queries.store_snapshot import StoreSnapshot
 
 
-def audited(accounts: Sequence[Account], snapshot: StoreSnapshot, markets: Iterable[Market]) -> list[Violation]:
+def audited(accounts: Sequence[AuditedAccount], snapshot: StoreSnapshot, markets: Iterable[Market]) -> list[Violation]:
     """All violations, none where everything held; for a system that has come to rest."""
     evidence = Evidence(
         accounts={account.exchange: account for account in accounts},
@@ -37,12 +37,12 @@ def audited(accounts: Sequence[Account], snapshot: StoreSnapshot, markets: Itera
     ]
 
 
-def account_of(exchange: str, entries: Iterable[Entry]) -> Account:
+def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
     """What a journal says in the end: each order as it stands last."""
     opening: Mapping[str, Decimal] = {}
-    orders: dict[str, CustomerOrder] = {}
-    fills: list[CustomerFill] = []
-    refused: list[RefusedOrder] = []
+    orders: dict[str, SimulatedOrder] = {}
+    fills: list[SimulatedFill] = []
+    refused: list[RejectedOrder] = []
     came_at: dict[str, int] = {}
     filled_since: dict[str, int] = {}
     for entry in entries:
@@ -54,7 +54,9 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> Account:
             came_at.setdefault(order.order_id, entry.at or order.placed_at)
         for fill in entry.fills:
             filled_since.setdefault(fill.order_id, entry.at)
-    return Account(exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused), came_at, filled_since)
+    return AuditedAccount(
+        exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused), came_at, filled_since
+    )
 
 
 def _reservation_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
@@ -129,7 +131,7 @@ def _balance_violations(evidence: Evidence) -> Iterator[Violation]:
             yield from _differences(f"{exchange} {name}", expected, found)
 
 
-def _balances_by_fills(account: Account, evidence: Evidence) -> dict[str, Decimal]:
+def _balances_by_fills(account: AuditedAccount, evidence: Evidence) -> dict[str, Decimal]:
     balances = dict(account.opening)
     for fill in account.fills:
         market = evidence.markets[account.exchange, fill.symbol]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from launch.chaos.audit_records import Account, Violation
+from launch.chaos.audit_records import AuditedAccount, Violation
 from launch.chaos.chaos_schedule import Blow
 from store.queries.store_snapshot import StoreSnapshot
 
@@ -13,13 +13,13 @@ from store.queries.store_snapshot import StoreSnapshot
 class AuditReport:
     """What an audit saw, and what it objects to."""
 
-    accounts: Sequence[Account]
+    accounts: Sequence[AuditedAccount]
     snapshot: StoreSnapshot
     violations: Sequence[Violation]
 
 
 @dataclass(frozen=True, slots=True)
-class Ordeal:
+class ChaosRun:
     """A run: what was to be done, what was done, and how it ended."""
 
     seed: int
@@ -32,7 +32,7 @@ class Ordeal:
     settings_by_rest: int = 0
 
 
-def ordeal_document(ordeal: Ordeal) -> dict[str, object]:
+def ordeal_document(ordeal: ChaosRun) -> dict[str, object]:
     """The document of `--json`; `violations` is empty where all held."""
     finding = ordeal.finding
     arbitrages = finding.snapshot.arbitrages
@@ -54,7 +54,7 @@ def ordeal_document(ordeal: Ordeal) -> dict[str, object]:
     }
 
 
-def ordeal_lines(ordeal: Ordeal) -> list[str]:
+def ordeal_lines(ordeal: ChaosRun) -> list[str]:
     """The same for people, without the schedule."""
     document = ordeal_document(ordeal)
     lines = [f"{name:<17} {_short(document[name])}" for name in ("faults", "orders", "fills", "arbitrages", "reasons")]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from launch.chaos.audit_records import Violation
 from launch.chaos.books_audit import account_of, audited
-from launch.chaos.chaos_report import AuditReport, Ordeal, ordeal_document, ordeal_lines
+from launch.chaos.chaos_report import AuditReport, ChaosRun, ordeal_document, ordeal_lines
 from launch.chaos.chaos_schedule import schedule_of
-from launch.chaos.fault_injector import Blows
-from launch.chaos.settings_tuner import Tuner
+from launch.chaos.fault_injector import FaultInjector
+from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.live import own_home
@@ -102,8 +102,8 @@ async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
     say(f"{len(schedule)} blows in {options.seconds:.0f} s, by seed {options.seed}:")
     for blow in schedule:
         say(f"  {blow.at:7.2f} s  {blow.told}")
-    tuner = Tuner(session, settings)
-    blows = Blows(session, supervisor, tuner, say)
+    tuner = SettingsTuner(session, settings)
+    blows = FaultInjector(session, supervisor, tuner, say)
     stopped = stop_event()
     await supervisor.start()
     try:
@@ -117,11 +117,11 @@ async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
         (home / "run.json").unlink(missing_ok=True)
     rest = tuner.by_rest
     return report(
-        Ordeal(options.seed, options.seconds, schedule, faults, finding, supervisor.restarts, rest), options, say
+        ChaosRun(options.seed, options.seconds, schedule, faults, finding, supervisor.restarts, rest), options, say
     )
 
 
-def report(ordeal: Ordeal, options: ChaosOptions, say: Say) -> int:
+def report(ordeal: ChaosRun, options: ChaosOptions, say: Say) -> int:
     """Say what happened, write the document; the exit code."""
     if options.json is not None:
         write_atomically(options.json, json.dumps(ordeal_document(ordeal), indent=2).encode())
@@ -156,7 +156,7 @@ async def _started(supervisor: Supervisor) -> None:
         raise CannotStartError(str(error)) from error
 
 
-async def _settled(session: Session, supervisor: Supervisor, blows: Blows) -> AuditReport:
+async def _settled(session: Session, supervisor: Supervisor, blows: FaultInjector) -> AuditReport:
     """What is still wrong once everything is alive, left in peace, and nothing new begins."""
     await blows.take_back()
     lost = await not_recovered(supervisor)

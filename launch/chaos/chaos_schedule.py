@@ -59,7 +59,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Misbehaviour:
+class InjectedFault:
     """A fault of a simulated exchange, switched on; it strikes once something happens there that it is about."""
 
     at: float
@@ -77,7 +77,7 @@ class Misbehaviour:
 
 
 @dataclass(frozen=True, slots=True)
-class Retuning:
+class InjectedSetting:
     """Other settings, and the first ones again after `seconds`."""
 
     at: float
@@ -94,7 +94,7 @@ class Retuning:
         return f"settings for {self.seconds} s: {changed}"
 
 
-Blow = Kill | Pause | Misbehaviour | Retuning
+Blow = Kill | Pause | InjectedFault | InjectedSetting
 
 KILL_EVERY: dict[Room, float] = {
     "bot": 10,
@@ -199,31 +199,31 @@ def _pauses(seed: int, seconds: float, victims: dict[Room, tuple[str, ...]]) -> 
             yield Pause(at, random.choice(victims[room]), _between(random, _PAUSE_SECONDS))
 
 
-def _misbehaviours(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[Misbehaviour]:
+def _misbehaviours(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
     for kind, every in FAULT_EVERY.items():
         random = _random(seed, kind)
         for at in _times(random, every, seconds):
-            yield Misbehaviour(at, _fault(random, kind, random.choice(exchanges)))
+            yield InjectedFault(at, _fault(random, kind, random.choice(exchanges)))
 
 
-def _on_each_exchange(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[Misbehaviour]:
+def _on_each_exchange(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
     for exchange in exchanges:
         random = _random(seed, f"lost acknowledgement on {exchange}")
         for at in _times(random, LOST_EVERY, seconds):
-            yield Misbehaviour(at, Fault(exchange, "lost_acknowledgement", count=1))
+            yield InjectedFault(at, Fault(exchange, "lost_acknowledgement", count=1))
         random = _random(seed, f"small skew of {exchange}")
         for at in _times(random, SMALL_SKEW_EVERY, seconds):
             skew = _either_way(random, _SMALL_SKEW_SECONDS)
             lasts = _between(random, _SMALL_SKEW_LASTS)
-            yield Misbehaviour(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
+            yield InjectedFault(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
 
 
-def _store_steps(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[Misbehaviour]:
+def _store_steps(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
     random = _random(seed, "store step")
     for at in _times(random, STORE_STEP_EVERY, seconds):
         skew, lasts = _either_way(random, _STORE_STEP_SECONDS), _between(random, _STORE_STEP_LASTS)
         for exchange in exchanges:
-            yield Misbehaviour(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
+            yield InjectedFault(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
 
 
 def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:
@@ -239,13 +239,13 @@ def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:
     )
 
 
-def _retunings(seed: int, seconds: float) -> Iterator[Retuning]:
+def _retunings(seed: int, seconds: float) -> Iterator[InjectedSetting]:
     """Each of the changes before any comes again."""
     random, left = _random(seed, "settings"), list[tuple[tuple[str, str | int | float], ...]]()
     for at in _times(random, RETUNE_EVERY, seconds):
         if not left:
             left = random.sample(_RETUNINGS, len(_RETUNINGS))
-        yield Retuning(at, left.pop(), _between(random, _CHANGE_SECONDS))
+        yield InjectedSetting(at, left.pop(), _between(random, _CHANGE_SECONDS))
 
 
 def _times(random: Random, every: float, seconds: float) -> Iterator[float]:

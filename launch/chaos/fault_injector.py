@@ -11,8 +11,8 @@ from dataclasses import asdict
 import aiohttp
 import psutil
 
-from launch.chaos.chaos_schedule import Blow, Kill, Misbehaviour, Pause, Retuning
-from launch.chaos.settings_tuner import Tuner
+from launch.chaos.chaos_schedule import Blow, InjectedFault, InjectedSetting, Kill, Pause
+from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import LaunchError
 from launch.supervisor.process_groups import signal_group
 from launch.supervisor.supervisor import Supervisor
@@ -26,10 +26,10 @@ _ADMIN_SECONDS = 30.0
 Say = Callable[[str], None]
 
 
-class Blows:
+class FaultInjector:
     """Strikes the parts of one session; `dealt` counts what was really done, by kind."""
 
-    def __init__(self, session: Session, supervisor: Supervisor, tuner: Tuner, say: Say) -> None:
+    def __init__(self, session: Session, supervisor: Supervisor, tuner: SettingsTuner, say: Say) -> None:
         self._session = session
         self._supervisor = supervisor
         self._tuner = tuner
@@ -64,10 +64,10 @@ class Blows:
         return dict(strikes)
 
     async def _deal(self, blow: Blow) -> None:
-        if isinstance(blow, Misbehaviour):
+        if isinstance(blow, InjectedFault):
             self._say(f"{blow.at:7.2f} s  {blow.told}")
             await self._admin("POST", blow)
-        elif isinstance(blow, Retuning):
+        elif isinstance(blow, InjectedSetting):
             self._say(f"{blow.at:7.2f} s  {blow.told}")
             await self._retune(blow)
             self.dealt[blow.kind] += 1
@@ -102,12 +102,12 @@ class Blows:
         for group in self._paused.pop(blow.part, ()):
             signal_group(group, signal.SIGCONT)
 
-    async def _retune(self, blow: Retuning) -> None:
+    async def _retune(self, blow: InjectedSetting) -> None:
         await self._tuner.change(dict(blow.changes))
         await SystemClock().sleep(blow.seconds)
         await self._tuner.restore(name for name, _ in blow.changes)
 
-    async def _admin(self, method: str, blow: Misbehaviour | None) -> dict[str, object]:
+    async def _admin(self, method: str, blow: InjectedFault | None) -> dict[str, object]:
         """The exchanges' own admin route. Raises LaunchError where it says no: they are never struck themselves."""
         body = None
         if blow is not None:

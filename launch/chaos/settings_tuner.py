@@ -15,7 +15,7 @@ _REST_SECONDS = 2.0
 _WHO = "chaos"
 
 
-class Tuner:
+class SettingsTuner:
     """`base` is what the session starts with, and comes back to."""
 
     def __init__(self, session: Session, base: Settings) -> None:

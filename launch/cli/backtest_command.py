@@ -16,7 +16,7 @@ from backtest.report.report_page import report_page
 from backtest.report.result_document import result_document
 from backtest.report.result_lines import result_lines
 from backtest.report.trade_files import trades_file
-from backtest.requested_backtest import Wish, parameters_for
+from backtest.requested_backtest import RequestedBacktest, parameters_for
 from backtest.result.backtest_result import BacktestResult, figures_of
 from backtest.simulate.trade_simulation import BacktestError
 from cep.errors import CepCannotStartError
@@ -123,9 +123,9 @@ def _result(home: Path, options: BacktestOptions) -> BacktestResult:
         raise LaunchError(f"{error}.") from error
 
 
-def wish_of(options: BacktestOptions) -> Wish:
+def wish_of(options: BacktestOptions) -> RequestedBacktest:
     """Raises CannotStartError for what is no `name=value`, or no file of latencies."""
-    return Wish(
+    return RequestedBacktest(
         values=dict(named(value, "--set-value") for value in options.values),
         fee_bps=options.fee_bps,
         latency_ms=dict(_latency(text) for text in options.latency_ms),

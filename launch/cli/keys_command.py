@@ -11,7 +11,7 @@ from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from session.roles import Role
 from ui.auth.api_keys import digest_of, ensure_api_key, keys_folder, new_key, owner_key
-from ui.auth.key_store import KeptKey, add_key, read_keys_strictly, revoke_key
+from ui.auth.key_store import StoredKey, add_key, read_keys_strictly, revoke_key
 from ui.errors import UiError
 
 Say = Callable[[str], None]
@@ -28,7 +28,7 @@ def run_keys(home: Path, arguments: argparse.Namespace, say: Say) -> int:
 def give_key(home: Path, name: str, role: Role, say: Say) -> int:
     """Make a key and say it once: what is kept cannot be turned back into it. Raises LaunchError."""
     key = new_key()
-    _told(home, lambda folder: add_key(folder, KeptKey(name, role, wall_now(), digest_of(key))))
+    _told(home, lambda folder: add_key(folder, StoredKey(name, role, wall_now(), digest_of(key))))
     say(f"key of {name} ({role}), shown this once and kept as a hash alone:")
     say(key)
     return 0

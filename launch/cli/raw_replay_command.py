@@ -5,7 +5,7 @@ from pathlib import Path
 
 from datasets.errors import ImportRefusedError
 from launch.errors import CannotStartError
-from pricefeeds.raw_replay import Reenactment, ReplayDifference, reenact
+from pricefeeds.raw_replay import RawReplay, ReplayDifference, reenact
 from pricefeeds.recording.feed_recording import read_recording, recorded_folders
 
 Say = Callable[[str], None]
@@ -29,7 +29,7 @@ def reenact_folder(folder: Path, say: Say) -> int:
     return 1 if differs else 0
 
 
-def outcome_lines(outcome: Reenactment) -> list[str]:
+def outcome_lines(outcome: RawReplay) -> list[str]:
     """What there was, whether it came out again, and what was not there to be read."""
     frames, answers = outcome.notes.get("frame", 0), outcome.notes.get("snapshot", 0)
     rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from backtest.report.trade_files import TRADES
 from launch.sessions.tick_set_names import known_sets, manifests
-from launch.supervisor.process_groups import Part, group_members, signal_group, spawn
+from launch.supervisor.process_groups import ProcessSpec, group_members, signal_group, spawn
 from market.money import text_of
 from session.backoff import backoff
 from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
@@ -172,7 +172,9 @@ class JobRunner:
         files.folder.mkdir(parents=True)
         log.info("backtest begins", extra={"job_id": job.job_id, "attempt": job.attempts})
         environment = {"ARBITRAGE_HOME": str(self._home), "PYSPARK_PYTHON": sys.executable}
-        part = Part(f"backtest-{job.job_id}", self.command(job, files), environment=environment, niceness=NICENESS)
+        part = ProcessSpec(
+            f"backtest-{job.job_id}", self.command(job, files), environment=environment, niceness=NICENESS
+        )
         return spawn(part, files.log)
 
     async def _until_end(self, job: BacktestJob, child: "subprocess.Popen[bytes]", files: JobFiles) -> int | None:

@@ -12,7 +12,7 @@ from launch.config.notice_destinations import told_destinations
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import beside_backtests, told_tick_sets
-from launch.sessions.session_counters import Meter
+from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_log, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, with_the_store_back
 from launch.sessions.summary import Activity
@@ -86,7 +86,7 @@ async def _run(session: Session, settings: Settings, options: PaperOptions, told
     names = tuple(part.name for part in services)
     parts = [*services, *own_parts(session, names, fed=True, bots=told.bots_per_exchange)]
     supervisor = Supervisor(home, parts, say, session)
-    meter, stopped = Meter(session), stop_event()
+    meter, stopped = SessionCounters(session), stop_event()
     await supervisor.start()
     try:
         await unless_stopped(_all_ready(session, supervisor, meter, say), stopped)
@@ -109,7 +109,7 @@ async def _run(session: Session, settings: Settings, options: PaperOptions, told
     return report(activity, options.json, say)
 
 
-async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter, say: Say) -> None:
+async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCounters, say: Say) -> None:
     async def tell_page() -> None:
         """Long before Spark is up, on a busy machine: what is there can be watched."""
         await supervisor.ready_of(("ui",))
@@ -127,7 +127,7 @@ async def _all_ready(session: Session, supervisor: Supervisor, meter: Meter, say
     meter.start_counting_afresh()
 
 
-async def _closed(session: Session, meter: Meter, supervisor: Supervisor, started: int) -> Activity:
+async def _closed(session: Session, meter: SessionCounters, supervisor: Supervisor, started: int) -> Activity:
     async def close() -> Activity:
         async with await open_store(session) as store:
             await finish_trading(store, session, supervisor.roll.idle_exchanges())

@@ -15,7 +15,7 @@ from backtest.report.replay_report import ReplayOutcome, report_json, report_lin
 from datasets.errors import ImportRefusedError
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
-from launch.sessions.session_counters import Meter
+from launch.sessions.session_counters import SessionCounters
 from launch.sessions.shutdown import activity_of, finish_trading, until, with_the_store_back
 from launch.sessions.summary import Activity, balance_differences
 from launch.setup.data_dir import check_writable, write_atomically
@@ -143,7 +143,7 @@ async def _start_parts(
 
 async def _replay(session: Session, supervisor: Supervisor, recording: Recording) -> tuple[ReplayOutcome, bool]:
     started = wall_now()
-    meter = Meter(session)
+    meter = SessionCounters(session)
     await meter.start()
     try:
         counts = await run_replayer(session, recording.rows())

@@ -31,7 +31,7 @@ TICKS_PATIENCE = 0.5
 log = logging.getLogger("launch")
 
 
-class Meter:
+class SessionCounters:
     """Reads from the moment it is started; survives restarts of what it reads from."""
 
     def __init__(self, session: Session) -> None:

@@ -36,7 +36,7 @@ from session.session import Session
 from store.errors import StoreError
 from store.queries.session_export import SessionExport, exporting
 from streams.errors import StreamError
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
 
@@ -110,7 +110,7 @@ async def _mark_end(session: Session) -> None:
     writer = TopicWriter(session.kafka)
     await writer.open()
     try:
-        rows = LogWriter(writer, session.bases, session.partitions)
+        rows = TickWriter(writer, session.bases, session.partitions)
         for base in session.bases:
             rows.marker("end", base, session.session_id, session.clock().now())
         await writer.flush()

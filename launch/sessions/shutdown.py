@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from launch.errors import LaunchError
-from launch.sessions.session_counters import Meter, seconds_since
+from launch.sessions.session_counters import SessionCounters, seconds_since
 from launch.sessions.summary import Activity, latencies_of, summary_of
 from launch.sessions.summary_lines import summary_lines
 from launch.setup.data_dir import write_atomically
@@ -60,7 +60,7 @@ async def with_the_store_back(work: Callable[[], Awaitable[Result]]) -> Result:
 
 
 async def activity_of(
-    store: MongoTradeStore, session: Session, meter: Meter, restarts: dict[str, int], started: int
+    store: MongoTradeStore, session: Session, meter: SessionCounters, restarts: dict[str, int], started: int
 ) -> Activity:
     """What the session did, from the store and from outside."""
     arbitrages = await store.session_arbitrages()

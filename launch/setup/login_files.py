@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, read_session, write_atomically
-from launch.setup.login_rights import ROLES, SUPERVISOR, Rights
+from launch.setup.login_rights import ROLES, SUPERVISOR, LoginRights
 from session.logins import Address, Login, Mechanism, Protocol
 from session.session import Session
 from store.server.database_users import DatabaseUser
@@ -27,7 +27,7 @@ from streams.broker.topic_access import TopicUser
 FOLDER = "logins"
 OWN = "own.json"
 TRADES_FOR_REAL = ("sandbox", "live")
-EVERYTHING = Rights()
+EVERYTHING = LoginRights()
 BY_CERTIFICATE = "authMechanism="
 """In an address that says by itself how it logs in."""
 LOGIN_VARIABLES = (

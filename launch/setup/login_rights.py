@@ -11,7 +11,7 @@ SUPERVISOR = "supervisor"
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
+class LoginRights:
     """`collections` and `topics` are written; all of the session's database is read by whoever has a login to it."""
 
     collections: tuple[str, ...] | None = ()
@@ -21,11 +21,11 @@ class Rights:
     """None: no login to Kafka."""
 
 
-ROLES: Mapping[str, Rights] = {
-    "feed": Rights((stored.FEEDS,), (TICKS, REJECTS)),
-    "bridge": Rights((), (TICKS,)),
-    "cep": Rights(None, (TICKS, OPPORTUNITIES, SPREADS, HEALTH)),
-    "bot": Rights(
+ROLES: Mapping[str, LoginRights] = {
+    "feed": LoginRights((stored.FEEDS,), (TICKS, REJECTS)),
+    "bridge": LoginRights((), (TICKS,)),
+    "cep": LoginRights(None, (TICKS, OPPORTUNITIES, SPREADS, HEALTH)),
+    "bot": LoginRights(
         (
             stored.OPPORTUNITIES,
             stored.ARBITRAGES,
@@ -44,7 +44,7 @@ ROLES: Mapping[str, Rights] = {
         ),
         topics_read=(TICKS, OPPORTUNITIES, SPREADS),
     ),
-    "ui": Rights(
+    "ui": LoginRights(
         (
             stored.SETTINGS,
             stored.SETTINGS_VERSIONS,
@@ -55,7 +55,7 @@ ROLES: Mapping[str, Rights] = {
         ),
         topics_read=ALL_TOPICS,
     ),
-    "notifier": Rights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
-    "logrecorder": Rights(None, topics_read=(TICKS, OPPORTUNITIES)),
+    "notifier": LoginRights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
+    "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES)),
 }
 """Beside the supervisor, who may do everything in the session's database and log."""

@@ -25,7 +25,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProcessSpec:
     """One process of the whole: how it is started and which parts must be ready before it."""
 
     name: str
@@ -43,7 +43,7 @@ class Part:
     after an error that passes, for as long as the part does something."""
 
 
-def spawn(part: Part, log_path: Path) -> subprocess.Popen[bytes]:
+def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
     """Start a part in a process group of its own; it dies with us, even after kill -9 of us."""
     log_path.parent.mkdir(parents=True, exist_ok=True)
     if log_path.exists() and log_path.stat().st_size > LOG_BYTES:

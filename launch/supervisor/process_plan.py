@@ -12,7 +12,7 @@ from launch.setup.jars import broker_classpath
 from launch.setup.login_files import own_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import checked_java
-from launch.supervisor.process_groups import NOTIFIER, Part
+from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import StoreError
@@ -29,13 +29,13 @@ ATTEMPT_SECONDS = 10.0
 
 async def service_parts(
     session: Session, told: Configuration, settings: Settings, say: Callable[[str], None] = lambda _: None
-) -> tuple[Part, ...]:
+) -> tuple[ProcessSpec, ...]:
     """Kafka and mongod of our own, unless others are configured: those are made ready at once. `session` is the
     supervisor's.
 
     Raises CannotStartError where a configured one is not reached.
     """
-    parts: list[Part] = []
+    parts: list[ProcessSpec] = []
     if told.kafka is None:
         parts.append(kafka_part(session, say))
     else:
@@ -47,7 +47,7 @@ async def service_parts(
     return tuple(parts)
 
 
-def kafka_part(session: Session, say: Callable[[str], None]) -> Part:
+def kafka_part(session: Session, say: Callable[[str], None]) -> ProcessSpec:
     """The embedded broker; ready once all topics are there, and who may use them."""
     own = own_logins(session.home)
     (controller_port,) = free_ports(1)
@@ -67,10 +67,10 @@ def kafka_part(session: Session, say: Callable[[str], None]) -> Part:
         await ensure_topics(session.kafka, session.partitions)
         await ensure_users(session.kafka, own.topic_users())
 
-    return Part("kafka", broker.command(), probe=probe)
+    return ProcessSpec("kafka", broker.command(), probe=probe)
 
 
-def _mongodb_part(session: Session, settings: Settings) -> Part:
+def _mongodb_part(session: Session, settings: Settings) -> ProcessSpec:
     """The embedded mongod; ready once it has a primary, indexes and settings."""
     own = own_logins(session.home)
     port = urlsplit(session.mongodb).port or 0
@@ -86,7 +86,7 @@ def _mongodb_part(session: Session, settings: Settings) -> Part:
         await mongod.wait_ready(ATTEMPT_SECONDS)
         await prepare_database(session, settings)
 
-    return Part("mongodb", command, probe=probe)
+    return ProcessSpec("mongodb", command, probe=probe)
 
 
 async def _prepare_configured_kafka(session: Session) -> None:
@@ -103,14 +103,14 @@ async def _prepare_configured_mongodb(session: Session, settings: Settings) -> N
         raise CannotStartError(f"mongodb: {error}") from error
 
 
-def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[Part]:
+def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[ProcessSpec]:
     """Everything that is ours, in the order of the flow; `fed` False where a replayer writes the log instead.
 
     `bots` of each exchange: one trades, the others stand by.
     """
     kafka = tuple(name for name in services if name == "kafka")
     outside = ("exchanges",) if session.exchanges_url else ()
-    parts: list[Part] = []
+    parts: list[ProcessSpec] = []
     if session.exchanges_url:
         parts.append(_part(session, "exchanges", "exchanges", "--session"))
     # Spark needs longest to start, so it comes first and waits for nothing but the log
@@ -150,6 +150,6 @@ def _part(
     after: tuple[str, ...] = (),
     environment: dict[str, str] | None = None,
     exchange: str | None = None,
-) -> Part:
+) -> ProcessSpec:
     told = {"ARBITRAGE_HOME": str(session.home)} | (environment or {})
-    return Part(name, (sys.executable, "-m", "launch.cli.main", *words), after, told, exchange=exchange)
+    return ProcessSpec(name, (sys.executable, "-m", "launch.cli.main", *words), after, told, exchange=exchange)

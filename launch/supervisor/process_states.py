@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from launch.supervisor.process_groups import Part
+from launch.supervisor.process_groups import ProcessSpec
 from session.clock import steady_now
-from session.processes import MOST_STARTS, STOPPABLE, Order, ProcessKind, ProcessState, Told, kind_of
+from session.processes import MOST_STARTS, STOPPABLE, ProcessKind, ProcessOrder, ProcessReport, ProcessState, kind_of
 
 
 @dataclass(slots=True)
@@ -17,7 +17,7 @@ class _Entry:
     pid: int | None = None
     restarts: int = 0
     last_end: str | None = None
-    order: Order | None = None
+    order: ProcessOrder | None = None
     """None while nobody knows yet what is wanted."""
     barren: int = 0
     """Starts in a row that never became ready."""
@@ -25,17 +25,17 @@ class _Entry:
     """Grows with each change, so that a reader knows what is new."""
 
 
-class Roll:
+class ProcessStates:
     """The parts of one session by name. Where nobody can want anything (`is_ordered` False) all are to run."""
 
     def __init__(self, *, is_ordered: bool = False) -> None:
         self._is_ordered = is_ordered
         self._entries: dict[str, _Entry] = {}
 
-    def enter(self, part: Part) -> None:
+    def enter(self, part: ProcessSpec) -> None:
         kind = kind_of(part.name)
         is_free = self._is_ordered and kind in STOPPABLE
-        order = None if is_free else Order()
+        order = None if is_free else ProcessOrder()
         self._entries[part.name] = _Entry(kind, part.exchange, changed_at=steady_now(), order=order)
 
     def note_start(self, name: str) -> None:
@@ -74,16 +74,16 @@ class Roll:
         order = self._entries[name].order
         return order is not None and order.wanted == "running"
 
-    def stop_order(self, name: str) -> Order | None:
+    def stop_order(self, name: str) -> ProcessOrder | None:
         """Who wants it stopped; None where nobody does, or nobody knows yet."""
         order = self._entries[name].order
         return order if order is not None and order.wanted == "stopped" else None
 
-    def obey(self, orders: Mapping[str, Order]) -> None:
+    def obey(self, orders: Mapping[str, ProcessOrder]) -> None:
         """What is wanted now, as read where it is kept; a name that is not among them is to run."""
         for name, entry in self._entries.items():
             if entry.kind in STOPPABLE and self._is_ordered:
-                entry.order = orders.get(name, Order())
+                entry.order = orders.get(name, ProcessOrder())
 
     def idle_exchanges(self) -> frozenset[str]:
         """Those all of whose bots are to stay stopped."""
@@ -95,11 +95,11 @@ class Roll:
         """Of each part; one that grew has something new to tell."""
         return {name: entry.version for name, entry in self._entries.items()}
 
-    def told(self, names: Iterable[str]) -> list[Told]:
+    def told(self, names: Iterable[str]) -> list[ProcessReport]:
         """How these are now."""
         now = steady_now()
         return [
-            Told(
+            ProcessReport(
                 name=name,
                 kind=entry.kind,
                 exchange=entry.exchange,

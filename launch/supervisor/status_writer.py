@@ -7,7 +7,7 @@ holds.
 import logging
 import os
 
-from launch.supervisor.process_states import Roll
+from launch.supervisor.process_states import ProcessStates
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, wall_now
@@ -24,10 +24,10 @@ QUIET_SECONDS = 60.0
 log = logging.getLogger("launch")
 
 
-class Teller:
+class StatusWriter:
     """The way of one roll into the store of `session`, and of what is wanted back."""
 
-    def __init__(self, session: Session, roll: Roll, quiet_seconds: float = QUIET_SECONDS) -> None:
+    def __init__(self, session: Session, roll: ProcessStates, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._session = session
         self._roll = roll
         self._quiet_us = int(quiet_seconds * MICROSECONDS)

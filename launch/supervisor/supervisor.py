@@ -13,10 +13,10 @@ import psutil
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
 from launch.supervisor.failure_log import last_words
-from launch.supervisor.process_groups import STOP_SECONDS, Part, group_members, signal_group, spawn
-from launch.supervisor.process_states import Roll
+from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group, spawn
+from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works
-from launch.supervisor.status_writer import Teller
+from launch.supervisor.status_writer import StatusWriter
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now, wall_now
@@ -40,7 +40,7 @@ class Supervisor:
     """
 
     def __init__(
-        self, home: Path, parts: Iterable[Part], say: Callable[[str], None], session: Session | None = None
+        self, home: Path, parts: Iterable[ProcessSpec], say: Callable[[str], None], session: Session | None = None
     ) -> None:
         self._home = home
         self._parts = tuple(parts)
@@ -48,8 +48,8 @@ class Supervisor:
         self._clock = SystemClock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._keepers: dict[str, asyncio.Task[None]] = {}
-        self.roll = Roll(is_ordered=session is not None)
-        self._teller = None if session is None else Teller(session, self.roll)
+        self.roll = ProcessStates(is_ordered=session is not None)
+        self._teller = None if session is None else StatusWriter(session, self.roll)
         self._telling: asyncio.Task[None] | None = None
         self.restarts: dict[str, int] = {}
 
@@ -60,7 +60,7 @@ class Supervisor:
         if self._teller is not None:
             self._telling = asyncio.create_task(self._teller.run())
 
-    def add(self, parts: Iterable[Part]) -> None:
+    def add(self, parts: Iterable[ProcessSpec]) -> None:
         """Start further parts beside those that run."""
         for part in parts:
             ready_file(self._home, part.name).unlink(missing_ok=True)
@@ -140,7 +140,7 @@ class Supervisor:
         await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in depended_on))
         (self._home / "processes.json").unlink(missing_ok=True)
 
-    async def _keep(self, part: Part) -> None:
+    async def _keep(self, part: ProcessSpec) -> None:
         delays = backoff()
         while True:
             await self._due(part)
@@ -161,7 +161,7 @@ class Supervisor:
             await self._end(part.name)
             await self._pause(part.name, delay)
 
-    async def _stop_part(self, part: Part) -> None:
+    async def _stop_part(self, part: ProcessSpec) -> None:
         """Since a user wants it; it gets the time that it needs."""
         order = self.roll.stop_order(part.name)
         why = NOT_WANTED if order is None else f"stopped by {order.by}"
@@ -170,7 +170,7 @@ class Supervisor:
         await self._end(part.name, part.stop_seconds)
         self.roll.note_stopped(part.name, why)
 
-    async def _due(self, part: Part) -> None:
+    async def _due(self, part: ProcessSpec) -> None:
         """Wait until it is to run, and what it needs is ready."""
         is_said = False
         while not (self.roll.is_wanted(part.name) and all(self._is_ready(name) for name in part.after)):
@@ -189,7 +189,7 @@ class Supervisor:
         while steady_now() < deadline and self.roll.is_wanted(name):
             await self._clock.sleep(min(POLL_SECONDS, seconds))
 
-    async def _run_once(self, part: Part) -> str:
+    async def _run_once(self, part: ProcessSpec) -> str:
         """Start a part and stay until it ends, its probe gives up or it is not wanted any more; why."""
         try:
             child = spawn(part, self._home / "logs" / f"{part.name}.log")
@@ -200,7 +200,7 @@ class Supervisor:
         except OSError as error:
             return f"{error.strerror}: {error.filename or part.command[0]}"
 
-    async def _until_exit(self, part: Part, child: subprocess.Popen[bytes]) -> str:
+    async def _until_exit(self, part: ProcessSpec, child: subprocess.Popen[bytes]) -> str:
         probe = asyncio.create_task(self._probe(part, child.pid))
         told, started = False, steady_now()
         try:
@@ -220,7 +220,7 @@ class Supervisor:
             ready_file(self._home, part.name).unlink(missing_ok=True)
         return f"exit code {child.returncode}"
 
-    async def _probe(self, part: Part, group: int) -> None:
+    async def _probe(self, part: ProcessSpec, group: int) -> None:
         if part.probe is not None:
             await until_it_works(part.probe, part.name, group)
             write_atomically(ready_file(self._home, part.name), b"probed")

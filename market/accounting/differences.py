@@ -108,7 +108,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDifference:
+class StoredDifference:
     """As it is stored: once, with when it was first found (the server's time, microseconds) and what was done."""
 
     difference_id: str

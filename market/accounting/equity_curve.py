@@ -47,7 +47,7 @@ class EquityMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Fall:
+class EquityDrawdown:
     """Of the sum below its highest value before; `start` None where that was the opening."""
 
     depth: Decimal = ZERO
@@ -73,8 +73,8 @@ class Equity:
     largest_win: Decimal = ZERO
     largest_loss: Decimal = ZERO
     """At most 0."""
-    deepest: Fall = Fall()
-    current: Fall = Fall()
+    deepest: EquityDrawdown = EquityDrawdown()
+    current: EquityDrawdown = EquityDrawdown()
     """Below the highest value so far, by now."""
 
     @property
@@ -98,7 +98,7 @@ class _Span:
         )
 
 
-class ThinnedLine:
+class SampledLine:
     """Any number of points in, at most `POINTS_A_SPAN` of each of at most `most_spans` equal spans of time out."""
 
     def __init__(self, most_spans: int = MOST_SPANS) -> None:
@@ -141,14 +141,14 @@ class EquityCurve:
     """Follows the endings in their order, in bounded memory."""
 
     def __init__(self) -> None:
-        self._line = ThinnedLine()
+        self._line = SampledLine()
         self._marks: deque[EquityMark] = deque(maxlen=MOST_MARKS)
         self._endings = 0
         self._net = ZERO
         self._results = (0, 0, 0)
         self._largest = (ZERO, ZERO)
         self._highest: tuple[Decimal, int | None] = (ZERO, None)
-        self._deepest = Fall()
+        self._deepest = EquityDrawdown()
         self._last_at: int | None = None
 
     def add(self, ending: Ending) -> None:
@@ -165,7 +165,7 @@ class EquityCurve:
         if self._net >= highest:
             self._highest = (self._net, ending.at)
         elif highest - self._net > self._deepest.depth:
-            self._deepest = Fall(highest - self._net, since, ending.at)
+            self._deepest = EquityDrawdown(highest - self._net, since, ending.at)
 
     def equity(self) -> Equity:
         wins, losses, even = self._results
@@ -197,14 +197,14 @@ class EquityCurve:
         win, loss = self._largest
         self._largest = (max(win, net), min(loss, net))
 
-    def _current(self) -> Fall:
+    def _current(self) -> EquityDrawdown:
         highest, since = self._highest
-        return Fall() if self._net >= highest else Fall(highest - self._net, since, self._last_at)
+        return EquityDrawdown() if self._net >= highest else EquityDrawdown(highest - self._net, since, self._last_at)
 
 
 def thinned(points: Iterable[tuple[int, Decimal]], most_spans: int = MOST_SPANS) -> tuple[EquityPoint, ...]:
     """`points` as (microseconds, sum so far), in order."""
-    line = ThinnedLine(most_spans)
+    line = SampledLine(most_spans)
     for at, net in points:
         line.add(at, net)
     return line.points()

@@ -10,7 +10,7 @@ from market.accounting.episodes import Sighting, TradeBounds, episodes_of, misse
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, ArbitrageState, Refusal
+from market.trade.arbitrages import Arbitrage, ArbitrageState, Rejection
 
 TAKEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled")
 """Of arbitrages of which both legs were reserved."""
@@ -33,7 +33,7 @@ def bounds_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple
     )
 
 
-def refused_sighting(refusal: Refusal) -> Sighting:
+def refused_sighting(refusal: Rejection) -> Sighting:
     """All that were counted with it in its second."""
     return Sighting(
         pair=(refusal.base, refusal.buy_exchange, "", refusal.sell_exchange, ""),
@@ -65,7 +65,7 @@ def missed_profit(sightings: Iterable[Sighting]) -> dict[str, Decimal]:
     return {reason: missed.profit for reason, missed in missed_by_reason(episodes_of(ordered)).items()}
 
 
-def missed_of(refusals: Iterable[Refusal], arbitrages: Iterable[Arbitrage]) -> dict[str, Decimal]:
+def missed_of(refusals: Iterable[Rejection], arbitrages: Iterable[Arbitrage]) -> dict[str, Decimal]:
     """The same of all that a session refused and began."""
     taken = (one for one in arbitrages if one.state in TAKEN_STATES and one.strategy != "ma")
     return missed_profit((*map(refused_sighting, refusals), *map(taken_sighting, taken)))

@@ -33,7 +33,7 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedTransfer:
     """A transfer that would help and is not in the plan; `wanted` is what the source has too much."""
 
     currency: str
@@ -48,7 +48,7 @@ class RebalancingPlan:
     """`cost` never exceeds `earned`, the realised net so far, nor anything where that is a loss."""
 
     transfers: tuple[Transfer, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[SkippedTransfer, ...]
     earned: Decimal
 
     @property
@@ -65,7 +65,7 @@ def rebalancing_plan(
 ) -> RebalancingPlan:
     """The most worth moved per cost first. Every transfer keeps to its exchange's minimum and to what is free there."""
     proposed: list[tuple[Decimal, Transfer]] = []
-    left_out: list[LeftOut] = []
+    left_out: list[SkippedTransfer] = []
     for currency in dict.fromkeys(holding.currency for holding in holdings):
         for wish in _wishes([one for one in holdings if one.currency == currency], tolerance):
             answer = _transfer(wish, terms.get((wish.source.exchange, currency)), values.get(currency))
@@ -95,8 +95,10 @@ class _Wish:
     amount: Decimal
     free: Decimal
 
-    def left_out(self, reason: NotSent) -> LeftOut:
-        return LeftOut(self.source.currency, self.source.exchange, self.destination.exchange, self.amount, reason)
+    def left_out(self, reason: NotSent) -> SkippedTransfer:
+        return SkippedTransfer(
+            self.source.currency, self.source.exchange, self.destination.exchange, self.amount, reason
+        )
 
 
 def _wishes(holdings: Iterable[Holding], tolerance: Decimal) -> list[_Wish]:
@@ -138,14 +140,14 @@ def _worth_per_cost(worth: Decimal, transfer: Transfer) -> Decimal:
     return worth / transfer.cost if transfer.cost > 0 else Decimal("Infinity")
 
 
-def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[LeftOut]) -> RebalancingPlan:
+def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[SkippedTransfer]) -> RebalancingPlan:
     taken: list[Transfer] = []
     left_out = list(given_up)
     spent = ZERO
     for transfer in proposed:
         if transfer.cost > 0 and spent + transfer.cost > earned:
             left_out.append(
-                LeftOut(
+                SkippedTransfer(
                     transfer.currency,
                     transfer.source,
                     transfer.destination,

@@ -13,7 +13,7 @@ from market.trade.reservation_state import BalanceRow, fill_key
 
 
 @dataclass(frozen=True, slots=True)
-class OwnLeg:
+class BookedLeg:
     """A leg on the exchange that is compared."""
 
     arbitrage_id: str
@@ -21,7 +21,7 @@ class OwnLeg:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class OrderSearch:
     """What the exchange answered when it was asked again for an order that it had denied."""
 
     arbitrage_id: str
@@ -37,17 +37,17 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Ours:
+class BookState:
     """What the store says of one exchange, read after the exchange was: whatever stood there then, we know by now."""
 
     exchange: str
-    legs: tuple[OwnLeg, ...]
-    """All that may have been sent in the time that `Theirs.fills` cover, and some time before."""
+    legs: tuple[BookedLeg, ...]
+    """All that may have been sent in the time that `ExchangeState.fills` cover, and some time before."""
     rows: tuple[BalanceRow, ...] | None = None
     """None where anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
     outlived: tuple[str, ...] = ()
     """Arbitrages that a halt left, while trading goes on."""
-    unconfirmed: tuple[OwnLeg, ...] = ()
+    unconfirmed: tuple[BookedLeg, ...] = ()
     """Legs of arbitrages that are held since the exchange denies their orders and its balances say otherwise."""
     foreign: frozenset[str] = frozenset()
     """Currencies in which the exchange was found to have more than our orders made of them."""
@@ -55,7 +55,7 @@ class Ours:
 
 
 @dataclass(frozen=True, slots=True)
-class Theirs:
+class ExchangeState:
     """What the exchange says."""
 
     orders: tuple[OpenOrder, ...]
@@ -65,10 +65,10 @@ class Theirs:
     asked_at: int
     """The store's time, before anything was asked: what was booked by then should be listed."""
     balances: Mapping[str, Decimal] | None = None
-    searches: tuple[Search, ...] = ()
+    searches: tuple[OrderSearch, ...] = ()
 
 
-def differences(ours: Ours, theirs: Theirs) -> list[Difference]:
+def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     """Everything that does not agree, in the order of `HANDLING`; nothing that may be an order in flight."""
     found = _searched(ours, theirs)
     late = _late_fills(ours, theirs)
@@ -90,7 +90,7 @@ def differences(ours: Ours, theirs: Theirs) -> list[Difference]:
     return sorted(compared, key=lambda one: order.index(one.kind))
 
 
-def _searched(ours: Ours, theirs: Theirs) -> list[Difference]:
+def _searched(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     found = []
     for search in theirs.searches:
         leg, report = search.leg, search.report
@@ -106,7 +106,7 @@ def _searched(ours: Ours, theirs: Theirs) -> list[Difference]:
     return found
 
 
-def _unconfirmed(ours: Ours) -> list[Difference]:
+def _unconfirmed(ours: BookState) -> list[Difference]:
     return [
         Difference(
             "order_unconfirmed",
@@ -120,7 +120,7 @@ def _unconfirmed(ours: Ours) -> list[Difference]:
     ]
 
 
-def _is_anothers(exchange_order_id: str, leg: Leg, ours: Ours) -> bool:
+def _is_anothers(exchange_order_id: str, leg: Leg, ours: BookState) -> bool:
     """Whether an order that was found for `leg` is, or may be, another leg's, where no client id tells."""
     if ours.has_client_ids:
         return False
@@ -129,7 +129,7 @@ def _is_anothers(exchange_order_id: str, leg: Leg, ours: Ours) -> bool:
     return is_known or _may_be_in_flight(others, leg.symbol, leg.side)
 
 
-def _resting(ours: Ours, theirs: Theirs) -> list[Difference]:
+def _resting(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     owners, found = _Owners(ours), []
     for order in theirs.orders:
         owner = owners.of(order.exchange_order_id, order.client_order_id)
@@ -142,7 +142,7 @@ def _resting(ours: Ours, theirs: Theirs) -> list[Difference]:
     return found
 
 
-def _late_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+def _late_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     """One for each order whose leg has ended without some of its fills; those of an open leg are on their way."""
     owners, booked, sought = _Owners(ours), _booked(ours), _sought(theirs)
     missing: dict[str, list[AccountFill]] = {}
@@ -159,7 +159,7 @@ def _late_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
     return found
 
 
-def _late(exchange: str, order_id: str, owner: OwnLeg, missing: list[Fill]) -> Difference:
+def _late(exchange: str, order_id: str, owner: BookedLeg, missing: list[Fill]) -> Difference:
     leg = owner.leg
     # with those that are booked: of them nothing is booked again
     fills = (*leg.fills, *missing)
@@ -169,7 +169,7 @@ def _late(exchange: str, order_id: str, owner: OwnLeg, missing: list[Fill]) -> D
     return Difference("fill_late", exchange, order_id, here, there, Booking(owner.arbitrage_id, leg.role, report))
 
 
-def _foreign_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     owners, booked, legs, sought = _Owners(ours), _booked(ours), _legs(ours), _sought(theirs)
     return [
         Difference(
@@ -188,7 +188,7 @@ def _foreign_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
     ]
 
 
-def _unlisted_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+def _unlisted_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     listed = {fill_key(one.fill) for one in theirs.fills}
     return [
         Difference(
@@ -203,7 +203,7 @@ def _unlisted_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
     ]
 
 
-def _changed_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
+def _changed_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     booked, found = _booked(ours), []
     for one in theirs.fills:
         fill = booked.get(fill_key(one.fill))
@@ -212,7 +212,7 @@ def _changed_fills(ours: Ours, theirs: Theirs) -> list[Difference]:
     return found
 
 
-def _balances(ours: Ours, theirs: Theirs, foreign: frozenset[str]) -> list[Difference]:
+def _balances(ours: BookState, theirs: ExchangeState, foreign: frozenset[str]) -> list[Difference]:
     """Where nothing is open: totals must be equal and nothing be held. What an order that no leg has may have moved is
     reported and left as it is."""
     if ours.rows is None or theirs.balances is None:
@@ -234,34 +234,34 @@ def _balances(ours: Ours, theirs: Theirs, foreign: frozenset[str]) -> list[Diffe
     return found
 
 
-def _outlived(ours: Ours) -> list[Difference]:
+def _outlived(ours: BookState) -> list[Difference]:
     return [
         Difference("halt_outlived", ours.exchange, identity, "held: halted", "trading goes on", Resumption(identity))
         for identity in ours.outlived
     ]
 
 
-def _legs(ours: Ours) -> list[Leg]:
+def _legs(ours: BookState) -> list[Leg]:
     return [own.leg for own in ours.legs]
 
 
-def _sought(theirs: Theirs) -> set[str]:
+def _sought(theirs: ExchangeState) -> set[str]:
     """Orders just found for a leg: what they filled is about to be booked."""
     return {search.report.exchange_order_id for search in theirs.searches if search.report is not None}
 
 
-def _booked(ours: Ours) -> dict[str, Fill]:
+def _booked(ours: BookState) -> dict[str, Fill]:
     return {fill_key(fill): fill for leg in _legs(ours) for fill in leg.fills}
 
 
 class _Owners:
     """Whose an order is, by either of its ids."""
 
-    def __init__(self, ours: Ours) -> None:
+    def __init__(self, ours: BookState) -> None:
         self._by_client_id = {own.leg.client_order_id: own for own in ours.legs}
         self._by_id = {own.leg.exchange_order_id: own for own in ours.legs if own.leg.exchange_order_id is not None}
 
-    def of(self, exchange_order_id: str, client_order_id: str | None) -> OwnLeg | None:
+    def of(self, exchange_order_id: str, client_order_id: str | None) -> BookedLeg | None:
         return self._by_id.get(exchange_order_id) or self._by_client_id.get(client_order_id or "")
 
 

@@ -159,7 +159,7 @@ class Arbitrage:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Rejection:
     """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
 
     Reasons, in the order in which they are looked for (docs/risk.md): halted, reducing, exchange_disabled,
@@ -189,7 +189,7 @@ class Refusal:
     until: int = 0
     """When the last of all `count` expired, by the same clock as `refused_at`."""
 
-    def with_more(self, later: "Refusal") -> "Refusal":
+    def with_more(self, later: "Rejection") -> "Rejection":
         """`later`, of the same pair, reason and second, counted on this one."""
         most, until = max(self.tradable, later.tradable), max(self.until, later.until)
         return replace(self, count=self.count + later.count, tradable=most, until=until)

@@ -16,7 +16,7 @@ from session.session import Mode
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialResult:
     """What became of one test message; `fault` None where it was taken."""
 
     name: str
@@ -25,18 +25,18 @@ class Tried:
 
 async def try_destinations(
     destinations: Sequence[Destination], secrets: Mapping[str, Secrets], mode: Mode
-) -> list[Tried]:
+) -> list[TrialResult]:
     """In their order, all tried at the same time; it takes as long as the slowest may."""
     async with opened_senders(destinations, secrets) as senders:
         return await asyncio.gather(*(_tried(each.name, senders[each.name], mode) for each in destinations))
 
 
-async def _tried(name: str, sender: Sender, mode: Mode) -> Tried:
+async def _tried(name: str, sender: Sender, mode: Mode) -> TrialResult:
     identity, now = f"test:{uuid4().hex}", wall_now()
     line = f"Test message to {name}: notices arrive here"
     message = NoticeMessage(identity, mode, (Notice(identity, "notifier", "test", now, line),))
     try:
         await sender.send(message)
     except NoticesError as error:
-        return Tried(name, str(error))
-    return Tried(name, None)
+        return TrialResult(name, str(error))
+    return TrialResult(name, None)

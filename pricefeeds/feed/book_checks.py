@@ -8,7 +8,7 @@ from market.prices.book_top import BookTop
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import BookMismatchError, FeedDroppedError
 from pricefeeds.feed.endpoints import FeedEndpoints
-from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.rest_reader import RestAnswer
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.book_comparison import Doubt, doubts, is_same
@@ -28,7 +28,7 @@ class BookChecks:
     """The checks of one connection."""
 
     def __init__(
-        self, source: FeedEndpoints, listener: Listener, clock: Clock, patience: FeedTimeouts, chance: random.Random
+        self, source: FeedEndpoints, listener: FeedSession, clock: Clock, patience: FeedTimeouts, chance: random.Random
     ) -> None:
         self._source = source
         self._listener = listener

@@ -10,7 +10,7 @@ from market.prices.feed_state import FeedStatus
 from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRefusedError
 from pricefeeds.feed.book_checks import BookChecks
 from pricefeeds.feed.endpoints import FeedEndpoints
-from pricefeeds.feed.feed_session import Listener, Wish
+from pricefeeds.feed.feed_session import FeedSession, Wish
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
@@ -21,13 +21,13 @@ from session.tasks import together
 log = logging.getLogger("pricefeeds")
 
 
-class SymbolWatch:
+class ConnectionLoop:
     """One symbol's connections, one after another, all heard by one listener."""
 
     def __init__(
         self,
         source: FeedEndpoints,
-        listener: Listener,
+        listener: FeedSession,
         clock: Clock,
         patience: FeedTimeouts,
         doubt_clock: Callable[[], None] = lambda: None,

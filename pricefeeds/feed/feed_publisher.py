@@ -3,7 +3,7 @@
 from market.prices.quotes import Quote
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row
 from streams.message_format import reject_row
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 from streams.topics import REJECTS
 
@@ -11,7 +11,7 @@ from streams.topics import REJECTS
 class FeedPublisher:
     """Every call returns at once and raises as `TopicWriter.write` does."""
 
-    def __init__(self, writer: TopicWriter, log: LogWriter) -> None:
+    def __init__(self, writer: TopicWriter, log: TickWriter) -> None:
         self._writer = writer
         self._log = log
 

@@ -7,7 +7,7 @@ from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedCounter, FeedStatus
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import FrameFault, FrameRefusedError
-from pricefeeds.quoting.book_comparison import ShownBooks
+from pricefeeds.quoting.book_comparison import RecentBooks
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.quoting.watchdog import Verdict, Watchdog
 from pricefeeds.recording.feed_recorder import Recorder
@@ -34,7 +34,7 @@ class FeedLimits:
     kept: int = 10 * MICROSECONDS
 
 
-class Listener:
+class FeedSession:
     """The inputs of one symbol's conversation and feed, in one order. Times are microseconds UTC; nothing waits.
 
     The rows that an input leads to are published before the call returns.
@@ -44,7 +44,7 @@ class Listener:
         self, feed: SymbolFeed, publish: Publish, recorder: Recorder, limits: FeedLimits = FeedLimits()
     ) -> None:
         self.feed = feed
-        self.shown = ShownBooks(limits.kept)
+        self.shown = RecentBooks(limits.kept)
         self._publish = publish
         self._recorder = recorder
         self._limits = limits
@@ -60,7 +60,7 @@ class Listener:
         """A new connection: what to send and fetch first. Raises as `frame` does."""
         self._recorder.note(self._symbol, "opened", now)
         self.feed.begin(now)
-        self.shown = ShownBooks(self._limits.kept)
+        self.shown = RecentBooks(self._limits.kept)
         self._conversation = conversation
         self._watchdog = Watchdog(self._limits.stale_after, self._limits.first_book, now)
         # what is signed must be of the exchange's own time

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from market.prices.feed_state import FeedState
-from pricefeeds.feed.connection_loop import SymbolWatch
+from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import FeedEndpoints, source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_publisher import FeedPublisher
-from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.startup_retry import answered
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
@@ -23,7 +23,7 @@ from store.errors import StoreUnavailableError
 from store.mongo.mongo_store import open_store
 from store.store_port import TradeStore
 from streams.last_sequences import last_sequences
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 
 ALIVE_SECONDS = 1.0
@@ -77,10 +77,10 @@ class Feeder:
         self._clock = session.clock()
         self._writer = writer
         self._recorder = recorder
-        self._publisher = FeedPublisher(writer, LogWriter(writer, session.bases, session.partitions))
+        self._publisher = FeedPublisher(writer, TickWriter(writer, session.bases, session.partitions))
         self._patience = patience
         self._changed = asyncio.Event()
-        self._listeners: list[Listener] = []
+        self._listeners: list[FeedSession] = []
 
     def start(self, last_sequences: Mapping[str, int]) -> None:
         """A feed for each symbol, above the last sequence that the log has of it."""
@@ -88,14 +88,14 @@ class Feeder:
         for market in self._session.markets_of(self._source.wire.name):
             last = last_sequences.get(market.symbol, 0)
             feed = SymbolFeed(market, last, now, patience.late_after)
-            listener = Listener(feed, self._publish, self._recorder, patience.limits)
+            listener = FeedSession(feed, self._publish, self._recorder, patience.limits)
             listener.start(last, now)
             self._listeners.append(listener)
 
     async def run(self, ready: Callable[[], None]) -> None:
         exchange_clock = ExchangeClock(self._source, self._clock, self._correct)
         watches = [
-            SymbolWatch(self._source, listener, self._clock, self._patience, exchange_clock.doubt)
+            ConnectionLoop(self._source, listener, self._clock, self._patience, exchange_clock.doubt)
             for listener in self._listeners
         ]
         await together(

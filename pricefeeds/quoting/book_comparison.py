@@ -24,7 +24,7 @@ class Doubt(NamedTuple):
     amount: Decimal | None
 
 
-class ShownBooks:
+class RecentBooks:
     """The books that one stream showed in the last `keep` microseconds, and the one that stood before them."""
 
     def __init__(self, keep: int) -> None:

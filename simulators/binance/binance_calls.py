@@ -9,7 +9,7 @@ from simulators.binance.binance_endpoints import eight, milliseconds
 from simulators.binance.binance_refusals import MisusedError, words_of
 from simulators.binance.binance_rows import SELF_TRADE, status_of, terms_of
 from simulators.matching.funded_account import executed_cost
-from simulators.matching.order_records import CustomerEvent, CustomerFill, RequestRefusedError
+from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent, SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import json_fields
 from simulators.web.signatures import check_binance_fields
@@ -67,14 +67,14 @@ class BinanceCalls:
         now = self._exchange.clock.now()
         check_binance_fields(fields.get("apiKey", ""), fields, signed, self._credentials, now)
 
-    def _tell(self, event: CustomerEvent) -> None:
+    def _tell(self, event: SimulatedAccountEvent) -> None:
         """An execution report, and the balances that it leaves; the end of a filled order is in its last fill."""
         if not self._subscribers.has(_CHANNEL) or (event.kind == "ended" and event.order.state == "done"):
             return
         for message in (self._report(event), self._position(event)):
             self._subscribers.broadcast(_CHANNEL, {"subscriptionId": _SUBSCRIPTION, "event": message})
 
-    def _report(self, event: CustomerEvent) -> dict[str, object]:
+    def _report(self, event: SimulatedAccountEvent) -> dict[str, object]:
         order, fill, now = event.order, event.fill, milliseconds(self._exchange.clock.now())
         status, terms = status_of(order), terms_of(order)
         kind = {"opened": "NEW", "filled": "TRADE", "ended": status}[event.kind]
@@ -110,7 +110,7 @@ class BinanceCalls:
             "V": SELF_TRADE,
         }
 
-    def _fills_until(self, event: CustomerEvent) -> list[CustomerFill]:
+    def _fills_until(self, event: SimulatedAccountEvent) -> list[SimulatedFill]:
         """The order's fills that `event` counts: it is told after all of them were booked."""
         fills, left = [], event.order.filled
         for fill in self._exchange.customer.fills_of(event.order.order_id):
@@ -120,7 +120,7 @@ class BinanceCalls:
             left -= fill.amount
         return fills
 
-    def _position(self, event: CustomerEvent) -> dict[str, object]:
+    def _position(self, event: SimulatedAccountEvent) -> dict[str, object]:
         now = milliseconds(self._exchange.clock.now())
         listing = self._exchange.listings[event.order.symbol]
         names = (listing.market.base, listing.market.quote_currency)
@@ -137,7 +137,7 @@ def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return parameters
 
 
-def _fill_fields(fill: CustomerFill | None) -> dict[str, object]:
+def _fill_fields(fill: SimulatedFill | None) -> dict[str, object]:
     if fill is None:
         nothing = eight(ZERO)
         return {"l": nothing, "L": nothing, "n": "0", "N": None, "t": -1, "m": False, "Y": nothing}

@@ -28,7 +28,7 @@ from simulators.binance.binance_rows import (
     placed_row,
 )
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerFill, CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import decimal_field, text_field
@@ -157,7 +157,7 @@ class BinanceOrders:
             raise RequestRefusedError("order_ended")
         return [self._cancelled(order, _client_id({})) for order in orders]
 
-    def _cancelled(self, found: CustomerOrder, cancel_id: str) -> object:
+    def _cancelled(self, found: SimulatedOrder, cancel_id: str) -> object:
         order = self._exchange.cancel(found.order_id)
         return cancelled_row(order, self._fills_of(order), self._market_id(order.symbol), cancel_id)
 
@@ -166,7 +166,7 @@ class BinanceOrders:
             return [self._row(order) for order in self._open_on(symbol_field(fields, self._listings))]
         return [self._row(order) for order in self._exchange.customer.open_orders()]
 
-    def _open_on(self, listing: Listing) -> list[CustomerOrder]:
+    def _open_on(self, listing: Listing) -> list[SimulatedOrder]:
         orders = self._exchange.customer.open_orders()
         return [order for order in orders if order.symbol == listing.market.symbol]
 
@@ -180,14 +180,14 @@ class BinanceOrders:
     def _fills(self, fields: Fields) -> object:
         symbol, order_id = symbol_field(fields, self._listings).market.symbol, fields.get("orderId")
         customer = self._exchange.customer
-        newest: Iterable[CustomerFill] = customer.newest_fills()
+        newest: Iterable[SimulatedFill] = customer.newest_fills()
         if order_id is not None:
             newest = reversed(customer.fills_of(order_id))
         own = (fill for fill in newest if fill.symbol == symbol)
         fills = _page(own, fields, "fromId", lambda fill: (fill.number, fill.filled_at))
         return [fill_row(fill, self._market_id(fill.symbol)) for fill in fills]
 
-    def _found(self, fields: Fields) -> CustomerOrder:
+    def _found(self, fields: Fields) -> SimulatedOrder:
         """By `orderId`, else by `origClientOrderId`. Raises RequestRefusedError."""
         listing, customer = symbol_field(fields, self._listings), self._exchange.customer
         if "orderId" in fields:
@@ -200,10 +200,10 @@ class BinanceOrders:
             raise RequestRefusedError("unknown_order")
         return order
 
-    def _row(self, order: CustomerOrder) -> object:
+    def _row(self, order: SimulatedOrder) -> object:
         return order_row(order, self._fills_of(order), self._market_id(order.symbol))
 
-    def _fills_of(self, order: CustomerOrder) -> list[CustomerFill]:
+    def _fills_of(self, order: SimulatedOrder) -> list[SimulatedFill]:
         return list(self._exchange.customer.fills_of(order.order_id))
 
     def _market_id(self, symbol: str) -> str:

@@ -7,7 +7,7 @@ from market.money import ZERO
 from simulators.binance.binance_endpoints import eight, milliseconds
 from simulators.matching.funded_account import executed_cost
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 
 Row = dict[str, object]
 LARGEST_PRICE = Decimal(1_000_000)
@@ -71,7 +71,7 @@ def _filters(listing: Listing) -> list[Row]:
     ]
 
 
-def status_of(order: CustomerOrder) -> str:
+def status_of(order: SimulatedOrder) -> str:
     """What the exchange itself ended has expired; what the customer ended is cancelled."""
     if order.state == "done":
         return "FILLED"
@@ -80,7 +80,7 @@ def status_of(order: CustomerOrder) -> str:
     return "PARTIALLY_FILLED" if order.filled else "NEW"
 
 
-def terms_of(order: CustomerOrder) -> Row:
+def terms_of(order: SimulatedOrder) -> Row:
     """What the order asked for."""
     lifetime = "FOK" if order.whole else "IOC" if order.immediate else "GTC"
     return {
@@ -92,7 +92,7 @@ def terms_of(order: CustomerOrder) -> Row:
     }
 
 
-def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: str) -> Row:
+def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str) -> Row:
     updated = max([order.placed_at, order.ended_at or 0, *(fill.filled_at for fill in fills)])
     return {
         **_names(order, market_id),
@@ -109,7 +109,7 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: st
     }
 
 
-def placed_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: str, kind: str) -> Row:
+def placed_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str, kind: str) -> Row:
     """The answer to a new order: ACK, RESULT or FULL, each with more than the one before."""
     row = {**_names(order, market_id), "transactTime": milliseconds(order.placed_at)}
     if kind == "ACK":
@@ -126,7 +126,7 @@ def placed_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: s
     return row
 
 
-def cancelled_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: str, cancel_id: str) -> Row:
+def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str, cancel_id: str) -> Row:
     """The cancel has a client id of its own; the order's stands as the original one."""
     return {
         **_names(order, market_id),
@@ -140,7 +140,7 @@ def cancelled_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id
     }
 
 
-def fill_row(fill: CustomerFill, market_id: str) -> Row:
+def fill_row(fill: SimulatedFill, market_id: str) -> Row:
     """Of myTrades."""
     return {
         "symbol": market_id,
@@ -175,7 +175,7 @@ def rates_row(maker: Decimal, taker: Decimal) -> Row:
     return {"maker": eight(maker), "taker": eight(taker), "buyer": eight(ZERO), "seller": eight(ZERO)}
 
 
-def _names(order: CustomerOrder, market_id: str) -> Row:
+def _names(order: SimulatedOrder, market_id: str) -> Row:
     return {
         "symbol": market_id,
         "orderId": int(order.order_id),
@@ -184,7 +184,7 @@ def _names(order: CustomerOrder, market_id: str) -> Row:
     }
 
 
-def _state(order: CustomerOrder, fills: Sequence[CustomerFill]) -> Row:
+def _state(order: SimulatedOrder, fills: Sequence[SimulatedFill]) -> Row:
     return {
         "executedQty": eight(order.filled),
         # with two m: so the exchange spells it
@@ -193,7 +193,7 @@ def _state(order: CustomerOrder, fills: Sequence[CustomerFill]) -> Row:
     }
 
 
-def _part_row(fill: CustomerFill) -> Row:
+def _part_row(fill: SimulatedFill) -> Row:
     return {
         "price": eight(fill.price),
         "qty": eight(fill.amount),

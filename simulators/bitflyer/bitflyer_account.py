@@ -12,7 +12,7 @@ from simulators.bitflyer.bitflyer_rows import (
     state_of,
 )
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerFill, CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedFill, SimulatedOrder
 from simulators.web.api_calls import Call, Fields, known
 from simulators.web.exchange_gateway import count_field, decimal_field, side_field, text_field
 from simulators.web.json_digits import plain
@@ -70,7 +70,7 @@ class BitflyerAccount:
         )
         return [order_row(order, self._customer.fills_of(order.order_id), listing) for order in page_of(found, fields)]
 
-    def _candidates(self, fields: Fields, listing: Listing, state: object) -> Iterable[CustomerOrder]:
+    def _candidates(self, fields: Fields, listing: Listing, state: object) -> Iterable[SimulatedOrder]:
         """Newest first, all that can be meant and as few others as the account's own order allows."""
         if any(fields.get(name) for name in _IDS):
             order = self._named(fields)
@@ -81,7 +81,7 @@ class BitflyerAccount:
 
     def _executions(self, fields: Fields) -> object:
         listing = self._products.one(fields)
-        fills: Iterable[CustomerFill] = self._customer.newest_fills()
+        fills: Iterable[SimulatedFill] = self._customer.newest_fills()
         if any(fields.get(name) for name in _IDS):
             order = self._named(fields)
             fills = () if order is None else reversed(self._customer.fills_of(order.order_id))
@@ -131,7 +131,7 @@ class BitflyerAccount:
                 self._exchange.cancel(order.order_id)
         return None
 
-    def _named(self, fields: Fields) -> CustomerOrder | None:
+    def _named(self, fields: Fields) -> SimulatedOrder | None:
         """By the id of its acceptance, by its own, or by both."""
         accepted, own = (str(fields.get(name) or "") for name in reversed(_IDS))
         order = self._customer.orders.get(accepted or own.replace("JOR", "JRF"))

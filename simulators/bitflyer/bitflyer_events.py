@@ -2,12 +2,12 @@
 
 from market.money import ZERO
 from simulators.bitflyer.bitflyer_rows import Row, expiry_of, order_id, stream_time
-from simulators.matching.order_records import CustomerEvent, CustomerFill, CustomerOrder
+from simulators.matching.order_records import SimulatedAccountEvent, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.json_digits import plain
 
 
-def event_row(exchange: SimulatedExchange, event: CustomerEvent) -> Row | None:
+def event_row(exchange: SimulatedExchange, event: SimulatedAccountEvent) -> Row | None:
     """None where bitFlyer says nothing: that an order is filled is to be seen from its last execution."""
     order = event.order
     if event.kind == "opened":
@@ -23,7 +23,7 @@ def event_row(exchange: SimulatedExchange, event: CustomerEvent) -> Row | None:
     return {**_named(exchange, order, when, "CANCEL"), "side": order.side.upper(), **size}
 
 
-def _named(exchange: SimulatedExchange, order: CustomerOrder, micros: int, kind: str) -> Row:
+def _named(exchange: SimulatedExchange, order: SimulatedOrder, micros: int, kind: str) -> Row:
     return {
         "product_code": exchange.listings[order.symbol].market_id,
         "child_order_id": order_id(order.order_id),
@@ -33,7 +33,7 @@ def _named(exchange: SimulatedExchange, order: CustomerOrder, micros: int, kind:
     }
 
 
-def _terms(order: CustomerOrder) -> Row:
+def _terms(order: SimulatedOrder) -> Row:
     return {
         "child_order_type": "MARKET" if order.price is None else "LIMIT",
         "side": order.side.upper(),
@@ -43,7 +43,7 @@ def _terms(order: CustomerOrder) -> Row:
     }
 
 
-def _executed(order: CustomerOrder, fill: CustomerFill) -> Row:
+def _executed(order: SimulatedOrder, fill: SimulatedFill) -> Row:
     return {
         "exec_id": int(fill.fill_id),
         "side": fill.side.upper(),

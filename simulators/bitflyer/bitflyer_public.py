@@ -18,7 +18,7 @@ from simulators.bitflyer.bitflyer_rows import (
 )
 from simulators.market.traded_day import TradedDay
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerFill, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.web.api_calls import Call, Fields, known
@@ -81,7 +81,7 @@ class BitflyerProducts:
         levels = self.exchange.books[listing.market.symbol].levels(side, DEEPEST)
         return total(listing.amount(lots) for _, lots in levels)
 
-    def _own(self, trade: PublicTrade) -> CustomerFill | None:
+    def _own(self, trade: PublicTrade) -> SimulatedFill | None:
         fills = self.exchange.customer.known_fills([str(FIRST_EXECUTION + trade.number)])
         return fills[0] if fills else None
 

@@ -13,7 +13,7 @@ from market.time_units import MICROSECONDS
 from simulators.matching.funded_account import average_price, charged_fee
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import MatchingBook
-from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.web.exchange_gateway import Change, iso_text
 from simulators.web.json_digits import plain, pointed
 
@@ -46,14 +46,14 @@ def stream_time(micros: int) -> str:
     return iso_text(micros, zone="0Z")
 
 
-def state_of(order: CustomerOrder) -> str:
+def state_of(order: SimulatedOrder) -> str:
     """What is left of an immediate order expires; a resting one was cancelled by its owner."""
     if order.state == "cancelled":
         return "EXPIRED" if order.immediate else "CANCELED"
     return "ACTIVE" if order.state == "open" else "COMPLETED"
 
 
-def lifetime_of(order: CustomerOrder) -> str:
+def lifetime_of(order: SimulatedOrder) -> str:
     if order.price is None or not order.immediate:
         return "GTC"
     return "FOK" if order.whole else "IOC"
@@ -74,7 +74,7 @@ def whole_board(listing: Listing, book: MatchingBook) -> Row:
     return board_row(listing, book, levels)
 
 
-def execution_row(trade: PublicTrade, own: CustomerFill | None, exec_date: str) -> Row:
+def execution_row(trade: PublicTrade, own: SimulatedFill | None, exec_date: str) -> Row:
     """`own`: the test account's part in it. The other side's order has an id that nobody knows more of."""
     names = {
         "buy": acceptance_id(trade.number, trade.traded_at),
@@ -97,7 +97,7 @@ def balance_row(currency: str, owned: Decimal, held: Decimal) -> Row:
     return {"currency_code": currency, "amount": plain(owned), "available": plain(owned - held)}
 
 
-def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], listing: Listing) -> Row:
+def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: Listing) -> Row:
     return {
         "id": order.number,
         "child_order_id": order_id(order.order_id),
@@ -119,11 +119,11 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], listing: List
     }
 
 
-def expiry_of(order: CustomerOrder) -> int:
+def expiry_of(order: SimulatedOrder) -> int:
     return order.placed_at + LIFETIME_MINUTES * 60 * MICROSECONDS
 
 
-def own_execution_row(fill: CustomerFill) -> Row:
+def own_execution_row(fill: SimulatedFill) -> Row:
     return {
         "id": int(fill.fill_id),
         "child_order_id": order_id(fill.order_id),

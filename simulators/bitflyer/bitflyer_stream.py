@@ -11,7 +11,7 @@ from simulators.bitflyer.bitflyer_events import event_row
 from simulators.bitflyer.bitflyer_public import BitflyerProducts
 from simulators.bitflyer.bitflyer_rows import board_row, whole_board
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerEvent, RequestRefusedError
+from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent
 from simulators.web.exchange_gateway import MarketStep, json_fields
 from simulators.web.signatures import BITFLYER_SKEW
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -114,7 +114,7 @@ class BitflyerStream:
             raise _RpcError(_REFUSED, "Authentication failed")
         self._signed_in.add(connection)
 
-    def _tell(self, event: CustomerEvent) -> None:
+    def _tell(self, event: SimulatedAccountEvent) -> None:
         row = event_row(self._exchange, event)
         if row is not None and self._subscribers.has(_PRIVATE):
             self._send(_PRIVATE, [row])

@@ -6,7 +6,7 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.bitstamp.bitstamp_rows import trade_id
 from simulators.matching.listings import fixed_text
-from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.web.json_digits import plain
 
 _LIMIT, _MARKET, _IMMEDIATE, _WHOLE = 0, 2, 4, 6
@@ -14,7 +14,7 @@ _LIMIT, _MARKET, _IMMEDIATE, _WHOLE = 0, 2, 4, 6
 _HOUSE_ORDER = 1_000_000
 
 
-def public_trade(trade: PublicTrade, fills: Iterable[CustomerFill]) -> dict[str, object]:
+def public_trade(trade: PublicTrade, fills: Iterable[SimulatedFill]) -> dict[str, object]:
     """Numbers and texts of the same; `type` is the taker's side. `fills`: the account's part in it."""
     orders = {"buy": trade.number * _HOUSE_ORDER, "sell": trade.number * _HOUSE_ORDER + 1}
     orders |= {fill.side: int(fill.order_id) for fill in fills}
@@ -34,7 +34,7 @@ def public_trade(trade: PublicTrade, fills: Iterable[CustomerFill]) -> dict[str,
     }
 
 
-def order_event(order: CustomerOrder, now: int) -> dict[str, object]:
+def order_event(order: SimulatedOrder, now: int) -> dict[str, object]:
     """An order as it stands; `amount` is what is left of it. `now`: when that came about, in microseconds."""
     price = order.price if order.price is not None else ZERO
     event: dict[str, object] = {
@@ -58,13 +58,13 @@ def order_event(order: CustomerOrder, now: int) -> dict[str, object]:
     return event
 
 
-def _subtype(order: CustomerOrder) -> int:
+def _subtype(order: SimulatedOrder) -> int:
     if order.price is None:
         return _MARKET
     return _WHOLE if order.whole else _IMMEDIATE if order.immediate else _LIMIT
 
 
-def my_trade(fill: CustomerFill, order: CustomerOrder) -> dict[str, object]:
+def my_trade(fill: SimulatedFill, order: SimulatedOrder) -> dict[str, object]:
     event: dict[str, object] = {
         "id": int(fill.fill_id),
         "amount": fixed_text(fill.amount, 8),

@@ -13,7 +13,7 @@ from simulators.bitstamp.bitstamp_refusals import check_steps
 from simulators.bitstamp.bitstamp_rows import cancelled_row, open_order_row, order_row, status_row, transaction_row
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_admission import LARGEST
-from simulators.matching.order_records import CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import count_field, decimal_field, json_reply, listing_named, text_field
@@ -162,11 +162,11 @@ class BitstampOrders:
         await _form(request, frozenset())
         return json_reply(self._token())
 
-    def _open(self, request: web.Request) -> Iterable[CustomerOrder]:
+    def _open(self, request: web.Request) -> Iterable[SimulatedOrder]:
         symbol = self._listing(request).market.symbol if "pair" in request.match_info else None
         return [order for order in self._exchange.customer.open_orders() if symbol in (None, order.symbol)]
 
-    def _found(self, form: Form) -> CustomerOrder:
+    def _found(self, form: Form) -> SimulatedOrder:
         if form.get("client_order_id"):
             return self._exchange.customer.latest_by_client_id(form["client_order_id"])
         return self._exchange.customer.order(text_field(form, "id"))

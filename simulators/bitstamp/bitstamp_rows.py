@@ -6,7 +6,7 @@ from market.time_units import MICROSECONDS
 from simulators.market.traded_day import DayFigures
 from simulators.matching.listings import Listing, decimals_of, fixed_text
 from simulators.matching.matching_engine import MatchingBook
-from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.web.exchange_gateway import best_texts, iso_text
 
 _STATES = {"open": "Open", "done": "Finished", "cancelled": "Canceled"}
@@ -71,7 +71,7 @@ def trade_row(trade: PublicTrade) -> dict[str, object]:
     }
 
 
-def order_row(order: CustomerOrder, listing: Listing) -> dict[str, object]:
+def order_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
     """Of an order at the market the price is said as zero."""
     row: dict[str, object] = {
         "id": order.order_id,
@@ -86,17 +86,17 @@ def order_row(order: CustomerOrder, listing: Listing) -> dict[str, object]:
     return row
 
 
-def open_order_row(order: CustomerOrder, listing: Listing) -> dict[str, object]:
+def open_order_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
     amounts = {"amount": fixed_text(order.remaining, 8), "amount_at_create": fixed_text(order.amount, 8)}
     return {**order_row(order, listing), **amounts, "currency_pair": order.symbol}
 
 
-def cancelled_row(order: CustomerOrder, listing: Listing) -> dict[str, object]:
+def cancelled_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
     row = {**order_row(order, listing), "amount": fixed_text(order.remaining, 8), "status": "Canceled"}
     return {**row, "id": int(order.order_id), "type": int(_kind(order.side))}
 
 
-def status_row(order: CustomerOrder, fills: Sequence[CustomerFill], listing: Listing) -> dict[str, object]:
+def status_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: Listing) -> dict[str, object]:
     """State and all fills in one answer."""
     row: dict[str, object] = {
         "status": _STATES[order.state],
@@ -113,7 +113,7 @@ def status_row(order: CustomerOrder, fills: Sequence[CustomerFill], listing: Lis
     return row
 
 
-def transaction_row(fill: CustomerFill, listing: Listing) -> dict[str, object]:
+def transaction_row(fill: SimulatedFill, listing: Listing) -> dict[str, object]:
     """Of the account's ledger: signed, positive is what came in."""
     base, quote = _names(listing)
     sign = 1 if fill.side == "buy" else -1
@@ -129,7 +129,7 @@ def transaction_row(fill: CustomerFill, listing: Listing) -> dict[str, object]:
     }
 
 
-def _fill_row(fill: CustomerFill, listing: Listing) -> dict[str, object]:
+def _fill_row(fill: SimulatedFill, listing: Listing) -> dict[str, object]:
     base, quote = _names(listing)
     return {
         "tid": int(fill.fill_id),

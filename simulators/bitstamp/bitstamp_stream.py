@@ -9,7 +9,7 @@ from simulators.bitstamp.bitstamp_events import my_trade, order_event, public_tr
 from simulators.bitstamp.bitstamp_rows import trade_id
 from simulators.market.traded_day import TradedDay
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerEvent, RequestRefusedError
+from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Change, MarketStep, json_fields, levels_of
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -74,7 +74,7 @@ class BitstampStream:
             levels = levels_of(listing, self._exchange.books[listing.market.symbol], _TOP)
             self._send("data", channel, {**self.stamps(), **levels})
 
-    def _tell(self, event: CustomerEvent) -> None:
+    def _tell(self, event: SimulatedAccountEvent) -> None:
         """A step of the account's orders, to its owner."""
         name = f"{self._exchange.listings[event.order.symbol].market_id}-{self._user_id}"
         if event.fill is not None:

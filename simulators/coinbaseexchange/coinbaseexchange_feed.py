@@ -8,7 +8,7 @@ from market.instruments.orders import Side
 from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, PROFILE_ID, USER_ID, trade_row
 from simulators.market.traded_day import DayFigures, TradedDay
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_records import CustomerEvent, CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedAccountEvent, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.web.exchange_gateway import Change, best_texts, iso_text, levels_of
@@ -99,7 +99,7 @@ class ProductFeed:
         now = iso_text(self._exchange.clock.now())
         return {"type": "heartbeat", "last_trade_id": self._last_number, **self._stamp(self.sequence), "time": now}
 
-    def step_of(self, event: CustomerEvent) -> Message:
+    def step_of(self, event: SimulatedAccountEvent) -> Message:
         """One step of an order of the account, as its owner hears it."""
         if event.fill is not None:
             return self._own_match(event.fill)
@@ -107,11 +107,11 @@ class ProductFeed:
             return self._received(event.order)
         return self._done(event.order)
 
-    def opened(self, order: CustomerOrder) -> Message:
+    def opened(self, order: SimulatedOrder) -> Message:
         message = self._of_order("open", order, order.placed_at, self._newest())
         return {**message, "price": fixed_text(order.price or order.amount, 8), "remaining_size": _size(order)}
 
-    def _received(self, order: CustomerOrder) -> Message:
+    def _received(self, order: SimulatedOrder) -> Message:
         # orders and trades are numbered alike: what it met came after it
         message = self._of_order("received", order, order.placed_at, order.number)
         message["order_type"] = "market" if order.price is None else "limit"
@@ -122,7 +122,7 @@ class ProductFeed:
             message["client_oid"] = order.client_order_id
         return message
 
-    def _done(self, order: CustomerOrder) -> Message:
+    def _done(self, order: SimulatedOrder) -> Message:
         fills = self._exchange.customer.fills_of(order.order_id)
         last = fills[-1].number if order.state == "done" else self._newest()
         message = self._of_order("done", order, order.ended_at or order.placed_at, last)
@@ -132,14 +132,14 @@ class ProductFeed:
             message |= {"price": fixed_text(order.price, 8), "remaining_size": _size(order)}
         return message
 
-    def _own_match(self, fill: CustomerFill) -> Message:
+    def _own_match(self, fill: SimulatedFill) -> Message:
         trade = PublicTrade(fill.number, fill.symbol, _taker_side(fill), fill.price, fill.amount, fill.filled_at)
         rate = self.listing.taker_rate if fill.liquidity == "taker" else self.listing.maker_rate
         role = fill.liquidity
         mine = {f"{role}_user_id": USER_ID, f"{role}_profile_id": PROFILE_ID, f"{role}_fee_rate": format(rate, "f")}
         return {**self.match(trade), "user_id": USER_ID, "profile_id": PROFILE_ID, **mine}
 
-    def _of_order(self, kind: str, order: CustomerOrder, time: int, last_trade: int) -> Message:
+    def _of_order(self, kind: str, order: SimulatedOrder, time: int, last_trade: int) -> Message:
         """`last_trade`: the number of the last trade before it."""
         self._number_trades(last_trade)
         self.sequence += 1
@@ -184,11 +184,11 @@ class ProductFeed:
         return maker, taker
 
 
-def _taker_side(fill: CustomerFill) -> Side:
+def _taker_side(fill: SimulatedFill) -> Side:
     if fill.liquidity == "taker":
         return fill.side
     return "sell" if fill.side == "buy" else "buy"
 
 
-def _size(order: CustomerOrder) -> str:
+def _size(order: SimulatedOrder) -> str:
     return fixed_text(order.remaining, 8)

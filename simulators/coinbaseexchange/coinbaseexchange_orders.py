@@ -13,7 +13,7 @@ from simulators.coinbaseexchange.coinbaseexchange_refusals import check_steps
 from simulators.coinbaseexchange.coinbaseexchange_rows import account_row, fill_row, order_row, pending_row, status_of
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import LARGEST
-from simulators.matching.order_records import CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import (
@@ -38,7 +38,7 @@ _LIFETIMES = ("GTC", "IOC", "FOK")
 class CoinbaseExchangeOrders:
     """`rested` is told of each order that is in the book after it was placed."""
 
-    def __init__(self, exchange: SimulatedExchange, rested: Callable[[CustomerOrder], None]) -> None:
+    def __init__(self, exchange: SimulatedExchange, rested: Callable[[SimulatedOrder], None]) -> None:
         self._exchange = exchange
         self._rested = rested
         self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
@@ -93,7 +93,7 @@ class CoinbaseExchangeOrders:
         states, product = request.query.getall("status", ["open"]), request.query.get("product_id")
         customer = self._exchange.customer
         only_open = not set(states) - {"open", "pending", "active"}
-        orders: Iterable[CustomerOrder] = reversed(customer.open_orders()) if only_open else customer.newest_orders()
+        orders: Iterable[SimulatedOrder] = reversed(customer.open_orders()) if only_open else customer.newest_orders()
         began, ended = _moment(request.query, "start_date", 0), _moment(request.query, "end_date", None)
         found = (
             self._row(order)
@@ -157,7 +157,7 @@ class CoinbaseExchangeOrders:
     def _rejected_row(self, wanted: OrderRequest, listing: Listing) -> dict[str, object]:
         """An order that may only make, and would have taken; it is never heard of again."""
         now = self._exchange.clock.now()
-        order = CustomerOrder(
+        order = SimulatedOrder(
             "00000000-0000-0000-0000-000000000000",
             0,
             wanted.client_order_id,
@@ -186,12 +186,12 @@ class CoinbaseExchangeOrders:
         ]
         return json_reply(cancelled)
 
-    def _found(self, name: str) -> CustomerOrder:
+    def _found(self, name: str) -> SimulatedOrder:
         if not name.startswith("client:"):
             return self._exchange.customer.order(name)
         return self._exchange.customer.latest_by_client_id(name.removeprefix("client:"))
 
-    def _row(self, order: CustomerOrder) -> dict[str, object]:
+    def _row(self, order: SimulatedOrder) -> dict[str, object]:
         return order_row(order, self._exchange.customer.fills_of(order.order_id), self._market_id(order.symbol))
 
     def _market_id(self, symbol: str) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 
 from simulators.matching.funded_account import charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.web.exchange_gateway import iso_text
 
 IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")
@@ -15,7 +15,7 @@ PROFILE_ID = str(uuid5(IDS, "profile"))
 USER_ID = uuid5(IDS, "user").hex[:24]
 
 
-def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: str) -> dict[str, object]:
+def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str) -> dict[str, object]:
     row: dict[str, object] = {
         "id": order.order_id,
         "product_id": market_id,
@@ -44,18 +44,18 @@ def order_row(order: CustomerOrder, fills: Sequence[CustomerFill], market_id: st
     return row
 
 
-def pending_row(order: CustomerOrder, market_id: str) -> dict[str, object]:
+def pending_row(order: SimulatedOrder, market_id: str) -> dict[str, object]:
     """What placing answers: the order as it came in, since the real exchange answers before it has matched."""
     row = order_row(order, (), market_id)
     row |= {"status": "pending", "settled": False, "filled_size": fixed_text(Decimal(0), 8)}
     return {name: value for name, value in row.items() if not name.startswith("done")}
 
 
-def status_of(order: CustomerOrder) -> str:
+def status_of(order: SimulatedOrder) -> str:
     return "open" if order.state == "open" else "done"
 
 
-def fill_row(fill: CustomerFill, market_id: str) -> dict[str, object]:
+def fill_row(fill: SimulatedFill, market_id: str) -> dict[str, object]:
     return {
         "trade_id": fill.number,
         "order_id": fill.order_id,

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulators.coinbaseexchange.coinbaseexchange_feed import Message, ProductFeed
 from simulators.coinbaseexchange.coinbaseexchange_refusals import KEY_REASONS, words_of
-from simulators.matching.order_records import CustomerEvent, CustomerOrder, RequestRefusedError
+from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, json_fields
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -45,7 +45,7 @@ class CoinbaseExchangeStream:
         for name, feed in self.feeds.items():
             self._send(f"heartbeat:{name}", feed.heartbeat)
 
-    def rested(self, order: CustomerOrder) -> None:
+    def rested(self, order: SimulatedOrder) -> None:
         """An order of the account is in the book."""
         feed = self._by_symbol[order.symbol]
         self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.opened(order))
@@ -55,7 +55,7 @@ class CoinbaseExchangeStream:
         if self.subscribers.has(channel):
             self.subscribers.broadcast(channel, message())
 
-    def _tell(self, event: CustomerEvent) -> None:
+    def _tell(self, event: SimulatedAccountEvent) -> None:
         feed = self._by_symbol[event.order.symbol]
         self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.step_of(event))
 

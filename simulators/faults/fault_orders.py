@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
 from simulators.faults.faults import ActiveFault, ExchangeFaults
-from simulators.matching.order_records import CustomerEvent, CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedAccountEvent, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 
 _HALTED = "Orders limit exceeded"
@@ -22,7 +22,7 @@ class DisconnectedError(Exception):
 class OrderCall:
     """What became of the order of one HTTP request."""
 
-    order: CustomerOrder | None = None
+    order: SimulatedOrder | None = None
     is_disconnected: bool = False
 
 
@@ -53,7 +53,7 @@ class OrderFaults:
             if not is_taken:
                 raise DisconnectedError
 
-    def lots_at_once(self, order: CustomerOrder, lots: int) -> int:
+    def lots_at_once(self, order: SimulatedOrder, lots: int) -> int:
         """How many may fill now; fewer than `lots` where the rest is to hang."""
         if self.faults.is_quiet or order.whole:
             return lots
@@ -68,13 +68,13 @@ class OrderFaults:
         share = _SHARE if active.fault.share is None else active.fault.share
         return min(int(lots * share), lots - 1)
 
-    def take(self, order: CustomerOrder) -> None:
+    def take(self, order: SimulatedOrder) -> None:
         """The order has come in."""
         call = ORDER_CALL.get()
         if call is not None:
             call.order = order
 
-    def tellings(self, event: CustomerEvent) -> int:
+    def tellings(self, event: SimulatedAccountEvent) -> int:
         """How often the private stream tells of it."""
         if self.faults.is_quiet or event.kind != "filled":
             return 1

@@ -9,7 +9,7 @@ from simulators.kraken.kraken_public import KrakenPairs, moment_field
 from simulators.kraken.kraken_rows import ASSET_IDS, fee_rows, ledger_text, order_row, trade_row
 from simulators.kraken.kraken_tokens import KrakenTokens
 from simulators.matching.listings import fixed_text
-from simulators.matching.order_records import CustomerFill, CustomerOrder, RequestRefusedError
+from simulators.matching.order_records import RequestRefusedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import Call, Fields, known
 from simulators.web.exchange_gateway import count_field, text_field
@@ -68,7 +68,7 @@ class KrakenAccount:
         wanted, closetime = fields.get("cl_ord_id"), fields.get("closetime", "both")
         if closetime not in ("open", "close", "both"):
             raise RequestRefusedError("invalid_request", "closetime")
-        orders: Iterable[CustomerOrder] = self._customer.newest_orders()
+        orders: Iterable[SimulatedOrder] = self._customer.newest_orders()
         if wanted is not None:
             orders = reversed(self._customer.orders_by_client_id(str(wanted)))
         start, end = self._bounds(fields)
@@ -111,7 +111,7 @@ class KrakenAccount:
         fills = self._customer.known_fills([text])
         return fills[0].filled_at if fills else float(moment_field(fields, name) * MICROSECONDS)
 
-    def _order_rows(self, orders: Iterable[CustomerOrder], fields: Fields) -> dict[str, object]:
+    def _order_rows(self, orders: Iterable[SimulatedOrder], fields: Fields) -> dict[str, object]:
         with_trades = str(fields.get("trades", "")).lower() == "true"
         return {
             order.order_id: order_row(
@@ -123,7 +123,7 @@ class KrakenAccount:
             for order in orders
         }
 
-    def _trade_rows(self, fills: Iterable[CustomerFill]) -> dict[str, object]:
+    def _trade_rows(self, fills: Iterable[SimulatedFill]) -> dict[str, object]:
         orders, listings = self._customer.orders, self._exchange.listings
         return {fill.fill_id: trade_row(fill, orders[fill.order_id], listings[fill.symbol]) for fill in fills}
 

@@ -7,7 +7,7 @@ from market.money import ZERO
 from simulators.kraken.kraken_readers import KrakenReaders, Row
 from simulators.kraken.kraken_rows import transaction_name
 from simulators.matching.funded_account import movements
-from simulators.matching.order_records import CustomerEvent, CustomerFill
+from simulators.matching.order_records import SimulatedAccountEvent, SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import iso_text
@@ -34,7 +34,7 @@ class KrakenBalances:
         if self.result(parameters)["snapshot"]:
             self.readers.show(connection, [_whole(name, owned) for name, owned in self._balances.items()])
 
-    def _tell(self, event: CustomerEvent) -> None:
+    def _tell(self, event: SimulatedAccountEvent) -> None:
         if event.fill is None:
             return
         # A fill that is reported twice is booked once.
@@ -42,7 +42,7 @@ class KrakenBalances:
             self._newest = (event.fill.number, self._booked(event.fill))
         self.readers.tell(self._newest[1])
 
-    def _booked(self, fill: CustomerFill) -> list[Row]:
+    def _booked(self, fill: SimulatedFill) -> list[Row]:
         """Two entries, as a ledger has them: the fee is in the one of its own currency."""
         rows: list[Row] = []
         for place, (currency, amount) in enumerate(movements(fill, self._exchange.listings[fill.symbol])):

@@ -11,7 +11,7 @@ from simulators.kraken.kraken_readers import KrakenReaders, Row
 from simulators.kraken.kraken_rows import AVERAGE_STEP, cancel_reason
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerEvent, CustomerFill, CustomerOrder
+from simulators.matching.order_records import SimulatedAccountEvent, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import iso_text
@@ -53,7 +53,7 @@ class KrakenExecutions:
             fills = customer.fills[-_NEWEST_FILLS:]
             self.readers.show(connection, [self._fill(fill) for fill in fills])
 
-    def _tell(self, event: CustomerEvent) -> None:
+    def _tell(self, event: SimulatedAccountEvent) -> None:
         order = event.order
         if event.kind == "opened":
             self.readers.tell([{**self._whole(order), **_state("pending_new", "pending_new")}], unless=_BRIEF)
@@ -63,7 +63,7 @@ class KrakenExecutions:
         elif event.kind == "ended":
             self.readers.tell([self._ended(order)])
 
-    def _whole(self, order: CustomerOrder) -> Row:
+    def _whole(self, order: SimulatedOrder) -> Row:
         row = {
             **_named(order, order.placed_at),
             "symbol": order.symbol,
@@ -79,17 +79,17 @@ class KrakenExecutions:
             row |= {"limit_price": plain(order.price), "limit_price_type": "static"}
         return row
 
-    def _standing(self, order: CustomerOrder) -> Row:
+    def _standing(self, order: SimulatedOrder) -> Row:
         status = "partially_filled" if order.filled else "new"
         return {**self._whole(order), **self._sums(order), **_state("new", status)}
 
-    def _ended(self, order: CustomerOrder) -> Row:
+    def _ended(self, order: SimulatedOrder) -> Row:
         name = "filled" if order.state == "done" else "canceled"
         row = {**_named(order, order.ended_at or order.placed_at), **self._sums(order), **_state(name, name)}
         reason = cancel_reason(order)
         return row if reason is None else {**row, "reason": reason, "cancel_reason": reason}
 
-    def _fill(self, fill: CustomerFill) -> Row:
+    def _fill(self, fill: SimulatedFill) -> Row:
         """It calls the order partly filled even where it is the last one: that it is filled is a message of its own."""
         order, listing = self._exchange.customer.order(fill.order_id), self._exchange.listings[fill.symbol]
         row = {
@@ -110,7 +110,7 @@ class KrakenExecutions:
         sums = self._sums(order, fill.number)
         return {**row, **{name: sums[name] for name in ("cum_qty", "cum_cost", "avg_price")}}
 
-    def _sums(self, order: CustomerOrder, newest: int | None = None) -> Row:
+    def _sums(self, order: SimulatedOrder, newest: int | None = None) -> Row:
         """Of all fills, or of those up to the one with that number."""
         fills = self._exchange.customer.fills_of(order.order_id)
         fills = [fill for fill in fills if newest is None or fill.number <= newest]
@@ -123,7 +123,7 @@ class KrakenExecutions:
         }
 
 
-def _named(order: CustomerOrder, micros: int) -> Row:
+def _named(order: SimulatedOrder, micros: int) -> Row:
     row: Row = {"order_id": order.order_id, "order_userref": 0, "timestamp": iso_text(micros)}
     return {**row, "cl_ord_id": order.client_order_id} if order.client_order_id else row
 

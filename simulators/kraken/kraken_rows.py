@@ -6,7 +6,7 @@ from decimal import Decimal
 from market.time_units import MICROSECONDS
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_records import CustomerFill, CustomerOrder, PublicTrade
+from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.matching.volume_tiers import Tier, tiers_of
 
 ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY", "USDT": "USDT"}
@@ -108,14 +108,14 @@ def _volume(tier: Tier) -> str:
     return fixed_text(tier.volume, 4)
 
 
-def description(order: CustomerOrder, listing: Listing) -> str:
+def description(order: SimulatedOrder, listing: Listing) -> str:
     """Such as `buy 0.01000000 XBTUSD @ limit 30000.0`."""
     head = f"{order.side} {fixed_text(order.amount, 8)} {altname(listing)} @ "
     return head + ("market" if order.price is None else f"limit {fixed_text(order.price, listing.price_decimals)}")
 
 
 def order_row(
-    order: CustomerOrder, fills: Sequence[CustomerFill], listing: Listing, *, with_trades: bool
+    order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: Listing, *, with_trades: bool
 ) -> dict[str, object]:
     kind = "market" if order.price is None else "limit"
     row: dict[str, object] = {
@@ -155,12 +155,12 @@ def order_row(
     return row
 
 
-def cancel_reason(order: CustomerOrder) -> str | None:
+def cancel_reason(order: SimulatedOrder) -> str | None:
     """What is left of an immediate order goes without a word; a resting one was cancelled by its owner."""
     return "User requested" if order.state == "cancelled" and not order.immediate else None
 
 
-def trade_row(fill: CustomerFill, order: CustomerOrder, listing: Listing) -> dict[str, object]:
+def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> dict[str, object]:
     return {
         "ordertxid": fill.order_id,
         "postxid": "TKH2SE-M7IF5-CFI7LT",

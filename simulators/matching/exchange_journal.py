@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from market.money import BoundedDecimal
 from session.clock import wall_now
-from simulators.matching.order_records import CustomerFill, CustomerOrder, RefusedOrder
+from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class Entry:
     """One line, all of it or none: orders as they stand after a step, and the fills of that step; or an order that was
     refused, which changes nothing."""
 
-    orders: tuple[CustomerOrder, ...] = ()
-    fills: tuple[CustomerFill, ...] = ()
+    orders: tuple[SimulatedOrder, ...] = ()
+    fills: tuple[SimulatedFill, ...] = ()
     opening: dict[str, BoundedDecimal] = field(default_factory=dict)
-    refused: tuple[RefusedOrder, ...] = ()
+    refused: tuple[RejectedOrder, ...] = ()
     at: int = field(default=0, compare=False)
     """When it was written, microseconds: the machine's time, whatever the exchange's own clock says. 0: not noted."""
 
@@ -77,7 +77,7 @@ class Journal:
         os.close(self._file)
 
 
-class ForgetfulJournal:
+class MemoryJournal:
     """Keeps nothing; for tests and benchmarks of the exchange alone."""
 
     def entries(self) -> Sequence[Entry]:

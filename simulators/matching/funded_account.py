@@ -6,21 +6,21 @@ from decimal import Decimal
 
 from market.money import ZERO, total
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerFill, CustomerOrder, RequestRefusedError
+from simulators.matching.order_records import RequestRefusedError, SimulatedFill, SimulatedOrder
 
 
-class Customer:
+class FundedAccount:
     """Balances are always opening + fills − fees, fill by fill."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self.balances: dict[str, Decimal] = {}
         """Total per currency."""
-        self.orders: dict[str, CustomerOrder] = {}
-        self.fills: list[CustomerFill] = []
+        self.orders: dict[str, SimulatedOrder] = {}
+        self.fills: list[SimulatedFill] = []
         self._listings = listings
-        self._fills_by_id: dict[str, CustomerFill] = {}
+        self._fills_by_id: dict[str, SimulatedFill] = {}
         self._ids_of_symbol: dict[str, list[str]] = {}
-        self._fills_of: dict[str, list[CustomerFill]] = {}
+        self._fills_of: dict[str, list[SimulatedFill]] = {}
         self._by_client_id: dict[str, list[str]] = {}
         self._open: set[str] = set()
 
@@ -41,34 +41,34 @@ class Customer:
     def available(self, currency: str) -> Decimal:
         return self.balances.get(currency, ZERO) - self.held().get(currency, ZERO)
 
-    def order(self, order_id: str) -> CustomerOrder:
+    def order(self, order_id: str) -> SimulatedOrder:
         """Raises RequestRefusedError where there is none."""
         order = self.orders.get(order_id)
         if order is None:
             raise RequestRefusedError("unknown_order", order_id)
         return order
 
-    def latest_by_client_id(self, client_order_id: str) -> CustomerOrder:
+    def latest_by_client_id(self, client_order_id: str) -> SimulatedOrder:
         """Raises RequestRefusedError where there is none."""
         orders = self.orders_by_client_id(client_order_id)
         if not orders:
             raise RequestRefusedError("unknown_order", client_order_id)
         return orders[-1]
 
-    def orders_by_client_id(self, client_order_id: str) -> list[CustomerOrder]:
+    def orders_by_client_id(self, client_order_id: str) -> list[SimulatedOrder]:
         return [self.orders[order_id] for order_id in self._by_client_id.get(client_order_id, ())]
 
-    def newest_orders(self, symbol: str | None = None) -> Iterator[CustomerOrder]:
+    def newest_orders(self, symbol: str | None = None) -> Iterator[SimulatedOrder]:
         """One by one, newest first, of one market or of all: a caller that stops early reads no further."""
         if symbol is None:
             return reversed(self.orders.values())
         return (self.orders[order_id] for order_id in reversed(self._ids_of_symbol.get(symbol, [])))
 
-    def newest_fills(self) -> Iterator[CustomerFill]:
+    def newest_fills(self) -> Iterator[SimulatedFill]:
         """One by one, newest first."""
         return reversed(self.fills)
 
-    def known_fills(self, fill_ids: Iterable[str]) -> list[CustomerFill]:
+    def known_fills(self, fill_ids: Iterable[str]) -> list[SimulatedFill]:
         """Those of the ids that are a fill's, oldest first."""
         found = (self._fills_by_id.get(fill_id) for fill_id in set(fill_ids))
         return sorted((fill for fill in found if fill is not None), key=lambda fill: fill.number)
@@ -76,14 +76,14 @@ class Customer:
     def ended_count(self) -> int:
         return len(self.orders) - len(self._open)
 
-    def open_orders(self) -> list[CustomerOrder]:
+    def open_orders(self) -> list[SimulatedOrder]:
         return sorted((self.orders[order_id] for order_id in self._open), key=lambda order: order.number)
 
-    def fills_of(self, order_id: str) -> Sequence[CustomerFill]:
+    def fills_of(self, order_id: str) -> Sequence[SimulatedFill]:
         """Oldest first."""
         return tuple(self._fills_of.get(order_id, ()))
 
-    def keep(self, order: CustomerOrder) -> None:
+    def keep(self, order: SimulatedOrder) -> None:
         """A new order, or an older one as it stands now."""
         if order.order_id not in self.orders:
             self._ids_of_symbol.setdefault(order.symbol, []).append(order.order_id)
@@ -95,7 +95,7 @@ class Customer:
         else:
             self._open.discard(order.order_id)
 
-    def book(self, fill: CustomerFill) -> None:
+    def book(self, fill: SimulatedFill) -> None:
         """Move what the fill moves; its order is kept apart."""
         self.fills.append(fill)
         self._fills_by_id[fill.fill_id] = fill
@@ -104,7 +104,7 @@ class Customer:
             self.balances[currency] = self.balances.get(currency, ZERO) + change
         self._charge(fill)
 
-    def advance(self, fill: CustomerFill) -> CustomerOrder:
+    def advance(self, fill: SimulatedFill) -> SimulatedOrder:
         """The fill's order as it stands after it."""
         order = self.orders[fill.order_id]
         filled = order.filled + fill.amount
@@ -115,25 +115,25 @@ class Customer:
         self.keep(order)
         return order
 
-    def _charge(self, fill: CustomerFill) -> None:
+    def _charge(self, fill: SimulatedFill) -> None:
         self.balances[fill.fee_currency] = self.balances.get(fill.fee_currency, ZERO) - fill.fee
 
 
-def movements(fill: CustomerFill, listing: Listing) -> tuple[tuple[str, Decimal], tuple[str, Decimal]]:
+def movements(fill: SimulatedFill, listing: Listing) -> tuple[tuple[str, Decimal], tuple[str, Decimal]]:
     """What a fill brings and takes of both currencies, before fees."""
     sign = 1 if fill.side == "buy" else -1
     return (listing.market.base, sign * fill.amount), (listing.market.quote_currency, -sign * fill.cost)
 
 
-def executed_cost(fills: Iterable[CustomerFill]) -> Decimal:
+def executed_cost(fills: Iterable[SimulatedFill]) -> Decimal:
     return total(fill.cost for fill in fills)
 
 
-def charged_fee(fills: Iterable[CustomerFill]) -> Decimal:
+def charged_fee(fills: Iterable[SimulatedFill]) -> Decimal:
     return total(fill.fee for fill in fills)
 
 
-def average_price(fills: Sequence[CustomerFill]) -> Decimal:
+def average_price(fills: Sequence[SimulatedFill]) -> Decimal:
     """Weighted by amount, not cut as costs are; 0 where there are none."""
     amount = total(fill.amount for fill in fills)
     return total(fill.price * fill.amount for fill in fills) / amount if amount else ZERO

@@ -6,7 +6,7 @@ from decimal import Decimal
 from market.instruments.orders import Side
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import MatchingBook
-from simulators.matching.order_records import CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
 
 # Beyond any price that the books can hold, so that a market order crosses all of it.
 ANY_PRICE = 10**15
@@ -29,7 +29,7 @@ def check_size(listing: Listing, request: OrderRequest) -> None:
         raise RequestRefusedError("amount_too_small", str(market.minimum_notional))
 
 
-def check_client_id(client_order_id: str | None, used: Iterable[CustomerOrder], reusable: bool) -> None:
+def check_client_id(client_order_id: str | None, used: Iterable[SimulatedOrder], reusable: bool) -> None:
     """`reusable`: an id may come again once its order has ended. Raises RequestRefusedError."""
     if client_order_id and any(not reusable or order.state == "open" for order in used):
         raise RequestRefusedError("client_id_used", client_order_id)

@@ -58,7 +58,7 @@ class OrderRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedOrder:
+class RejectedOrder:
     """An order that came to the exchange's door and no further; `at` in microseconds."""
 
     request: OrderRequest
@@ -67,7 +67,7 @@ class RefusedOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomerOrder:
+class SimulatedOrder:
     """One order of the test account; times in microseconds."""
 
     order_id: str
@@ -91,7 +91,7 @@ class CustomerOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomerFill:
+class SimulatedFill:
     """One execution as the exchange books it: `cost` in quote currency, `fee` in `fee_currency`."""
 
     fill_id: str
@@ -121,9 +121,9 @@ class PublicTrade:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomerEvent:
+class SimulatedAccountEvent:
     """One step of one order of the test account; `order` as it stands after it, `fill` where the step is one."""
 
     kind: Literal["opened", "filled", "ended"]
-    order: CustomerOrder
-    fill: CustomerFill | None = None
+    order: SimulatedOrder
+    fill: SimulatedFill | None = None

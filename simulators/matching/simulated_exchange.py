@@ -8,22 +8,22 @@ from market.instruments.orders import Side
 from market.money import ZERO
 from session.clock import Clock
 from simulators.matching.exchange_journal import Entry, EntryLog
-from simulators.matching.fault_port import Trouble
-from simulators.matching.funded_account import Customer, movements
+from simulators.matching.fault_port import OrderFaultPort
+from simulators.matching.funded_account import FundedAccount, movements
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import BookOrder, Match, MatchingBook
 from simulators.matching.order_admission import ANY_PRICE, check_client_id, check_size, funds_needed, units_of
 from simulators.matching.order_records import (
-    CustomerEvent,
-    CustomerFill,
-    CustomerOrder,
     Liquidity,
     OrderRequest,
     PublicTrade,
-    RefusedOrder,
+    RejectedOrder,
     RequestRefusedError,
+    SimulatedAccountEvent,
+    SimulatedFill,
+    SimulatedOrder,
 )
-from simulators.matching.trade_tape import Tape
+from simulators.matching.trade_tape import TradeTape
 from simulators.matching.volume_tiers import assumed_volume, tier_at
 
 CUSTOMER = "customer"
@@ -62,10 +62,10 @@ class SimulatedExchange:
         self.name = name
         self.listings = {listing.market.symbol: listing for listing in listings}
         self.books = {symbol: MatchingBook() for symbol in self.listings}
-        self.customer = Customer(self.listings)
+        self.customer = FundedAccount(self.listings)
         self.clock = clock
-        self.trouble: Trouble | None = None
-        self.tape = Tape(self.listings)
+        self.trouble: OrderFaultPort | None = None
+        self.tape = TradeTape(self.listings)
         self.volume_30d = assumed_volume(name)
         self.tier = tier_at(name, self.volume_30d)
         self._names = names
@@ -73,27 +73,27 @@ class SimulatedExchange:
         self._house: dict[tuple[str, str], Decimal] = {}
         self._maker_orders: dict[str, dict[tuple[Side, int], BookOrder]] = {symbol: {} for symbol in self.listings}
         self._house_orders = 0
-        self._listeners: list[Callable[[CustomerEvent], None]] = []
-        self._events: list[CustomerEvent] = []
+        self._listeners: list[Callable[[SimulatedAccountEvent], None]] = []
+        self._events: list[SimulatedAccountEvent] = []
         # public trades are not journalled: their numbers must not come again after a restart
         self._numbers = clock.now() // _NUMBER_MICROSECONDS
         self._recover(opening)
 
-    def listen(self, listener: Callable[[CustomerEvent], None]) -> None:
+    def listen(self, listener: Callable[[SimulatedAccountEvent], None]) -> None:
         """Call `listener` at each step of the test account's orders, in order, once the step is journalled."""
         self._listeners.append(listener)
 
-    def place(self, request: OrderRequest) -> CustomerOrder:
+    def place(self, request: OrderRequest) -> SimulatedOrder:
         """Match, book and journal the customer's order. Raises RequestRefusedError: then there is no order."""
         try:
             ticks, lots = self._admitted(request)
         except RequestRefusedError as refusal:
-            refused = RefusedOrder(request, refusal.reason, self.clock.now())
+            refused = RejectedOrder(request, refusal.reason, self.clock.now())
             self._journal.write(Entry(refused=(refused,)))
             raise
         order = self._numbered(request)
         self.customer.keep(order)
-        self._events.append(CustomerEvent("opened", order))
+        self._events.append(SimulatedAccountEvent("opened", order))
         at_once = lots if self.trouble is None else self.trouble.lots_at_once(order, lots)
         order = self._match(order, BookOrder(order.order_id, CUSTOMER, order.side, ticks, at_once), at_once < lots)
         if self.trouble is not None:
@@ -108,7 +108,7 @@ class SimulatedExchange:
         elif order.state == "open":
             self._match(order, self._resting(order), hangs=False)
 
-    def cancel(self, order_id: str) -> CustomerOrder:
+    def cancel(self, order_id: str) -> SimulatedOrder:
         """Raises RequestRefusedError where there is no such open order."""
         order = self.customer.order(order_id)
         if order.state != "open":
@@ -159,12 +159,12 @@ class SimulatedExchange:
                 # one that hung when the exchange stopped may meet the account's own
                 self._end(order)
 
-    def _resting(self, order: CustomerOrder) -> BookOrder:
+    def _resting(self, order: SimulatedOrder) -> BookOrder:
         listing = self.listings[order.symbol]
         ticks, lots = listing.ticks(order.price or ZERO), listing.lots(order.remaining)
         return BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
 
-    def _match(self, order: CustomerOrder, book_order: BookOrder, hangs: bool) -> CustomerOrder:
+    def _match(self, order: SimulatedOrder, book_order: BookOrder, hangs: bool) -> SimulatedOrder:
         """As it stands after what it met; `hangs`: what is left neither rests nor goes."""
         book = self.books[order.symbol]
         is_killed = order.whole and book.fillable(book_order) < book_order.lots
@@ -176,15 +176,15 @@ class SimulatedExchange:
         self._keep(Entry(orders=(order,), fills=tuple(fills)))
         return order
 
-    def _end(self, order: CustomerOrder) -> CustomerOrder:
+    def _end(self, order: SimulatedOrder) -> SimulatedOrder:
         order = self._ended(order, self.clock.now())
         self._keep(Entry(orders=(order,)))
         return order
 
-    def _ended(self, order: CustomerOrder, when: int) -> CustomerOrder:
+    def _ended(self, order: SimulatedOrder, when: int) -> SimulatedOrder:
         order = replace(order, state="cancelled", ended_at=when)
         self.customer.keep(order)
-        self._events.append(CustomerEvent("ended", order))
+        self._events.append(SimulatedAccountEvent("ended", order))
         return order
 
     def _admitted(self, request: OrderRequest) -> tuple[int, int]:
@@ -201,10 +201,10 @@ class SimulatedExchange:
             self.trouble.admit(request)
         return ticks, lots
 
-    def _numbered(self, request: OrderRequest) -> CustomerOrder:
+    def _numbered(self, request: OrderRequest) -> SimulatedOrder:
         now = self.clock.now()
         self._numbers += 1
-        return CustomerOrder(
+        return SimulatedOrder(
             order_id=self._names.order(self._numbers, now),
             number=self._numbers,
             client_order_id=request.client_order_id,
@@ -241,7 +241,7 @@ class SimulatedExchange:
             for listener in self._listeners * times:
                 listener(event)
 
-    def _settle(self, listing: Listing, taker: BookOrder, matches: list[Match]) -> list[CustomerFill]:
+    def _settle(self, listing: Listing, taker: BookOrder, matches: list[Match]) -> list[SimulatedFill]:
         """Move money and amounts between both sides of each match; the customer's fills among them."""
         fills = []
         for match in matches:
@@ -263,21 +263,21 @@ class SimulatedExchange:
         self.tape.write(trade)
         return trade
 
-    def _book(self, fill: CustomerFill) -> None:
+    def _book(self, fill: SimulatedFill) -> None:
         self.customer.book(fill)
         order = self.customer.advance(fill)
         self._earn(FEES, fill.fee_currency, fill.fee)
-        self._events.append(CustomerEvent("filled", order, fill))
+        self._events.append(SimulatedAccountEvent("filled", order, fill))
         if order.state == "done":
-            self._events.append(CustomerEvent("ended", order))
+            self._events.append(SimulatedAccountEvent("ended", order))
 
-    def _fill(self, listing: Listing, order: BookOrder, match: Match, trade: PublicTrade) -> CustomerFill:
+    def _fill(self, listing: Listing, order: BookOrder, match: Match, trade: PublicTrade) -> SimulatedFill:
         """One side of a match; of the customer's the fee is taken. It has the number of the trade that all see."""
         cost = listing.cost(match.ticks, match.lots)
         liquidity: Liquidity = "maker" if order is match.maker else "taker"
         is_customers = order.owner == CUSTOMER
         fee_currency, fee = listing.fee(order.side, cost, match.lots, liquidity)
-        return CustomerFill(
+        return SimulatedFill(
             fill_id=self._names.fill(trade.number, trade.traded_at) if is_customers else "",
             number=trade.number,
             order_id=order.order_id,

@@ -8,7 +8,7 @@ from simulators.matching.order_records import PublicTrade
 KEPT = 1_000
 
 
-class Tape:
+class TradeTape:
     """The newest trades of each market, and those that no reader was told of yet."""
 
     def __init__(self, symbols: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from market.accounting.differences import KeptDifference, RowCorrection
+from market.accounting.differences import RowCorrection, StoredDifference
 from market.money import ZERO
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from market.trade.leases import UNFENCED, Actor
@@ -26,17 +26,17 @@ class MemoryDifferences:
         self._arbitrages = arbitrages
         self._balances = balances
         self._check = check
-        self._kept: dict[str, KeptDifference] = {}
+        self._kept: dict[str, StoredDifference] = {}
         self._compared_until: dict[str, int] = {}
         self.opened: dict[str, int] = {}
         """Exchange → when its balances were taken at the beginning."""
 
-    async def keep(self, difference: KeptDifference) -> bool:
+    async def keep(self, difference: StoredDifference) -> bool:
         is_new = difference.difference_id not in self._kept
         self._kept.setdefault(difference.difference_id, difference)
         return is_new
 
-    async def kept(self) -> list[KeptDifference]:
+    async def kept(self) -> list[StoredDifference]:
         return sorted(self._kept.values(), key=lambda one: (one.found_at, one.difference_id), reverse=True)
 
     async def compared_until(self, exchange: str) -> int | None:

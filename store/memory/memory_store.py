@@ -15,7 +15,7 @@ from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade import reservations
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Refusal
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Rejection
 from market.trade.decision_context import rows_read_to_reserve
 from market.trade.decisions import Cause, finishing, reserving
 from market.trade.inflight_orders import flies_alone, flight_key, flight_of
@@ -54,7 +54,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         MemorySettings.__init__(self)
         MemoryLeases.__init__(self, clock or SystemClock())
         self.opportunities: dict[str, Opportunity] = {}
-        self.refusals: dict[tuple[str, ...], Refusal] = {}
+        self.refusals: dict[tuple[str, ...], Rejection] = {}
         self.feed_states: dict[tuple[str, str], FeedState] = {}
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
@@ -89,7 +89,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self.opportunities.setdefault(opportunity.opportunity_id, opportunity)
         return is_new
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def refuse(self, refusal: Rejection) -> None:
         if refusal.refusal_id in self._refusal_ids:
             return
         self._refusal_ids.add(refusal.refusal_id)

@@ -9,7 +9,7 @@ from store.server.mongo_client import Database, Document, Session
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BatchedRead:
     """Documents of one collection; `added` are fields that the server computes."""
 
     collection: str
@@ -17,7 +17,7 @@ class Question:
     added: Document | None = None
 
 
-async def read_together(database: Database, session: Session, questions: Sequence[Question]) -> list[list[Document]]:
+async def read_together(database: Database, session: Session, questions: Sequence[BatchedRead]) -> list[list[Document]]:
     """The documents that answer each question, in the order of the questions.
 
     The session's counter, which is always there, stands in for a query without a collection; a transaction takes no
@@ -33,7 +33,7 @@ async def read_together(database: Database, session: Session, questions: Sequenc
     raise StoreError("The database was not prepared: the session's counter is missing.")
 
 
-def _pipeline(question: Question) -> list[Document]:
+def _pipeline(question: BatchedRead) -> list[Document]:
     match: Document = {"$match": question.wanted}
     return [match] if question.added is None else [match, {"$set": question.added}]
 

@@ -18,7 +18,7 @@ from store.server.server_time import server_now
 from store.store_port import Balances
 
 
-class BalanceBook:
+class MongoBalances:
     """Of one session in one database."""
 
     def __init__(self, client: Client, database: Database, session_id: str) -> None:

@@ -6,26 +6,26 @@ from dataclasses import asdict
 from pydantic import TypeAdapter, ValidationError
 from pymongo import DESCENDING
 
-from market.accounting.differences import KeptDifference, RowCorrection
+from market.accounting.differences import RowCorrection, StoredDifference
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED, Actor
 from store.errors import StoreError
 from store.mongo.mongo_arbitrages import OPEN, read_arbitrages
-from store.mongo.mongo_balances import BalanceBook
+from store.mongo.mongo_balances import MongoBalances
 from store.server.documents import ARBITRAGES, COMPARISONS, DIFFERENCES, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
-_DIFFERENCE = TypeAdapter(KeptDifference)
+_DIFFERENCE = TypeAdapter(StoredDifference)
 
 
 class MongoDifferences:
     """`store.store_port.Differences` in one database, over all its sessions: the accounts are the same in each."""
 
-    def __init__(self, database: Database, balances: BalanceBook) -> None:
+    def __init__(self, database: Database, balances: MongoBalances) -> None:
         self._database = database
         self._balances = balances
 
-    async def keep(self, difference: KeptDifference) -> bool:
+    async def keep(self, difference: StoredDifference) -> bool:
         document = asdict(difference) | {"at": difference.found_at}
         with translated_errors():
             written = await self._database[DIFFERENCES].update_one(
@@ -33,7 +33,7 @@ class MongoDifferences:
             )
         return written.upserted_id is not None
 
-    async def kept(self) -> list[KeptDifference]:
+    async def kept(self) -> list[StoredDifference]:
         with translated_errors():
             found = self._database[DIFFERENCES].find().sort([("at", DESCENDING), ("_id", DESCENDING)])
             return [difference_of(document) async for document in found]
@@ -80,7 +80,7 @@ def _at(exchange: str, since: int) -> Document:
     return {"$or": [there | {"times.ended": {"$gte": since}}, there | OPEN]}
 
 
-def difference_of(document: Mapping[str, object]) -> KeptDifference:
+def difference_of(document: Mapping[str, object]) -> StoredDifference:
     """Raises StoreError where the document is of another version of this program."""
     try:
         return _DIFFERENCE.validate_python(document)

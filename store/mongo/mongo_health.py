@@ -10,7 +10,7 @@ from store.server.mongo_client import Client, Database, Session, in_transaction,
 from store.server.server_time import server_now
 
 
-class HealthBook:
+class MongoHealth:
     """Of all exchanges in one database; it outlives sessions, as the exchanges do."""
 
     def __init__(self, client: Client, database: Database, settings: SettingsHistory) -> None:

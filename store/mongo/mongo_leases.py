@@ -10,7 +10,7 @@ from store.server.mongo_client import Database, Document, Session, translated_er
 from store.server.server_time import server_now
 
 
-class LeaseBook:
+class MongoLeases:
     """Of all exchanges in one database; every change is one write guarded by the token that was read."""
 
     def __init__(self, database: Database) -> None:

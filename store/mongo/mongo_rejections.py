@@ -3,23 +3,23 @@
 from decimal import Decimal
 
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from store.aggregates.missed_profit_sums import missed_sums, profit_by_reason
 from store.aggregates.session_totals import refusal_counts
-from store.mongo.consumer_positions import ReachBook
+from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.rejection_counts import count_refusal
 from store.server.change_streams import ChangeStanding
 from store.server.documents import OPPORTUNITIES, opportunity_document
 from store.server.mongo_client import Database, translated_errors
 
 
-class MongoNotes:
+class MongoRejections:
     """The part of the store's port that informs and decides nothing."""
 
     def __init__(self, database: Database, session_id: str) -> None:
         self._database = database
         self._session_id = session_id
-        self.reach = ReachBook(database)
+        self.reach = ConsumerPositions(database)
         self.arbitrages_standing = ChangeStanding()
         self.settings_standing = ChangeStanding()
 
@@ -31,7 +31,7 @@ class MongoNotes:
             )
         return written.upserted_id is not None
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def refuse(self, refusal: Rejection) -> None:
         with translated_errors():
             await count_refusal(self._database, refusal, self._session_id)
 

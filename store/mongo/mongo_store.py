@@ -24,11 +24,11 @@ from store.errors import StoreError
 from store.mongo.inflight_claims import may_fly
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, read_arbitrages, steps_with, watch_arbitrages
 from store.mongo.mongo_averages import MongoAverages
-from store.mongo.mongo_balances import BalanceBook
+from store.mongo.mongo_balances import MongoBalances
 from store.mongo.mongo_differences import MongoDifferences
-from store.mongo.mongo_health import HealthBook
-from store.mongo.mongo_leases import LeaseBook
-from store.mongo.mongo_rejections import MongoNotes
+from store.mongo.mongo_health import MongoHealth
+from store.mongo.mongo_leases import MongoLeases
+from store.mongo.mongo_rejections import MongoRejections
 from store.mongo.mongo_settings import SettingsHistory
 from store.mongo.step_context import begun
 from store.mongo.stored_rows import read_rows, write_rows
@@ -64,19 +64,19 @@ async def open_store(session: MarketSession) -> "MongoTradeStore":
     return store
 
 
-class MongoTradeStore(MongoNotes):
+class MongoTradeStore(MongoRejections):
     """`TradeStore` in one database; many processes share it."""
 
     def __init__(self, client: Client, database: str, session_id: str) -> None:
         super().__init__(database_of(client, database), session_id)
         self._client = client
         self._settings = SettingsHistory(client, self._database)
-        self._balances = BalanceBook(client, self._database, session_id)
-        self._leases = LeaseBook(self._database)
+        self._balances = MongoBalances(client, self._database, session_id)
+        self._leases = MongoLeases(self._database)
         self.differences = MongoDifferences(self._database, self._balances)
         self.averages = MongoAverages(client, self._database, session_id)
         self.backtests = MongoBacktests(self._database)
-        self._health = HealthBook(client, self._database, self._settings)
+        self._health = MongoHealth(client, self._database, self._settings)
 
     async def __aenter__(self) -> Self:
         return self

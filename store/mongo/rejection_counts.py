@@ -3,12 +3,12 @@
 from bson.decimal128 import Decimal128
 from pymongo.errors import DuplicateKeyError
 
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from store.server.documents import REFUSALS, refusal_document
 from store.server.mongo_client import Database, Document
 
 
-async def count_refusal(database: Database, refusal: Refusal, session_id: str) -> None:
+async def count_refusal(database: Database, refusal: Rejection, session_id: str) -> None:
     """Once per `refusal_id`, however often it is told. Raises the driver's errors."""
     first = refusal_document(refusal) | {"session_id": session_id}
     counts: Document = {"count": first.pop("count")}

@@ -13,7 +13,7 @@ COUNTER_FIELDS: Document = {"now": "$$NOW", "open_arbitrages": 1, "notional": 1,
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
+class RiskCounters:
     """As of `now`, the server's, microseconds; money in the settlement currency."""
 
     now: int
@@ -25,12 +25,12 @@ class Counters:
     """Realised on the server's day, UTC."""
 
 
-def counters_of(counter: Document | None, session_id: str) -> Counters:
+def counters_of(counter: Document | None, session_id: str) -> RiskCounters:
     """Raises StoreError in a database never prepared."""
     if counter is None:
         raise StoreError("The database was not prepared: the session's counter is missing.")
     now = microseconds_of(counter["now"])
-    return Counters(
+    return RiskCounters(
         now=now,
         reservations_open=counter.get("stopped") != session_id,
         open_arbitrages=integer_of(counter.get("open_arbitrages")),
@@ -44,7 +44,7 @@ def day_of(now: int) -> str:
     return date_of(now).date().isoformat()
 
 
-async def read_counters(database: Database, session_id: str) -> Counters:
+async def read_counters(database: Database, session_id: str) -> RiskCounters:
     """Raises StoreUnavailableError."""
     with translated_errors():
         return counters_of(await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, COUNTER_FIELDS), session_id)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from market.decide.settings import Settings
 from market.trade.leases import Actor
 from store.errors import StoreError
-from store.mongo.batched_reads import Question, read_together
+from store.mongo.batched_reads import BatchedRead, read_together
 from store.mongo.mongo_arbitrages import StoredArbitrage, stored_arbitrage
 from store.mongo.mongo_leases import check_lease
 from store.server.documents import ARBITRAGES, LEASES, SETTINGS, SETTINGS_ID, settings_of
@@ -13,7 +13,7 @@ from store.server.mongo_client import Database, Document, Session
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StepContext:
     """As one transaction sees it."""
 
     stored: StoredArbitrage | None
@@ -32,19 +32,19 @@ class Begun:
         return self.current
 
 
-async def begun(database: Database, session: Session, arbitrage_id: str, by: Actor) -> Begun:
+async def begun(database: Database, session: Session, arbitrage_id: str, by: Actor) -> StepContext:
     """Raises FencedOutError where a later process acts for the actor's exchange."""
     questions = [
-        Question(ARBITRAGES, {"_id": arbitrage_id}, {"now": "$$NOW"}),
-        Question(SETTINGS, {"_id": SETTINGS_ID}),
+        BatchedRead(ARBITRAGES, {"_id": arbitrage_id}, {"now": "$$NOW"}),
+        BatchedRead(SETTINGS, {"_id": SETTINGS_ID}),
     ]
     if by.exchange is not None:
-        questions.append(Question(LEASES, {"_id": by.exchange}))
+        questions.append(BatchedRead(LEASES, {"_id": by.exchange}))
     arbitrages, settings, *leases = await read_together(database, session, questions)
     if by.exchange is not None:
         check_lease(_only(leases[0]), by)
     arbitrage, in_force = _only(arbitrages), _only(settings)
-    return Begun(
+    return StepContext(
         None if arbitrage is None else stored_arbitrage(arbitrage),
         None if in_force is None else settings_of(in_force),
     )

@@ -20,7 +20,7 @@ from market.trade.reservation_state import (
     liquidity_key,
     pair_key,
 )
-from store.mongo.batched_reads import Question, read_together
+from store.mongo.batched_reads import BatchedRead, read_together
 from store.mongo.inflight_claims import FLIGHT
 from store.mongo.mongo_arbitrages import StoredArbitrage, steps_with
 from store.mongo.risk_counters import counters_of, day_of
@@ -173,10 +173,10 @@ async def _seen(database: Database, session: Session, opportunity: Opportunity, 
         database,
         session,
         (
-            Question(CLAIMS, {"_id": {"$in": keys}}, {"now": "$$NOW"}),
-            Question(BALANCES, {"exchange": {"$in": exchanges}}),
-            Question(HEALTH, {"_id": {"$in": exchanges}}),
-            Question(FILLS, {"_id": {"$in": list(fill_keys)}}),
+            BatchedRead(CLAIMS, {"_id": {"$in": keys}}, {"now": "$$NOW"}),
+            BatchedRead(BALANCES, {"exchange": {"$in": exchanges}}),
+            BatchedRead(HEALTH, {"_id": {"$in": exchanges}}),
+            BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
         ),
     )
     rows = [balance_of(document) for document in balances]

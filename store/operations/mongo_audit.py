@@ -16,7 +16,7 @@ _ENTRY = TypeAdapter(AuditEntry)
 
 
 @dataclass(frozen=True, slots=True)
-class AuditWish:
+class AuditFilter:
     """Which entries: those that have all that is named. `since` and `until` in microseconds UTC, the latter not in."""
 
     who: str | None = None
@@ -61,12 +61,12 @@ class MongoAudit:
         with translated_errors():
             await self._database[AUDIT].update_one({"_id": entry_id}, {"$set": ended})
 
-    async def page(self, wish: AuditWish, cursor: str | None, limit: int) -> Page[AuditEntry]:
+    async def page(self, wish: AuditFilter, cursor: str | None, limit: int) -> Page[AuditEntry]:
         """Newest first. Raises CursorError."""
         return await read_page(self._database, AUDIT, _entry_of, _wanted(wish), cursor, limit)
 
 
-def _wanted(wish: AuditWish) -> Document:
+def _wanted(wish: AuditFilter) -> Document:
     named: Document = {"who": wish.who, "action": wish.action, "target": wish.target, "outcome": wish.outcome}
     wanted: Document = {name: value for name, value in named.items() if value is not None}
     span = {"$gte": wish.since, "$lt": wish.until}

@@ -58,7 +58,7 @@ class QueuedNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUp:
+class FailedNotice:
     """A notice that will not be delivered, and why."""
 
     destination: str
@@ -185,7 +185,7 @@ class MongoNotices:
             waiting = {str(row["_id"]): _whole(row["waiting"]) async for row in counted}
         return [_state_of(row, waiting.get(str(row["_id"]), 0)) for row in rows]
 
-    async def given_up(self, limit: int = MOST_GIVEN_UP_SHOWN) -> list[GivenUp]:
+    async def given_up(self, limit: int = MOST_GIVEN_UP_SHOWN) -> list[FailedNotice]:
         """The newest first; they are kept for a week."""
         with translated_errors():
             found = self._database[NOTICES].find({"state": "given_up"})
@@ -250,8 +250,8 @@ def _waiting_of(row: Mapping[str, object]) -> QueuedNotice:
     return QueuedNotice(_notice_of(row), _whole(row.get("noted_at_us")), None if batch is None else str(batch))
 
 
-def _given_up_of(row: Mapping[str, object]) -> GivenUp:
-    return GivenUp(
+def _given_up_of(row: Mapping[str, object]) -> FailedNotice:
+    return FailedNotice(
         destination=str(row.get("destination")),
         notice=_notice_of(row),
         reason=str(row.get("reason")),

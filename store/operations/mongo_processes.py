@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, ReturnDocument, UpdateOne
 
-from session.processes import STOPPABLE, SUPERVISOR, Order, Process, Told, Wanted, is_silent
+from session.processes import STOPPABLE, SUPERVISOR, Process, ProcessOrder, ProcessReport, Wanted, is_silent
 from session.session import Session
 from store.errors import StoreError
 from store.server.documents import PROCESSES, integer_of
@@ -59,12 +59,12 @@ class MongoProcesses:
             )
         return integer_of((document or {}).get("updated"))
 
-    async def tell(self, told: Iterable[Told], now: int) -> None:
+    async def tell(self, told: Iterable[ProcessReport], now: int) -> None:
         """How these are at `now`, by the server's clock. Raises StoreUnavailableError."""
         updates = [
             UpdateOne(
                 {"_id": one.name},
-                {"$set": self._document(one, now), "$setOnInsert": {"order": _order_document(Order())}},
+                {"$set": self._document(one, now), "$setOnInsert": {"order": _order_document(ProcessOrder())}},
                 upsert=True,
             )
             for one in told
@@ -73,7 +73,7 @@ class MongoProcesses:
             with translated_errors():
                 await self._database[PROCESSES].bulk_write(updates)
 
-    async def orders(self) -> dict[str, Order]:
+    async def orders(self) -> dict[str, ProcessOrder]:
         """By name of the process, of those ever told of that may be stopped. Raises StoreUnavailableError."""
         wanted: Document = {"kind": {"$in": sorted(STOPPABLE)}}
         with translated_errors():
@@ -87,7 +87,7 @@ class MongoProcesses:
         """
         which: Document = {"_id": name, "kind": {"$in": sorted(STOPPABLE)}, **self._of_session}
         with translated_errors():
-            order = Order(wanted, who, await server_now(self._database))
+            order = ProcessOrder(wanted, who, await server_now(self._database))
             await self._database[PROCESSES].update_one(
                 which | {"order.wanted": {"$ne": wanted}}, {"$set": {"order": _order_document(order)}}
             )
@@ -104,7 +104,7 @@ class MongoProcesses:
         heard = {str(one.get("session_id")): integer_of(one.get("updated")) for one in documents if _is_supervisor(one)}
         return [_process_of(one, heard.get(str(one.get("session_id")), 0), now) for one in documents]
 
-    def _document(self, told: Told, now: int) -> Document:
+    def _document(self, told: ProcessReport, now: int) -> Document:
         return {
             "session_id": self._session_id,
             "kind": told.kind,
@@ -143,17 +143,17 @@ def _process_of(document: Document, heard: int, now: int) -> Process:
         raise StoreError(f"process {document['_id']!r} is not as this version writes it: {error}") from error
 
 
-def _order_of(document: Document) -> Order:
+def _order_of(document: Document) -> ProcessOrder:
     order = document.get("order")
     if not isinstance(order, Mapping):
-        return Order()
+        return ProcessOrder()
     by = order.get("by")
-    return Order(
+    return ProcessOrder(
         "stopped" if order.get("wanted") == "stopped" else "running",
         by if isinstance(by, str) else None,
         integer_of(order.get("at")),
     )
 
 
-def _order_document(order: Order) -> Document:
+def _order_document(order: ProcessOrder) -> Document:
     return {"wanted": order.wanted, "by": order.by, "at": order.at}

@@ -17,7 +17,7 @@ from market.trade.leases import Lease
 from session.processes import Process
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
-from store.mongo.risk_counters import Counters, read_counters
+from store.mongo.risk_counters import RiskCounters, read_counters
 from store.operations.mongo_notices import MongoNotices
 from store.operations.mongo_processes import MongoProcesses
 from store.server.change_streams import ChangeFollower
@@ -58,11 +58,11 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class CurrentState:
     """What stands at `counters.now`, by the server's clock."""
 
     settings: Settings | None
-    counters: Counters
+    counters: RiskCounters
     health: tuple[Health, ...]
     feeds: tuple[FeedState, ...]
     leases: tuple[Lease, ...]
@@ -71,7 +71,7 @@ class Present:
     single_legs: tuple[Arbitrage, ...] = ()
 
 
-class HappeningFollower:
+class NoticeEventFollower:
     """Every arbitrage that ends or stands on one leg, version of the settings and failure of an exchange, at least
     once, after the token."""
 
@@ -103,7 +103,7 @@ class HappeningFollower:
                 return happening
 
 
-class HappeningReader:
+class NoticeEventReader:
     """Of the session's database, with a client of its own; close it."""
 
     def __init__(self, session: Session) -> None:
@@ -116,10 +116,10 @@ class HappeningReader:
     async def close(self) -> None:
         self._client.close()
 
-    def followed(self, token: str | None) -> HappeningFollower:
-        return HappeningFollower(self._database, token)
+    def followed(self, token: str | None) -> NoticeEventFollower:
+        return NoticeEventFollower(self._database, token)
 
-    async def present(self) -> Present:
+    async def present(self) -> CurrentState:
         """Raises StoreUnavailableError."""
         with translated_errors():
             settings, counters, health, feeds, leases, processes = await asyncio.gather(
@@ -131,7 +131,7 @@ class HappeningReader:
                 self._processes.all(),
             )
             single_legs = await self._all(ARBITRAGES, {"state": "single_leg"})
-        return Present(
+        return CurrentState(
             settings=None if settings is None else settings_of(settings),
             counters=counters,
             health=tuple(health_of(one) for one in health),

@@ -21,7 +21,7 @@ CHUNK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class WantedOpportunities:
+class OpportunityFilter:
     """None: any. `exchange` on either side; `since` and `until` (exclusive) of the event, microseconds."""
 
     base: str | None = None
@@ -43,7 +43,7 @@ class WantedOpportunities:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOpportunity:
+class StoredOpportunity:
     """An opportunity, and what became of it."""
 
     opportunity: Opportunity
@@ -81,7 +81,7 @@ class MongoOpportunities:
         self._database = database
         self._of_session = dict(of_session)
 
-    async def page(self, wanted: WantedOpportunities, cursor: str | None, limit: int) -> Page[KeptOpportunity]:
+    async def page(self, wanted: OpportunityFilter, cursor: str | None, limit: int) -> Page[StoredOpportunity]:
         """At most `limit` (1 to 500), by (event time, id), newest first. Raises CursorError, StoreUnavailableError."""
         limit = max(1, min(limit, MOST_ROWS))
         source = _TAKEN if wanted.outcome == "taken" else _ALL
@@ -102,22 +102,22 @@ class MongoOpportunities:
         if len(places) > limit:
             last = shown[-1]
         found = await self._read(source, [key for _, key in shown])
-        items = tuple(KeptOpportunity(found[key], chosen[key]) for _, key in shown if key in found)
+        items = tuple(StoredOpportunity(found[key], chosen[key]) for _, key in shown if key in found)
         return Page(items, None if last is None else cursor_after(*last))
 
-    async def one(self, opportunity_id: str) -> KeptOpportunity | None:
+    async def one(self, opportunity_id: str) -> StoredOpportunity | None:
         """Of any session; None where it was not kept, or is not any more."""
         found = await self._read(_ALL, [opportunity_id]) or await self._read(_TAKEN, [opportunity_id])
         if opportunity_id not in found:
             return None
-        return KeptOpportunity(found[opportunity_id], await self.outcome(opportunity_id))
+        return StoredOpportunity(found[opportunity_id], await self.outcome(opportunity_id))
 
     async def outcome(self, opportunity_id: str) -> OpportunityOutcome:
         """What became of it, kept or not. Raises StoreUnavailableError."""
         return (await read_outcomes(self._database, [opportunity_id]))[opportunity_id]
 
     async def _chunks(
-        self, source: _Source, wanted: WantedOpportunities, cursor: str | None, least: int
+        self, source: _Source, wanted: OpportunityFilter, cursor: str | None, least: int
     ) -> AsyncGenerator[tuple[list[tuple[int, str]], tuple[int, str] | None]]:
         """(those that fit, the last one looked at; None: there are no more)."""
         most = SCANNED_OUTCOMES if wanted.asks_for_outcome else SCANNED_KEYS
@@ -134,15 +134,13 @@ class MongoOpportunities:
                 return
             cursor = cursor_after(*places[-1])
 
-    async def _chunk(
-        self, source: _Source, wanted: WantedOpportunities, cursor: str | None, size: int
-    ) -> list[Document]:
+    async def _chunk(self, source: _Source, wanted: OpportunityFilter, cursor: str | None, size: int) -> list[Document]:
         pipeline = self.keys_pipeline(source, wanted, cursor, size)
         with translated_errors():
             return [document async for document in self._database[source.collection].aggregate(pipeline)]
 
     def keys_pipeline(
-        self, source: _Source, wanted: WantedOpportunities, cursor: str | None, size: int
+        self, source: _Source, wanted: OpportunityFilter, cursor: str | None, size: int
     ) -> list[Document]:
         """Answered from the index alone where the source has one of all that is asked for."""
         matches: list[Document] = [self._of_session | dict(source.only)]
@@ -171,7 +169,7 @@ class MongoOpportunities:
         return found
 
 
-def _condition(source: _Source, wanted: WantedOpportunities) -> list[Document]:
+def _condition(source: _Source, wanted: OpportunityFilter) -> list[Document]:
     """The server's expressions, all of which must hold."""
     base, buy, sell = source.field("base"), source.field("buy.exchange"), source.field("sell.exchange")
     equal = ((base, wanted.base), (buy, wanted.buy_exchange), (sell, wanted.sell_exchange))

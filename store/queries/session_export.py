@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pymongo import ASCENDING
 
 from market.instruments.orders import Fill
-from market.trade.arbitrages import Arbitrage, Refusal
+from market.trade.arbitrages import Arbitrage, Rejection
 from session.session import Session
 from store.mongo.mongo_arbitrages import OLDEST_FIRST
 from store.server.documents import (
@@ -25,7 +25,7 @@ from store.server.mongo_client import Client, Document, connected, database_of, 
 
 
 @dataclass(frozen=True, slots=True)
-class KeptArbitrage:
+class ExportedArbitrage:
     """An arbitrage and the record of its steps (`market.trade.decisions`); none where an earlier version wrote it."""
 
     arbitrage: Arbitrage
@@ -33,7 +33,7 @@ class KeptArbitrage:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFill:
+class ExportedFill:
     """A row of the ledger."""
 
     arbitrage_id: str
@@ -47,15 +47,15 @@ class SessionExport:
         self._database = database_of(client, session.database)
         self._own: Document = {"session_id": session.session_id}
 
-    async def arbitrages(self) -> AsyncGenerator[KeptArbitrage]:
+    async def arbitrages(self) -> AsyncGenerator[ExportedArbitrage]:
         """All that began in the session, oldest first."""
         with translated_errors():
             async for document in self._database[ARBITRAGES].find(self._own).sort(OLDEST_FIRST):
                 steps = document.get("steps")
                 texts = tuple(map(str, steps)) if isinstance(steps, list) else ()
-                yield KeptArbitrage(arbitrage_of(document), texts)
+                yield ExportedArbitrage(arbitrage_of(document), texts)
 
-    async def refusals(self) -> AsyncGenerator[Refusal]:
+    async def refusals(self) -> AsyncGenerator[Rejection]:
         """Oldest first."""
         with translated_errors():
             async for document in self._database[REFUSALS].find(self._own).sort(OLDEST_FIRST):
@@ -67,14 +67,14 @@ class SessionExport:
             async for document in self._database[SETTINGS_VERSIONS].find().sort("_id", ASCENDING):
                 yield version_of(document)
 
-    async def fills(self) -> AsyncGenerator[KeptFill]:
+    async def fills(self) -> AsyncGenerator[ExportedFill]:
         """Of the session's ledger, oldest first; without those of arbitrages that began in an earlier session and
         were gone on with in this one: what these were decided on lies with that session."""
         with translated_errors():
             inherited = await self._inherited()
             async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):
                 if document["arbitrage_id"] not in inherited:
-                    yield KeptFill(str(document["arbitrage_id"]), fill_of(document))
+                    yield ExportedFill(str(document["arbitrage_id"]), fill_of(document))
 
     async def _inherited(self) -> frozenset[str]:
         """Arbitrages of other sessions with fills in this one's ledger."""

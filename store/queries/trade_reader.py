@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from pymongo import ASCENDING
 
-from market.accounting.differences import DifferenceKind, KeptDifference
+from market.accounting.differences import DifferenceKind, StoredDifference
 from market.accounting.profit_groups import ProfitGroup, profit_from
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
@@ -14,7 +14,7 @@ from market.instruments.orders import Fill
 from market.money import total
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Refusal
+from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Rejection
 from market.trade.moving_average import AverageTrade
 from market.trade.reservation_state import BalanceRow
 from session.session import Session
@@ -23,14 +23,14 @@ from store.aggregates.opportunity_sums import OpportunitySums
 from store.aggregates.profit_sums import DAY_ENDED, RunningProfits
 from store.aggregates.session_totals import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
 from store.errors import HistoryLostError
-from store.mongo.consumer_positions import ReachBook
+from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.mongo_averages import read_average_trades
-from store.mongo.mongo_balances import BalanceBook
+from store.mongo.mongo_balances import MongoBalances
 from store.mongo.mongo_differences import difference_of
-from store.mongo.mongo_health import HealthBook
-from store.mongo.mongo_leases import LeaseBook
+from store.mongo.mongo_health import MongoHealth
+from store.mongo.mongo_leases import MongoLeases
 from store.mongo.mongo_settings import SettingsHistory
-from store.mongo.risk_counters import Counters, read_counters
+from store.mongo.risk_counters import RiskCounters, read_counters
 from store.operations.mongo_audit import MongoAudit
 from store.operations.mongo_backtests import MongoBacktests
 from store.operations.mongo_notices import MongoNotices
@@ -101,14 +101,14 @@ class TradeReader:
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
         self._settings = SettingsHistory(client, self._database)
-        self._balances = BalanceBook(client, self._database, session_id)
-        self._health = HealthBook(client, self._database, self._settings)
+        self._balances = MongoBalances(client, self._database, session_id)
+        self._health = MongoHealth(client, self._database, self._settings)
         self.audit = MongoAudit(self._database)
         self.backtests = MongoBacktests(self._database)
         self.notices = MongoNotices(self._database)
-        self.leases = LeaseBook(self._database)
+        self.leases = MongoLeases(self._database)
         self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
-        self.reach = ReachBook(self._database)
+        self.reach = ConsumerPositions(self._database)
         self.standing = ChangeStanding()
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
         self.opportunity_sums = OpportunitySums(self._database, self._of_session)
@@ -156,7 +156,7 @@ class TradeReader:
         """State → how many."""
         return await counts_by(self._database, ARBITRAGES, self._of_session, "state")
 
-    async def refusals(self, reason: str | None, cursor: str | None, limit: int) -> Page[Refusal]:
+    async def refusals(self, reason: str | None, cursor: str | None, limit: int) -> Page[Rejection]:
         wanted = self._of_session | ({} if reason is None else {"reason": reason})
         return await read_page(self._database, REFUSALS, refusal_of, wanted, cursor, limit)
 
@@ -177,7 +177,7 @@ class TradeReader:
 
     async def differences(
         self, kinds: Sequence[DifferenceKind], cursor: str | None, limit: int
-    ) -> Page[KeptDifference]:
+    ) -> Page[StoredDifference]:
         """Of all sessions, since the accounts are the same in each; no kinds: all of them."""
         wanted: Document = {"kind": {"$in": list(kinds)}} if kinds else {}
         return await read_page(self._database, DIFFERENCES, difference_of, wanted, cursor, limit)
@@ -198,7 +198,7 @@ class TradeReader:
         with translated_errors():
             return [feed_of(document) async for document in self._database[FEEDS].find().sort("_id", ASCENDING)]
 
-    async def counters(self) -> Counters:
+    async def counters(self) -> RiskCounters:
         """What the limits count, over all sessions of the database."""
         return await read_counters(self._database, self._session_id)
 

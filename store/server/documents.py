@@ -16,7 +16,7 @@ from market.money import decimal_of
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Arbitrage, Refusal
+from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.leases import Lease
 from market.trade.moving_average import AverageState, AverageTrade
 from market.trade.reservation_state import ReservationTerms
@@ -90,7 +90,7 @@ _FILL = TypeAdapter(Fill)
 _LEASE = TypeAdapter(Lease)
 _HEALTH = TypeAdapter(Health)
 _OPPORTUNITY = TypeAdapter(Opportunity)
-_REFUSAL = TypeAdapter(Refusal)
+_REFUSAL = TypeAdapter(Rejection)
 _SETTINGS = TypeAdapter(Settings)
 _TERMS = TypeAdapter(ReservationTerms)
 
@@ -162,7 +162,7 @@ def opportunity_of(document: Mapping[str, object]) -> Opportunity:
     return _value(_OPPORTUNITY, document)
 
 
-def refusal_document(refusal: Refusal) -> Document:
+def refusal_document(refusal: Rejection) -> Document:
     """`_id`: one document per pair, bot, reason and second."""
     second = str(refusal.refused_at // MICROSECONDS)
     parts = (refusal.base, refusal.buy_exchange, refusal.sell_exchange, refusal.exchange, refusal.reason, second)
@@ -170,7 +170,7 @@ def refusal_document(refusal: Refusal) -> Document:
     return _document(_REFUSAL, refusal) | own
 
 
-def refusal_of(document: Mapping[str, object]) -> Refusal:
+def refusal_of(document: Mapping[str, object]) -> Rejection:
     """The tradable profit is a number of the server's, which compares it."""
     tradable = document.get("tradable")
     number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)

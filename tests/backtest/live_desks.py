@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from pathlib import Path
 
-from bots.bot_loop import Desk, Pace
-from bots.decide.state_cache import Knowledge
+from bots.bot_loop import BotLoop, Pace
+from bots.decide.state_cache import StateCache
 from bots.subscriptions import Signal
 from exchanges.paper.paper_account import PaperAccount
 from exchanges.paper.paper_conditions import FillConditions
@@ -124,7 +124,7 @@ class LiveDesks:
     async def _begun(self, exchange: str) -> "asyncio.Future[None]":
         self._signals[exchange] = asyncio.Queue()
         pace = Pace(round_seconds=0.0005, wall_clock=self.clock.now, steady_clock=self.clock.now)
-        desk = Desk(self.store, self._accounts[exchange], MARKETS, self.clock, Knowledge(self._settings), pace)
+        desk = BotLoop(self.store, self._accounts[exchange], MARKETS, self.clock, StateCache(self._settings), pace)
         ready = asyncio.Event()
         run = asyncio.ensure_future(desk.run(self._told(exchange), ready.set))
         await ready.wait()

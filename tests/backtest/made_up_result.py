@@ -6,7 +6,7 @@ from decimal import Decimal
 from backtest.backtest_parameters import Latency, Parameters
 from backtest.detect.batch_detection import DetectionSummary
 from backtest.result.backtest_result import BacktestResult, LatencyCost
-from backtest.result.data_quality import MarketQuality, Silence
+from backtest.result.data_quality import MarketQuality, QuoteGap
 from backtest.result.quote_spacing import MarketSpacing
 from backtest.result.trading_outcome import Lifetime, RefusedSum, SimulatedEquityPoint, TradingOutcome
 from datasets.ticksets.manifest import ImportedSource, Manifest, Partition
@@ -92,7 +92,7 @@ def result_of(outcome: TradingOutcome | None = None) -> BacktestResult:
         seconds={"detection": 1.25, "trading": 0.5},
         versions={"python": "3.11.9", "tick_set_sha256": "ab" * 32},
         quality=(
-            MarketQuality("alpha", "BTC/USD", 500, 0, START, START + 1, 1, (Silence(START, START + 5_000_000),)),
+            MarketQuality("alpha", "BTC/USD", 500, 0, START, START + 1, 1, (QuoteGap(START, START + 5_000_000),)),
             MarketQuality("beta", "BTC/EUR", 0, 0, None, None, 0, ()),
         ),
         latency_costs=(LatencyCost(0, Decimal("-0.25"), 3), LatencyCost(100, Decimal("-2.5"), 2)),

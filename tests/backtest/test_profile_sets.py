@@ -12,7 +12,7 @@ from backtest.profile_recordings import load_recording
 from backtest.profile_sets import set_of_files
 from backtest.provenance import checksum_of, versions_of
 from backtest.replay_profiles import BINANCE_BTC, profile_of
-from backtest.requested_backtest import Wish, added_latency, parameters_for
+from backtest.requested_backtest import RequestedBacktest, added_latency, parameters_for
 from backtest.result.data_quality import markets_without_depth, quality_of
 from datasets.errors import ImportRefusedError
 from datasets.ticksets.tick_set import TickSet, batches
@@ -70,7 +70,7 @@ def test_best_levels_alone_are_told(tick_set: TickSet) -> None:
 
 def test_a_set_brings_its_profiles_settings_and_balances(tick_set: TickSet) -> None:
     assert profile_of(tick_set.manifest) is BINANCE_BTC
-    parameters = parameters_for(tick_set, Wish())
+    parameters = parameters_for(tick_set, RequestedBacktest())
     given = ("binance", "binanceusdm")
     assert parameters.settings.enabled_exchanges == given
     assert parameters.settings.model_dump(exclude={"enabled_exchanges", "taker_fees"}) == (
@@ -81,11 +81,11 @@ def test_a_set_brings_its_profiles_settings_and_balances(tick_set: TickSet) -> N
 
 
 def test_a_recorded_session_begins_with_the_settings_of_its_log(tmp_path: Path) -> None:
-    usual = parameters_for(session_set(tmp_path / "usual", ()), Wish()).settings
+    usual = parameters_for(session_set(tmp_path / "usual", ()), RequestedBacktest()).settings
     logged = usual.model_copy(update={"min_net_bps": 9.5, "max_quote_age_ms": 700, "opportunity_lifetime_ms": 300})
     tick_set = session_set(tmp_path / "logged", (logged, usual))
-    assert parameters_for(tick_set, Wish(follow_logged_settings=True)).settings == logged
-    assert parameters_for(tick_set, Wish(values={"min_net_bps": "3"})).settings.min_net_bps == 3
+    assert parameters_for(tick_set, RequestedBacktest(follow_logged_settings=True)).settings == logged
+    assert parameters_for(tick_set, RequestedBacktest(values={"min_net_bps": "3"})).settings.min_net_bps == 3
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_a_recorded_session_begins_with_the_settings_of_its_log(tmp_path: Path) 
     ids=["a threshold", "fees"],
 )
 def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, wish: dict[str, Any], named: str) -> None:
-    logged = parameters_for(session_set(tmp_path / "usual", ()), Wish()).settings
+    logged = parameters_for(session_set(tmp_path / "usual", ()), RequestedBacktest()).settings
     tick_set = session_set(tmp_path / "logged", (logged,))
-    assert parameters_for(tick_set, Wish(values={"max_notional": "7"}, follow_logged_settings=True))
+    assert parameters_for(tick_set, RequestedBacktest(values={"max_notional": "7"}, follow_logged_settings=True))
     with pytest.raises(ImportRefusedError, match=f"{named} cannot be given where the settings of the log"):
-        parameters_for(tick_set, Wish(**wish, follow_logged_settings=True))
+        parameters_for(tick_set, RequestedBacktest(**wish, follow_logged_settings=True))
 
 
 @pytest.mark.parametrize("row_group_rows", [1, 3, ROW_GROUP_ROWS])
@@ -119,7 +119,7 @@ def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path, row_
     numbered = [{**row, "offset": place} for place, row in enumerate(log)]
     table = pa.Table.from_pylist(numbered, schema=TICK_SCHEMA)
     tick_set = cut_set(tmp_path / "cut", Cut(1, row_group_rows), {"BTC": table}, (USD_MARKET, EUR_MARKET), "USD")
-    balances = parameters_for(tick_set, Wish()).balances
+    balances = parameters_for(tick_set, RequestedBacktest()).balances
     assert balances == {
         "alpha": {"USD": Decimal(1_000_000), "BTC": Decimal("16.666666")},
         "beta": {"EUR": Decimal(925_000), "BTC": Decimal("15.416666")},
@@ -127,7 +127,7 @@ def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path, row_
 
 
 def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
-    wish = Wish(
+    wish = RequestedBacktest(
         values={"min_net_bps": "7.5", "enabled_exchanges": "binance,binanceusdm"},
         fee_bps=Decimal("2.5"),
         latency_ms={"binance": 10},
@@ -147,18 +147,18 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
 @pytest.mark.parametrize(
     ("wish", "sentence"),
     [
-        (Wish(values={"speed": "1"}), "'speed' is no setting that a backtest can change"),
-        (Wish(values={"version": "2"}), "'version' is no setting"),
-        (Wish(values={"min_net_bps": "high"}), "min_net_bps: must be a number"),
-        (Wish(values={"min_net_bps": "-5"}), "min_net_bps must not be below emit_net_bps"),
-        (Wish(values={"enabled_exchanges": "kraken"}), "kraken, which has no taker fee"),
-        (Wish(follow_logged_settings=True), "holds no settings that could be followed"),
-        (Wish(latency_ms={"kraken": 1}), "latency of 'kraken': the tick set has binance"),
-        (Wish(latency_ms={"*": -1}), "-1 ms is outside 0 to 60,000"),
-        (Wish(latency_samples={"*": (1.0, float("nan"))}), "nan ms is outside"),
+        (RequestedBacktest(values={"speed": "1"}), "'speed' is no setting that a backtest can change"),
+        (RequestedBacktest(values={"version": "2"}), "'version' is no setting"),
+        (RequestedBacktest(values={"min_net_bps": "high"}), "min_net_bps: must be a number"),
+        (RequestedBacktest(values={"min_net_bps": "-5"}), "min_net_bps must not be below emit_net_bps"),
+        (RequestedBacktest(values={"enabled_exchanges": "kraken"}), "kraken, which has no taker fee"),
+        (RequestedBacktest(follow_logged_settings=True), "holds no settings that could be followed"),
+        (RequestedBacktest(latency_ms={"kraken": 1}), "latency of 'kraken': the tick set has binance"),
+        (RequestedBacktest(latency_ms={"*": -1}), "-1 ms is outside 0 to 60,000"),
+        (RequestedBacktest(latency_samples={"*": (1.0, float("nan"))}), "nan ms is outside"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(tick_set: TickSet, wish: Wish, sentence: str) -> None:
+def test_what_cannot_be_is_one_sentence(tick_set: TickSet, wish: RequestedBacktest, sentence: str) -> None:
     with pytest.raises(ImportRefusedError, match=sentence.replace("(", r"\(")) as refused:
         parameters_for(tick_set, wish)
     assert "\n" not in str(refused.value)

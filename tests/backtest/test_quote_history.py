@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from backtest.simulate.quote_history import QuoteTape, tape_of
+from backtest.simulate.quote_history import QuoteHistory, tape_of
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import open_tick_set
 from datasets.ticksets.tick_set_builder import TickSetBuilder
@@ -23,7 +23,7 @@ BIDS, ASKS = (("5990", "1"), ("5980", "2")), (("6000", "1"), ("6010", "2"))
 Row = dict[str, object]
 
 
-def known(tape: QuoteTape, market: Market, time: int) -> tuple[int, int] | None:
+def known(tape: QuoteHistory, market: Market, time: int) -> tuple[int, int] | None:
     """Arrival of the quote that is shown, and when it was verified."""
     shown = tape.at(market.exchange, market.symbol, time)
     return None if shown is None else (shown.quote.received_time, shown.verified)

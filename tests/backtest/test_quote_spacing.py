@@ -14,7 +14,7 @@ from backtest.replay_profiles import BINANCE_BTC, LEAN_BTC
 from backtest.report.report_page import report_page
 from backtest.report.result_document import result_document
 from backtest.report.result_lines import result_lines
-from backtest.requested_backtest import Wish, parameters_for
+from backtest.requested_backtest import RequestedBacktest, parameters_for
 from backtest.result.backtest_result import LatencyCost, figures_of
 from backtest.result.quote_spacing import (
     MarketSpacing,
@@ -97,7 +97,7 @@ def test_a_backtest_begins_with_that_age_unless_told_another(
 ) -> None:
     shown = [*steady(USD_MARKET, 60, 1_800), *steady(EUR_MARKET, 60, 1_800), *steady(RATE, 60, 1_800)]
     tick_set = set_of(tmp_path / "set", shown, is_of_bars=bars, origin=origin)
-    assert parameters_for(tick_set, Wish(values=values)).settings.max_quote_age_ms == age_ms
+    assert parameters_for(tick_set, RequestedBacktest(values=values)).settings.max_quote_age_ms == age_ms
 
 
 @pytest.mark.parametrize(

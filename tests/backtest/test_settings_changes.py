@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from backtest.backtest_parameters import FeeTier
-from backtest.simulate.quote_history import QuoteTape, tape_of
+from backtest.simulate.quote_history import QuoteHistory, tape_of
 from backtest.simulate.trade_simulation import trade
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import open_tick_set
@@ -43,7 +43,7 @@ def _row(settings: Settings, time: int) -> dict[str, object]:
     }
 
 
-def _tape(folder: Path, rows: list[dict[str, object]]) -> QuoteTape:
+def _tape(folder: Path, rows: list[dict[str, object]]) -> QuoteHistory:
     source = [row | {"base": "BTC", "rank": 0, "offset": offset} for offset, row in enumerate(rows)]
     with TickSetBuilder(folder / "set", ("BTC",)) as builder:
         builder.add(pa.Table.from_pylist(source, SOURCE_SCHEMA))
@@ -52,14 +52,14 @@ def _tape(folder: Path, rows: list[dict[str, object]]) -> QuoteTape:
 
 
 @pytest.fixture
-def tape(tmp_path: Path) -> QuoteTape:
+def tape(tmp_path: Path) -> QuoteHistory:
     return _tape(tmp_path, [_row(FIRST, START - 1), *steady_quotes([START]), _row(RAISED, CHANGE)])
 
 
 @pytest.mark.parametrize(
     ("follow", "refused"), [(True, {"below_threshold": 1}), (False, {})], ids=["followed", "left alone"]
 )
-def test_a_raised_threshold_refuses_from_then_on(tape: QuoteTape, *, follow: bool, refused: dict[str, int]) -> None:
+def test_a_raised_threshold_refuses_from_then_on(tape: QuoteHistory, *, follow: bool, refused: dict[str, int]) -> None:
     opportunities = [offered(CHANGE - 2 * SECOND, "before"), offered(CHANGE + 1, "after")]
     outcome = trade(opportunities, tape, MARKETS, parameters_of(FIRST, follow_logged_settings=follow))
     assert counts(outcome) == refused
@@ -78,12 +78,12 @@ def test_a_change_leaves_the_fees_of_tiers_alone(tmp_path: Path) -> None:
     assert rates == [Decimal("0.0005"), Decimal("0.0005")]
 
 
-def test_a_cut_tape_does_not_know_of_a_later_change(tape: QuoteTape) -> None:
+def test_a_cut_tape_does_not_know_of_a_later_change(tape: QuoteHistory) -> None:
     assert [change.time for change in tape.settings_changes] == [START - 1, CHANGE]
     assert [change.time for change in tape.until(CHANGE).settings_changes] == [START - 1]
 
 
-def test_a_change_leaves_what_the_log_does_not_tell_as_it_was(tape: QuoteTape) -> None:
+def test_a_change_leaves_what_the_log_does_not_tell_as_it_was(tape: QuoteHistory) -> None:
     raised = tape.settings_changes[-1].applied(FIRST)
     assert raised == FIRST.model_copy(update={"min_net_bps": 60.0})
     assert orjson.loads(settings_row(RAISED, CHANGE, ()))["max_quote_age"] == raised.max_quote_age_ms * 1_000

@@ -8,7 +8,7 @@ import pyarrow as pa
 from backtest.backtest_parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.history_piece import COLUMNS
-from backtest.simulate.quote_history import HistoryPosition, QuoteTape
+from backtest.simulate.quote_history import HistoryPosition, QuoteHistory
 from backtest.simulate.trade_simulation import trade
 from datasets.ticksets.opening_rows import OpeningRows
 from datasets.ticksets.tick_set_schema import TICK_SCHEMA
@@ -50,7 +50,7 @@ def tick(
     return row
 
 
-def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: int | None = None) -> QuoteTape:
+def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: int | None = None) -> QuoteHistory:
     """Of one base, in the order given; a row group each `cut` rows."""
     whole = pa.Table.from_pylist([row | {"offset": offset} for offset, row in enumerate(rows)], TICK_SCHEMA)
     size = cut or max(len(rows), 1)
@@ -62,7 +62,7 @@ def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: i
         known.learn(own)
         since = min(time for time in own["received_time"].to_pylist() if time is not None)
         places.append(HistoryPosition(since, start, lambda before=before, own=own: (before, own)))  # type: ignore[misc]
-    return QuoteTape({"BTC": places}, MARKETS, kept)
+    return QuoteHistory({"BTC": places}, MARKETS, kept)
 
 
 def offered(time: int, identity: str = "one", cheap: Book = CHEAP, dear: Book = DEAR) -> Opportunity:

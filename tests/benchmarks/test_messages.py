@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.messages import EXCHANGES, LAST_AMOUNT, STEP, prepared_stream
 from market.prices.quotes import Quote
-from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder
 from pricefeeds.wire.wire_exchanges import wire_of
@@ -19,7 +19,7 @@ MESSAGES = 500
 def test_a_reader_takes_every_message(exchange: str) -> None:
     stream, rows = prepared_stream(exchange, MESSAGES, START, STEP), list[Row]()
     feed, now = SymbolFeed(stream.market, 0, START), START
-    listener = Listener(feed, rows.extend, NoRecorder())
+    listener = FeedSession(feed, rows.extend, NoRecorder())
     listener.open(wire_of(exchange).conversation(stream.market, None), now)
     for text in stream.greeting:
         listener.frame(text.encode(), now)

@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Literal, TypeVar
 
-from bots.bot_loop import Desk, Pace
-from bots.decide.state_cache import Knowledge
+from bots.bot_loop import BotLoop, Pace
+from bots.decide.state_cache import StateCache
 from bots.draining import Draining, until_left
 from bots.subscriptions import Signal
 from exchanges.errors import (
@@ -208,9 +208,9 @@ class Floor:
         """A new desk; waits until it is ready or over."""
         settings = await self.store.settings()
         assert settings is not None
-        knowledge = Knowledge(settings, has_room=self.accounts[exchange].has_room)
+        knowledge = StateCache(settings, has_room=self.accounts[exchange].has_room)
         markets = (USD_MARKET, EUR_MARKET)
-        desk = Desk(
+        desk = BotLoop(
             self.store,
             self.accounts[exchange],
             markets,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.account_lockout import LONGEST_SECONDS, Lockout
-from bots.decide.state_cache import Knowledge
+from bots.account_lockout import LONGEST_SECONDS, AccountLockout
+from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from exchanges.errors import AccountRefusedError
 from market.decide.circuit_breaker import REFUSED_PAUSE_MS
@@ -121,9 +121,9 @@ async def test_a_bot_that_starts_during_a_ban_waits_for_its_end(
 async def test_a_key_that_may_not_trade_is_given_longer_each_time_though_it_reads(floor: MovedFloor) -> None:
     """It answers every question; each arbitrage that begins then leaves a single leg to be unwound at a loss."""
     now = 1
-    knowledge = Knowledge(EASY)
+    knowledge = StateCache(EASY)
     account = floor.accounts["alpha"]
-    lockout = Lockout(account, ExchangeHealthWatch("alpha", floor.store, knowledge), knowledge, lambda: now)
+    lockout = AccountLockout(account, ExchangeHealthWatch("alpha", floor.store, knowledge), knowledge, lambda: now)
 
     def seconds_until_asked() -> int:
         nonlocal now

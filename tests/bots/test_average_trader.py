@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.bot_loop import Desk, Pace
+from bots.bot_loop import BotLoop, Pace
 from bots.decide.quote_lookup import MarketKey, SeenQuote
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import Signal
 from exchanges.paper.paper_account import PaperAccount
@@ -69,7 +69,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.clock.time -= self.clock.time % INTERVAL
         self.store = MemoryTradeStore(self.clock)
-        self.knowledge = Knowledge(self.settings)
+        self.knowledge = StateCache(self.settings)
         self.trader = self.process()
 
     def process(self) -> AverageTrader:
@@ -280,7 +280,7 @@ async def test_the_next_process_reserves_what_was_wanted() -> None:
 class LastLook(Shown):
     """The process is asked to go while it looks."""
 
-    knowledge: Knowledge | None = None
+    knowledge: StateCache | None = None
 
     async def look(self, wanted: Collection[MarketKey]) -> dict[MarketKey, SeenQuote]:
         if self.knowledge is not None:
@@ -346,7 +346,7 @@ async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccoun
     bench.store = store
     settings = await store.settings()
     assert settings is not None
-    knowledge = Knowledge(settings)
+    knowledge = StateCache(settings)
     account = PaperAccount(
         exchange="alpha",
         markets=(USD_MARKET,),
@@ -357,7 +357,7 @@ async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccoun
         latency_ms=0,
     )
     strategy = AverageTrader("alpha", SESSION, store, bench.shown, clock, knowledge)
-    desk = Desk(store, account, (USD_MARKET,), clock, knowledge, Pace(round_seconds=0.02), errands=(strategy.run,))
+    desk = BotLoop(store, account, (USD_MARKET,), clock, knowledge, Pace(round_seconds=0.02), errands=(strategy.run,))
     working = asyncio.create_task(desk.run(_no_signals(), lambda: None))
     yield bench, account
     working.cancel()

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.reconcile.balance_snapshots import Books
+from bots.reconcile.balance_snapshots import BalanceSnapshots
 from exchanges.errors import ExchangeUnavailableError
 from tests.bots.reconciling_bench import Bench, ended_without, opened_bench
 from tests.store.wishes import OPENING
@@ -17,8 +17,8 @@ async def bench() -> Bench:
     return await opened_bench()
 
 
-def books(bench: Bench) -> Books:
-    return Books(bench.store, bench.exchange)
+def books(bench: Bench) -> BalanceSnapshots:
+    return BalanceSnapshots(bench.store, bench.exchange)
 
 
 async def closing_usd(bench: Bench) -> Decimal:

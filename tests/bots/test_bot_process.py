@@ -18,7 +18,7 @@ from market.trade.arbitrages import Arbitrage
 from session.clock import wall_now
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import OPPORTUNITIES
@@ -61,7 +61,7 @@ class Stage:
         self.offers += 1
         amount = "0.3" if self.offers % 2 else "0.31"
         asks, bids = levels(("6000", amount), ("6001", amount)), levels(("5618", amount), ("5617", amount))
-        rows, now = LogWriter(self.writer, ("BTC",), self.session.partitions), wall_now()
+        rows, now = TickWriter(self.writer, ("BTC",), self.session.partitions), wall_now()
         for market, shown_bids, shown_asks in ((USD_MARKET, LOW, asks), (EUR_MARKET, bids, HIGH)):
             place = (market.exchange, market.region, market.symbol, market.base, market.quote_currency)
             rows.quote(Quote("quote", *place, shown_bids, shown_asks, None, now, now))

@@ -7,7 +7,7 @@ import pytest
 
 from bots.decide.decision_record import circumstances_of, free_of, sight_of
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import Refused, decided, early_refusal
+from bots.decide.order_decision import Rejected, decided, early_refusal
 from market.decide.risk_checks import Standing
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
@@ -97,13 +97,13 @@ def test_from_what_is_kept_the_same_is_decided(circumstances: Circumstances) -> 
 
 def test_the_cases_are_unlike() -> None:
     decisions = [decision(OPPORTUNITY, case, FREE) for case in CASES]
-    assert {one.reason for one in decisions if isinstance(one, Refused)} == REASONS
-    assert any(not isinstance(one, Refused) for one in decisions)
+    assert {one.reason for one in decisions if isinstance(one, Rejected)} == REASONS
+    assert any(not isinstance(one, Rejected) for one in decisions)
 
 
 def test_a_quote_that_is_used_up_is_refused_unless_the_leg_joins() -> None:
     markets = markets_by_symbol(MARKETS)
-    assert early_refusal(OPPORTUNITY, markets, known(), is_used_up=True) == Refused("liquidity_used")
+    assert early_refusal(OPPORTUNITY, markets, known(), is_used_up=True) == Rejected("liquidity_used")
     assert early_refusal(OPPORTUNITY, markets, known(standing=None), is_used_up=True) is None
 
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.execute.leg_executor import Trader
+from bots.execute.leg_executor import LegExecutor
 from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ANY_TIME, Permit
 from market.decide.circuit_breaker import Failure, Health
@@ -32,10 +32,10 @@ class UnreachableStore(MemoryTradeStore):
         return await super().note_failure(exchange, failure)
 
 
-async def watch_on(store: MemoryTradeStore) -> tuple[ExchangeHealthWatch, Knowledge]:
+async def watch_on(store: MemoryTradeStore) -> tuple[ExchangeHealthWatch, StateCache]:
     settings = settings_of(breaker_failures=2, breaker_pause_ms=30_000)
     await store.create_settings(settings)
-    knowledge = Knowledge(settings)
+    knowledge = StateCache(settings)
     return ExchangeHealthWatch("alpha", store, knowledge), knowledge
 
 
@@ -136,7 +136,7 @@ async def test_a_trader_tells_what_went_wrong(account: TroubledAccount, kinds: l
     await open_books(store)
     await reserve_both(store, opportunity())
     heard: list[tuple[str, str]] = []
-    trader = Trader(store, account, advancing(MARKETS), troubled=lambda kind, order: heard.append((kind, order)))
+    trader = LegExecutor(store, account, advancing(MARKETS), troubled=lambda kind, order: heard.append((kind, order)))
     await trader.execute("opportunity-1", "buy")
     order_id = client_order_id("opportunity-1", "buy")
     assert heard == [(kind, order_id) for kind in kinds]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bots.lease_keeper import Tenure, holder_name
+from bots.lease_keeper import LeaseKeeper, holder_name
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import ORDERS
 from market.trade.leases import LEASE_SECONDS, Lease
@@ -26,18 +26,18 @@ class StoreWithOutages(MemoryTradeStore):
 
 async def test_a_free_lease_is_taken_at_once_and_released_for_the_next() -> None:
     store = MemoryTradeStore(SteppedClock())
-    first = Tenure(store, "alpha", "one")
+    first = LeaseKeeper(store, "alpha", "one")
     assert (await first.take()).token == 1
     await first.release()
-    assert (await Tenure(store, "alpha", "two").take()).token == 2
+    assert (await LeaseKeeper(store, "alpha", "two").take()).token == 2
 
 
 async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> None:
     clock, said = SteppedClock(), asyncio.Event()
     store = MemoryTradeStore(clock)
-    await Tenure(store, "alpha", "one").take()
+    await LeaseKeeper(store, "alpha", "one").take()
     waited = iter(range(0, 1_000_000_000, int(LEASE_SECONDS * 1_000_000)))
-    standby = asyncio.create_task(Tenure(store, "alpha", "two", lambda: next(waited)).take(said.set))
+    standby = asyncio.create_task(LeaseKeeper(store, "alpha", "two", lambda: next(waited)).take(said.set))
     await asyncio.wait_for(said.wait(), 10)
     assert not standby.done()
     await clock.sleep(LEASE_SECONDS)
@@ -47,7 +47,7 @@ async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> Non
 async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts() -> None:
     """By this process's own clock: an answer that was long on its way makes it no longer."""
     store, steady = StoreWithOutages(SteppedClock()), [0]
-    tenure = Tenure(store, "alpha", "one", lambda: steady[0])
+    tenure = LeaseKeeper(store, "alpha", "one", lambda: steady[0])
     assert not tenure.is_held()
     await tenure.take()
     lasts = int(LEASE_SECONDS * 1_000_000)
@@ -65,7 +65,7 @@ async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts(
 async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     clock = SteppedClock()
     store = StoreWithOutages(clock)
-    tenure = Tenure(store, "alpha", "one")
+    tenure = LeaseKeeper(store, "alpha", "one")
     await tenure.take()
     store.is_away = True
     await tenure.renew()
@@ -79,9 +79,9 @@ async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
         await tenure.renew()
 
 
-async def taken(store: MemoryTradeStore, clock: SteppedClock, name: str) -> tuple[Tenure, RateBudget]:
+async def taken(store: MemoryTradeStore, clock: SteppedClock, name: str) -> tuple[LeaseKeeper, RateBudget]:
     """By a process of bitFlyer's account, with what its rate limits leave it."""
-    tenure, budget = Tenure(store, "bitflyer", name), account_budget("bitflyer", clock.now)
+    tenure, budget = LeaseKeeper(store, "bitflyer", name), account_budget("bitflyer", clock.now)
     await tenure.take()
     tenure.carry(budget)
     return tenure, budget

@@ -9,7 +9,7 @@ import pytest
 
 from bots.decide.opportunity_checks import Circumstances
 from bots.decide.order_decision import decided
-from bots.execute.leg_executor import NOTHING_FILLED, Trader
+from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
 from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ANY_TIME, Permit
 from market.instruments.markets import Market
@@ -129,7 +129,7 @@ async def executed(
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, placing, list(looks))
-    trader = Trader(store, account, advancing(MARKETS), steady_clock=clock.now)
+    trader = LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now)
     await trader.execute(IDENTITY, "buy")
     await trader.execute(IDENTITY, "buy")
     assert len(account.posts) == 1
@@ -187,7 +187,7 @@ async def test_is_seen_through(
 async def test_a_refused_account_ends_the_leg_and_the_bot() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    trader = Trader(store, ScriptedAccount(clock, lambda _: AccountRefusedError("bad key")), advancing(MARKETS))
+    trader = LegExecutor(store, ScriptedAccount(clock, lambda _: AccountRefusedError("bad key")), advancing(MARKETS))
     with pytest.raises(AccountRefusedError):
         await trader.execute(IDENTITY, "buy")
     assert (await buy_leg(store)).state == "not_sent"
@@ -198,7 +198,7 @@ async def test_past_its_time_a_leg_is_not_sent() -> None:
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
     clock.time += 60_000_000
-    await Trader(store, account, advancing(MARKETS)).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS)).execute(IDENTITY, "buy")
     leg = await buy_leg(store)
     assert account.posts == []
     assert (leg.state, leg.held) == ("not_sent", Decimal(0))
@@ -209,7 +209,7 @@ async def test_who_was_held_up_after_the_intent_posts_no_more() -> None:
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
     moments = count(0, 1_600_000)
-    await Trader(store, account, advancing(MARKETS), steady_clock=lambda: next(moments)).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), steady_clock=lambda: next(moments)).execute(IDENTITY, "buy")
     leg = await buy_leg(store)
     assert account.posts == []
     assert (leg.state, "unconfirmed" in leg.times) == ("not_sent", False), "nobody need look for it"
@@ -220,7 +220,7 @@ async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
-    trader = Trader(store, account, advancing(MARKETS), forbids=lambda: "halted")
+    trader = LegExecutor(store, account, advancing(MARKETS), forbids=lambda: "halted")
     await trader.execute(IDENTITY, role)
     await trader.execute(IDENTITY, role)
     arbitrage = await store.arbitrage(IDENTITY)
@@ -249,7 +249,7 @@ async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
     await store.start_sending(IDENTITY, "sell")
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS))
     account = ScriptedAccount(clock, placing, [look])
-    await Trader(store, account, advancing(MARKETS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now).execute(IDENTITY, "buy")
     arbitrage = await store.arbitrage(IDENTITY)
     assert isinstance(arbitrage, Arbitrage)
     assert (arbitrage.state, arbitrage.reason) == ("held", reason)
@@ -266,7 +266,7 @@ async def test_a_step_of_the_stores_clock_makes_no_order_unknown() -> None:
         return None
 
     account = ScriptedAccount(steady, unknown, [nothing, while_it_is_set, found], takes=1_000_000)
-    await Trader(store, account, advancing(MARKETS), steady_clock=steady.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), steady_clock=steady.now).execute(IDENTITY, "buy")
     assert (await buy_leg(store)).filled == Decimal("0.05")
 
 
@@ -292,7 +292,7 @@ async def test_without_client_ids_the_balances_confirm_a_denial(
     await store.start_sending(IDENTITY, "sell")
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS))
     account = ScriptedAccount(clock, unknown, [nothing], exchange="bitflyer", owned=owned, takes=20_000_000)
-    await Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
     arbitrage = await store.arbitrage(IDENTITY)
     assert arbitrage is not None
     assert (arbitrage.state, arbitrage.reason) == (state, reason)
@@ -311,7 +311,7 @@ async def test_a_doubt_that_is_gone_soon_holds_nothing() -> None:
         return None
 
     account.looks.append(settled)
-    await Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
     assert (await buy_leg(store)).state == "not_sent"
     arbitrage = await store.arbitrage(IDENTITY)
     assert arbitrage is not None
@@ -326,7 +326,7 @@ async def test_a_doubt_counts_from_anew_once_a_look_up_failed() -> None:
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS))
     looks = [*([nothing] * 9), away, *([nothing] * 5), found]
     account = ScriptedAccount(clock, unknown, looks, exchange="bitflyer", owned=dict(WITH_IT))
-    await Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
     assert (await buy_leg(store)).filled == Decimal("0.05")
 
 
@@ -335,7 +335,7 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
     account = ScriptedAccount(clock, found, exchange="bitflyer")
-    trader = Trader(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now)
+    trader = LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now)
     await trader.execute(IDENTITY, "buy")
     await store.start_sending(IDENTITY, "sell")
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, HoldAs("whatever"))
@@ -350,7 +350,7 @@ async def test_anybody_ends_a_leg_past_its_time_and_never_sends_it() -> None:
     store = await reserved(clock)
     account = ScriptedAccount(clock, found, exchange="beta")
     clock.time += 60_000_000
-    await Trader(store, account, advancing(MARKETS)).lapse(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS)).lapse(IDENTITY, "buy")
     leg = await buy_leg(store)
     assert account.posts == []
     assert (leg.state, leg.held) == ("not_sent", Decimal(0))

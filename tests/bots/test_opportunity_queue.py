@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bots.execute.opportunity_queue import Backlog
+from bots.execute.opportunity_queue import OpportunityQueue
 from market.prices.opportunities import Opportunity
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
@@ -12,14 +12,14 @@ def opportunity(identity: str) -> Opportunity:
 
 
 async def test_newest_first_and_the_oldest_pushed_out() -> None:
-    backlog = Backlog(size=2)
+    backlog = OpportunityQueue(size=2)
     for identity in ("1", "2", "3"):
         backlog.push(opportunity(identity))
     assert [(await backlog.newest()).opportunity_id for _ in range(2)] == ["3", "2"]
 
 
 async def test_waits_where_there_is_none() -> None:
-    backlog = Backlog()
+    backlog = OpportunityQueue()
     waiting = [asyncio.create_task(backlog.newest()) for _ in range(2)]
     await asyncio.sleep(0)
     backlog.push(opportunity("1"))

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import FreeBalances, Refused, checked, decided, side_of
+from bots.decide.order_decision import FreeBalances, Rejected, checked, decided, side_of
 from market.decide.risk_checks import Standing
 from market.decide.settings import Settings
 from market.instruments.orders import Side
@@ -17,7 +17,7 @@ SYMBOLS = markets_by_symbol(MARKETS)
 OPPORTUNITY = opportunity_of((JPY_MARKET, levels(("9000000", "0.5"))), (EUR_MARKET, levels(("56000", "0.4"))))
 
 
-def decision(side: Side, free: FreeBalances | None = None, settings: Settings | None = None) -> Reservation | Refused:
+def decision(side: Side, free: FreeBalances | None = None, settings: Settings | None = None) -> Reservation | Rejected:
     circumstances = Circumstances(settings or settings_of(max_notional=Decimal(100_000)), None, 1_000_000)
     return decided(OPPORTUNITY, side, SYMBOLS, free or {}, circumstances)
 
@@ -82,8 +82,8 @@ def test_what_others_have_taken_of_a_limit_is_not_taken_again(total: str, expect
         settings = settings.model_copy(update={"max_total_notional": Decimal(100_000)})
     circumstances = Circumstances(settings, None, 1_000_000, standing=standing_with(total, settings))
     one = decided(OPPORTUNITY, "buy", SYMBOLS, {}, circumstances)
-    if isinstance(one, Refused):
-        assert one == Refused(expected)
+    if isinstance(one, Rejected):
+        assert one == Rejected(expected)
         return
     assert one.leg.amount == Decimal(expected)
     # the buy's limit of 9,004,500 JPY at the 149.9 that dollars cost, or the sale of 56,000 EUR at 1.0999
@@ -91,13 +91,13 @@ def test_what_others_have_taken_of_a_limit_is_not_taken_again(total: str, expect
 
 
 def test_refusals_of_checks_and_of_sizing() -> None:
-    assert decision("buy", settings=settings_of(trading_state="halted")) == Refused("halted")
-    assert decision("buy", {("gamma", "JPY"): Decimal(1)}) == Refused("insufficient_balance")
-    assert decision("buy", settings=settings_of(max_notional=Decimal(1))) == Refused("too_small")
+    assert decision("buy", settings=settings_of(trading_state="halted")) == Rejected("halted")
+    assert decision("buy", {("gamma", "JPY"): Decimal(1)}) == Rejected("insufficient_balance")
+    assert decision("buy", settings=settings_of(max_notional=Decimal(1))) == Rejected("too_small")
 
 
 def test_an_unknown_market_is_not_traded() -> None:
     circumstances = Circumstances(settings_of(), None, 1_000_000)
-    assert checked(OPPORTUNITY, {}, circumstances) == Refused("exchange_disabled")
+    assert checked(OPPORTUNITY, {}, circumstances) == Rejected("exchange_disabled")
     assert checked(OPPORTUNITY, SYMBOLS, circumstances) is None
-    assert decided(OPPORTUNITY, "buy", {}, {}, circumstances) == Refused("exchange_disabled")
+    assert decided(OPPORTUNITY, "buy", {}, {}, circumstances) == Rejected("exchange_disabled")

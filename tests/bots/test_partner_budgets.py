@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from bots.decide.partner_budgets import Partners
-from bots.decide.state_cache import Knowledge
-from bots.execute.leg_reserver import Reserver
+from bots.decide.partner_budgets import PartnerBudgets
+from bots.decide.state_cache import StateCache
+from bots.execute.leg_reserver import LegReserver
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
@@ -46,7 +46,7 @@ def arbitrage(number: int, is_sent: bool) -> Arbitrage:
 
 
 def test_a_partner_has_less_with_each_leg_of_its_own_however_often_that_is_seen() -> None:
-    partners = Partners({"alpha": budget()})
+    partners = PartnerBudgets({"alpha": budget()})
     assert partners.legs_left("alpha", ()) == 4
     for number in (1, 2, 2, 1):
         partners.see(arbitrage(number, is_sent=True))
@@ -65,7 +65,7 @@ def half(number: int, at: str, state: ArbitrageState = "half_reserved") -> Arbit
 
 
 def test_a_half_reservation_waits_for_the_partner_that_it_lacks() -> None:
-    partners = Partners({"alpha": budget()})
+    partners = PartnerBudgets({"alpha": budget()})
     assert partners.legs_left("alpha", (half(1, "beta"), half(2, "beta"))) == 2
     assert partners.legs_left("alpha", (half(1, "alpha"),)) == 3
     assert partners.legs_left("alpha", (half(1, "beta"),), attempting=2) == 1
@@ -73,7 +73,7 @@ def test_a_half_reservation_waits_for_the_partner_that_it_lacks() -> None:
 
 def test_a_partner_that_let_a_half_expire_had_less_than_was_thought() -> None:
     """Else the guess of an exchange that spends on other things would never say 0 again."""
-    partners = Partners({"alpha": budget()})
+    partners = PartnerBudgets({"alpha": budget()})
     for number in (1, 2, 2):
         partners.see(half(number, "beta", "expired"))
     assert partners.legs_left("alpha", ()) == 2
@@ -134,12 +134,12 @@ def _said(exchange: str, own: int, partners: int, known: Sequence[Arbitrage] = (
     other = budget()
     for _ in range(4 - partners):
         other.note_leg()
-    knowledge = Knowledge(settings_of(max_notional=600), legs_left=lambda: own)
+    knowledge = StateCache(settings_of(max_notional=600), legs_left=lambda: own)
     knowledge.see_open(known)
-    knowledge.partners = Partners({"beta" if exchange == "alpha" else "alpha": other})
+    knowledge.partners = PartnerBudgets({"beta" if exchange == "alpha" else "alpha": other})
     notes = Said()
     store, markets = MemoryTradeStore(clock), markets_by_symbol(MARKETS)
-    reserver = Reserver(exchange, store, markets, clock, knowledge, notes, lambda _, __: None, wall_clock=clock.now)
+    reserver = LegReserver(exchange, store, markets, clock, knowledge, notes, lambda _, __: None, wall_clock=clock.now)
     reserver.see(OPPORTUNITY)
     if not known:
         assert reserver.early_refusal(OPPORTUNITY) == ("rate_budget" if min(own, partners) == 0 else None)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.execute.pending_legs import Due, due_legs, expired_halves, is_open_at
+from bots.execute.pending_legs import PendingLeg, due_legs, expired_halves, is_open_at
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState
 from market.trade.leg_planning import markets_by_symbol
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
@@ -85,7 +85,7 @@ def test_an_added_leg_is_due_at_its_exchange_alone() -> None:
     added = replace(order_leg(EUR_MARKET, "sell", ONE, ONE), role="complete", state="reserved", held=ONE)
     one = arbitrage("single_leg", leg("done", Decimal(0)), other("done"), added)
     assert due_legs([one], "alpha", SYMBOLS, NOW) == []
-    assert due_legs([one], "beta", SYMBOLS, NOW) == [Due("execute", "opportunity-1", added)]
+    assert due_legs([one], "beta", SYMBOLS, NOW) == [PendingLeg("execute", "opportunity-1", added)]
 
 
 def test_halves_expire_and_are_not_executed() -> None:

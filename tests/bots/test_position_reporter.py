@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import cast
 
-from bots.position_reporter import ReachTeller
+from bots.position_reporter import PositionReporter
 from session.clock import wall_now
-from store.mongo.consumer_positions import ReachBook
+from store.mongo.consumer_positions import ConsumerPositions
 from store.server.change_streams import ChangeStanding
 from streams.records import Position
 from streams.topic_reader import TopicReader
@@ -20,9 +20,9 @@ class ReadSoFar:
     next_offsets: dict[Position, int] = field(default_factory=lambda: {("opportunities", 0): 12, ("spreads", 0): 3})
 
 
-def teller(*standings: ChangeStanding) -> ReachTeller:
-    book, reader = cast(ReachBook, None), cast(TopicReader, ReadSoFar())
-    return ReachTeller("kraken", book, reader, standings, lambda: 0)
+def teller(*standings: ChangeStanding) -> PositionReporter:
+    book, reader = cast(ConsumerPositions, None), cast(TopicReader, ReadSoFar())
+    return PositionReporter("kraken", book, reader, standings, lambda: 0)
 
 
 def test_it_tells_its_offsets_and_the_slowest_of_its_change_streams() -> None:

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from bots.execute.rejection_log import MOST_NOTES, Notes
+from bots.execute.rejection_log import MOST_NOTES, RejectionLog
 from market.accounting.episodes import TradeBounds
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from store.errors import StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
@@ -27,14 +27,14 @@ class UnreachableStore(MemoryTradeStore):
 
     is_unreachable = True
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def refuse(self, refusal: Rejection) -> None:
         if self.is_unreachable:
             raise StoreUnavailableError("gone")
         await super().refuse(refusal)
 
 
 async def test_first_of_each_reason_and_second_whole_the_rest_counted() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     for number, (reason, second) in enumerate(
         [("stale", 1), ("stale", 1), ("too_small", 1), ("stale", 2), ("stale", 1)]
     ):
@@ -46,7 +46,7 @@ async def test_first_of_each_reason_and_second_whole_the_rest_counted() -> None:
 
 
 async def test_later_refusals_of_the_same_second_are_added() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     notes.refuse(opportunity("1"), "stale", 1_000_000)
     await notes.write(store)
     notes.refuse(opportunity("2"), "stale", 1_500_000)
@@ -59,7 +59,7 @@ async def test_later_refusals_of_the_same_second_are_added() -> None:
 
 async def test_an_opportunity_that_is_refused_again_is_counted_once() -> None:
     """As the stream has it, and again when its other leg is reserved."""
-    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     notes.refuse(opportunity("1"), "rate_budget", 1_000_000)
     await notes.write(store)
     notes.refuse(opportunity("1"), "rate_budget", 1_010_000)
@@ -69,7 +69,7 @@ async def test_an_opportunity_that_is_refused_again_is_counted_once() -> None:
 
 
 async def test_below_the_threshold_only_the_refusal_is_stored() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     notes.refuse(opportunity("1"), "below_threshold", 1)
     notes.keep(opportunity("2"))
     await notes.write(store)
@@ -78,7 +78,7 @@ async def test_below_the_threshold_only_the_refusal_is_stored() -> None:
 
 
 async def test_an_outage_loses_no_count() -> None:
-    store, notes = UnreachableStore(), Notes("alpha", at_most)
+    store, notes = UnreachableStore(), RejectionLog("alpha", at_most)
     notes.refuse(opportunity("1"), "stale", 1)
     with pytest.raises(StoreUnavailableError):
         await notes.write(store)
@@ -93,7 +93,7 @@ async def test_an_outage_loses_no_count() -> None:
 
 
 async def test_of_a_second_the_most_that_is_tradable_is_kept_and_no_more_than_one_trade_may_use() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     one = opportunity("1")
     lives = one.expires_at - one.event_time
     for number, profit in enumerate((200.0, 500.0, 300.0)):
@@ -108,7 +108,7 @@ async def test_of_a_second_the_most_that_is_tradable_is_kept_and_no_more_than_on
 
 
 async def test_a_long_outage_does_not_fill_the_memory() -> None:
-    store, notes = MemoryTradeStore(), Notes("alpha", at_most)
+    store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     one = opportunity("1")
     for second in range(MOST_NOTES + 5):
         notes.refuse(replace(one, opportunity_id=str(second)), "below_threshold", second * 1_000_000)

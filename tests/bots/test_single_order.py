@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.decide.order_decision import Refused
+from bots.decide.order_decision import Rejected
 from bots.decide.quote_lookup import SeenQuote
 from bots.strategies.single_order import Outlook, solo_wish
 from market.decide.settings import Settings
@@ -162,7 +162,7 @@ OLD = NOW - 2_000_001
     ],
 )
 def test_what_is_against_it(of: Outlook, reason: str) -> None:
-    assert solo_wish(trade(USD_MARKET if of is not EUR else EUR_MARKET, "BUY"), of) == Refused(reason)
+    assert solo_wish(trade(USD_MARKET if of is not EUR else EUR_MARKET, "BUY"), of) == Rejected(reason)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.decide.state_cache import Knowledge
+from bots.decide.state_cache import StateCache
 from market.decide.risk_checks import hard_limit
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import Arbitrage
@@ -32,7 +32,7 @@ def arbitrage(identity: str, reserved_at: int = 0, turned: bool = False) -> Arbi
 
 
 def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     for one in (window(20_000_000, 0.2), window(10_000_000, 0.1), window(30_000_000, 0.6, seconds=60)):
         knowledge.see_window(one)
     knowledge.see_window(window(40_000_000, 0.9, sell="gamma"))
@@ -42,7 +42,7 @@ def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:
 
 
 def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     for end in range(100_000_000, 400_000_001, 50_000_000):
         knowledge.see_window(window(end, 0.1, seconds=60))
         knowledge.see_window(window(end, 0.1))
@@ -72,13 +72,13 @@ def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
         (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 100_000)), None),
     ],
 )
-def test_obstacles(prepare: Callable[[Knowledge], None], expected: str | None) -> None:
-    knowledge = Knowledge(settings_of(max_open_arbitrages=2, cool_down_ms=100))
+def test_obstacles(prepare: Callable[[StateCache], None], expected: str | None) -> None:
+    knowledge = StateCache(settings_of(max_open_arbitrages=2, cool_down_ms=100))
     prepare(knowledge)
     assert obstacle(knowledge) == expected
 
 
-def obstacle(knowledge: Knowledge) -> str | None:
+def obstacle(knowledge: StateCache) -> str | None:
     """What the store would say, by what the bot has seen."""
     standing = knowledge.standing(MINE, NOW)
     return None if standing is None else hard_limit(MINE, standing)
@@ -90,7 +90,7 @@ def sized(notional: str) -> Arbitrage:
 
 
 def test_quotes_with_nothing_left() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     knowledge.see_used_up("beta:BTC/EUR:2")
     assert not knowledge.is_used_up(MINE)
     knowledge.see_used_up("beta:BTC/EUR:1")
@@ -98,7 +98,7 @@ def test_quotes_with_nothing_left() -> None:
 
 
 def test_drift_is_against_the_opening_of_the_exchanges_that_have_one() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     rows = [
         BalanceRow("alpha", "USD", Decimal(80), Decimal(15)),
         BalanceRow("beta", "USD", Decimal(7), Decimal(0)),
@@ -117,26 +117,26 @@ def _ended(reserved_at: int) -> Arbitrage:
 
 
 def test_what_has_ended_is_no_obstacle_any_more() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     knowledge.see_arbitrage(arbitrage("other"))
     knowledge.see_arbitrage(_ended(0))
     assert obstacle(knowledge) is None
 
 
 def test_cooling_down_is_by_the_clock_of_the_store() -> None:
-    knowledge = Knowledge(settings_of(cool_down_ms=100), server_ahead=-50_000)
+    knowledge = StateCache(settings_of(cool_down_ms=100), server_ahead=-50_000)
     knowledge.see_arbitrage(_ended(NOW - 120_000))
     assert obstacle(knowledge) == "cooling_down"
 
 
 def test_free_balances() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     knowledge.see_balances([BalanceRow("alpha", "USD", Decimal(3), Decimal(4))])
     assert knowledge.free == {("alpha", "USD"): Decimal(3)}
 
 
 def test_an_old_window_that_comes_again_takes_nothing_from_the_history() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     at = 3_600_000_000
     for end in (at, at - 600_000_000):
         knowledge.see_window(window(end, 0.1, seconds=60))
@@ -155,7 +155,7 @@ def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
     opening = {"alpha": {"USD": Decimal(5), "BTC": Decimal(5)}, "beta": {"EUR": Decimal(5)}}
     places = (("alpha", "USD"), ("alpha", "BTC"), ("beta", "BTC"), ("beta", "EUR"), ("gamma", "USD"))
     rows = {place: BalanceRow(*place, Decimal(5), Decimal(0)) for place in places}
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     knowledge.see_balances(rows.values())
     knowledge.see_opening(opening)
     for is_gone, changes in steps:
@@ -166,14 +166,14 @@ def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
             else:
                 rows[place] = BalanceRow(*place, Decimal(free), Decimal(1))
         knowledge.see_balances(rows.values())
-        fresh = Knowledge(settings_of())
+        fresh = StateCache(settings_of())
         fresh.see_opening(opening)
         fresh.see_balances(rows.values())
         assert (knowledge.free, knowledge.drift) == (fresh.free, fresh.drift)
 
 
 def test_while_the_account_is_refused_no_order_leaves() -> None:
-    knowledge = Knowledge(settings_of())
+    knowledge = StateCache(settings_of())
     assert knowledge.forbids() is None
     assert knowledge.can_send()
     knowledge.is_locked_out = True
@@ -182,4 +182,4 @@ def test_while_the_account_is_refused_no_order_leaves() -> None:
 
 
 def test_what_never_left_is_sent_again_only_where_there_is_room() -> None:
-    assert not Knowledge(settings_of(), has_room=lambda: False).can_send()
+    assert not StateCache(settings_of(), has_room=lambda: False).can_send()

@@ -20,7 +20,7 @@ from simulators.bitstamp import bitstamp_gateway as bitstamp
 from simulators.coinbaseexchange import coinbaseexchange_gateway as coinbaseexchange
 from simulators.faults.faults import Fault
 from simulators.kraken import kraken_gateway as kraken
-from simulators.matching.order_records import CustomerFill, OrderRequest
+from simulators.matching.order_records import OrderRequest, SimulatedFill
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 EVERYWHERE = pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
@@ -85,7 +85,7 @@ async def test_more_fills_than_one_page_holds(market: Market, tmp_path: Path) ->
         price, _ = outside.best(market, "sell")
         began = wall_now()
         report = await account.place(order_on(market, "buy", Decimal("0.02"), price))
-        first: CustomerFill = exchange.customer.fills_of(report.exchange_order_id)[0]
+        first: SimulatedFill = exchange.customer.fills_of(report.exchange_order_id)[0]
         for number in range(1, count):
             # many in the same moment
             when = first.filled_at + number // 100

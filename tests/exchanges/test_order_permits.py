@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.decide.state_cache import Knowledge
-from bots.execute.leg_executor import POST_WITHIN_SECONDS, Trader
+from bots.decide.state_cache import StateCache
+from bots.execute.leg_executor import POST_WITHIN_SECONDS, LegExecutor
 from exchanges.ccxt_client import make_exchange
 from exchanges.errors import NotPostedError
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
@@ -83,7 +83,7 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         await account.close()
 
 
-def stop(steady: list[int], knowledge: Knowledge, lease: list[bool], what: str) -> None:
+def stop(steady: list[int], knowledge: StateCache, lease: list[bool], what: str) -> None:
     """What happens while the order waits."""
     if what == "late":
         steady[0] += int(POST_WITHIN_SECONDS * MICROSECONDS) + 1
@@ -96,8 +96,8 @@ def stop(steady: list[int], knowledge: Knowledge, lease: list[bool], what: str) 
 @pytest.mark.parametrize("what", ["late", "halted", "lease", "nothing"])
 async def test_what_happens_before_the_bytes_leave_stops_the_order(place: Place, what: str) -> None:
     steady, lease = [0], [True]
-    knowledge = Knowledge(settings_of(), holds_lease=lambda: lease[0])
-    trader = Trader(
+    knowledge = StateCache(settings_of(), holds_lease=lambda: lease[0])
+    trader = LegExecutor(
         MemoryTradeStore(place.clock),
         place.account,
         advancing(MARKETS),

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from exchanges.order_api import AnswerNotUnderstoodError, OrderDesk, Pages
-from exchanges.orders.binance import BinanceDesk
-from exchanges.orders.bitflyer import BitflyerDesk
-from exchanges.orders.bitstamp import BitstampDesk
-from exchanges.orders.coinbaseexchange import CoinbaseExchangeDesk
-from exchanges.orders.kraken import KrakenDesk
+from exchanges.order_api import AnswerNotUnderstoodError, OrderApi, Pages
+from exchanges.orders.binance import BinanceOrderApi
+from exchanges.orders.bitflyer import BitflyerOrderApi
+from exchanges.orders.bitstamp import BitstampOrderApi
+from exchanges.orders.coinbaseexchange import CoinbaseExchangeOrderApi
+from exchanges.orders.kraken import KrakenOrderApi
 from tests.exchanges.served import TRADED
 
 MARKETS = {market.exchange: market for market in TRADED}
@@ -52,29 +52,29 @@ KRAKEN = {
 BINANCE = {"isBuyer": True, "orderId": 1, "price": "1", "qty": "1", "quoteQty": "1", "commission": "0", "time": 1}
 
 
-def answers() -> dict[str, tuple[list[int], OrderDesk]]:
+def answers() -> dict[str, tuple[list[int], OrderApi]]:
     """Exchange → how often it was asked, and its desk before it."""
-    made: dict[str, tuple[list[int], OrderDesk]] = {}
+    made: dict[str, tuple[list[int], OrderApi]] = {}
     calls, told = always([{**COINBASE, "trade_id": number} for number in range(1_000)])
     made["coinbaseexchange"] = (
         calls,
-        CoinbaseExchangeDesk(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetFills=told)),
+        CoinbaseExchangeOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetFills=told)),
     )
     calls, told = always([{**BITSTAMP, "id": number} for number in range(1_000)])
     client = SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privatePostUserTransactions=told)
-    made["bitstamp"] = calls, BitstampDesk(client)
+    made["bitstamp"] = calls, BitstampOrderApi(client)
     calls, told = always([{**BITFLYER, "id": number} for number in range(500)])
     made["bitflyer"] = (
         calls,
-        BitflyerDesk(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetGetexecutions=told)),
+        BitflyerOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetGetexecutions=told)),
     )
     calls, told = always({"result": {"trades": {str(number): KRAKEN for number in range(50)}}})
     _, time = always({"result": {"unixtime": 1}})
-    made["kraken"] = calls, KrakenDesk(SimpleNamespace(publicGetTime=time, privatePostTradesHistory=told))
+    made["kraken"] = calls, KrakenOrderApi(SimpleNamespace(publicGetTime=time, privatePostTradesHistory=told))
     calls, told = always([{**BINANCE, "id": number, "commissionAsset": "BTC"} for number in range(1_000)])
     made["binance"] = (
         calls,
-        BinanceDesk(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetMyTrades=told)),
+        BinanceOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetMyTrades=told)),
     )
     return made
 

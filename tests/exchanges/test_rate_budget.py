@@ -16,7 +16,7 @@ from exchanges.requests.rate_limits import (
     LIMITS,
     OF_THE_ADDRESS,
     ORDERS,
-    Asked,
+    CountedRequest,
     Weights,
     weights_of,
 )
@@ -24,11 +24,11 @@ from market.time_units import MICROSECONDS
 from tests.market.samples import settings_of
 
 POSTS = {
-    "coinbaseexchange": Asked(True, "POST", "orders", {}),
-    "bitstamp": Asked(True, "POST", "buy/{pair}/", {}),
-    "bitflyer": Asked(True, "POST", "sendchildorder", {"size": 0.01}),
-    "kraken": Asked(True, "POST", "AddOrder", {}),
-    "binance": Asked(True, "POST", "order", {}, 0.2),
+    "coinbaseexchange": CountedRequest(True, "POST", "orders", {}),
+    "bitstamp": CountedRequest(True, "POST", "buy/{pair}/", {}),
+    "bitflyer": CountedRequest(True, "POST", "sendchildorder", {"size": 0.01}),
+    "kraken": CountedRequest(True, "POST", "AddOrder", {}),
+    "binance": CountedRequest(True, "POST", "order", {}, 0.2),
 }
 
 
@@ -229,30 +229,30 @@ def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
 @pytest.mark.parametrize(
     ("exchange", "asked", "weights"),
     [
-        ("coinbaseexchange", Asked(False, "GET", "time", {}), {"public": 1}),
-        ("coinbaseexchange", Asked(True, "GET", "fills", {}), {"private": 1, "fills": 1}),
-        ("bitflyer", Asked(False, "GET", "getticker", {}), {"address": 1}),
-        ("bitflyer", Asked(True, "GET", "getbalance", {}), {"address": 1, "private": 1}),
+        ("coinbaseexchange", CountedRequest(False, "GET", "time", {}), {"public": 1}),
+        ("coinbaseexchange", CountedRequest(True, "GET", "fills", {}), {"private": 1, "fills": 1}),
+        ("bitflyer", CountedRequest(False, "GET", "getticker", {}), {"address": 1}),
+        ("bitflyer", CountedRequest(True, "GET", "getbalance", {}), {"address": 1, "private": 1}),
         (
             "bitflyer",
-            Asked(True, "POST", "sendchildorder", {"size": 0.1}),
+            CountedRequest(True, "POST", "sendchildorder", {"size": 0.1}),
             {"address": 1, "private": 1, "orders": 1, "small orders": 1},
         ),
         (
             "bitflyer",
-            Asked(True, "POST", "sendchildorder", {"size": Decimal("0.1001")}),
+            CountedRequest(True, "POST", "sendchildorder", {"size": Decimal("0.1001")}),
             {"address": 1, "private": 1, "orders": 1},
         ),
-        ("kraken", Asked(True, "POST", "AddOrder", {}), {"engine": 1}),
-        ("kraken", Asked(True, "POST", "CancelOrder", {}), {}),
-        ("kraken", Asked(True, "POST", "TradesHistory", {}), {"private": 2}),
-        ("kraken", Asked(True, "POST", "CancelAllOrdersAfter", {}), {"private": 1}),
-        ("binance", Asked(True, "POST", "order", {}, 0.2), {"weight": 1, "orders": 1}),
-        ("binance", Asked(True, "GET", "order", {}, 0.8), {"weight": 4}),
-        ("binance", Asked(True, "GET", "myTrades", {}, 4), {"weight": 20}),
+        ("kraken", CountedRequest(True, "POST", "AddOrder", {}), {"engine": 1}),
+        ("kraken", CountedRequest(True, "POST", "CancelOrder", {}), {}),
+        ("kraken", CountedRequest(True, "POST", "TradesHistory", {}), {"private": 2}),
+        ("kraken", CountedRequest(True, "POST", "CancelAllOrdersAfter", {}), {"private": 1}),
+        ("binance", CountedRequest(True, "POST", "order", {}, 0.2), {"weight": 1, "orders": 1}),
+        ("binance", CountedRequest(True, "GET", "order", {}, 0.8), {"weight": 4}),
+        ("binance", CountedRequest(True, "GET", "myTrades", {}, 4), {"weight": 20}),
     ],
 )
-def test_what_a_request_counts_for(exchange: str, asked: Asked, weights: dict[str, int]) -> None:
+def test_what_a_request_counts_for(exchange: str, asked: CountedRequest, weights: dict[str, int]) -> None:
     assert weights_of(exchange, asked) == weights
 
 

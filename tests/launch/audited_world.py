@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from launch.chaos.audit_records import Account, Violation
+from launch.chaos.audit_records import AuditedAccount, Violation
 from launch.chaos.books_audit import audited
 from market.instruments.orders import Fill, Side
 from market.money import ZERO, Amount, Price
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Transition
 from market.trade.leg_planning import client_order_id
 from market.trade.reservation_state import BalanceRow
-from simulators.matching.order_records import CustomerFill, CustomerOrder
+from simulators.matching.order_records import SimulatedFill, SimulatedOrder
 from store.queries.store_snapshot import LedgerEntry, StoreSnapshot
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
@@ -26,7 +26,7 @@ NOON = 1_700_000_000_000_000
 class World:
     """Both sides of an audit."""
 
-    accounts: dict[str, Account]
+    accounts: dict[str, AuditedAccount]
     snapshot: StoreSnapshot
 
     def violations(self) -> list[Violation]:
@@ -123,9 +123,9 @@ def _fill(exchange: str, symbol: str, side: Side, price: str, currency: str) -> 
     )
 
 
-def _account(leg: Leg, has_client_ids: bool) -> Account:
+def _account(leg: Leg, has_client_ids: bool) -> AuditedAccount:
     (fill,) = leg.fills
-    order = CustomerOrder(
+    order = SimulatedOrder(
         order_id=leg.exchange_order_id or "",
         number=1,
         client_order_id=leg.client_order_id if has_client_ids else None,
@@ -139,7 +139,7 @@ def _account(leg: Leg, has_client_ids: bool) -> Account:
         filled=leg.amount,
         ended_at=NOON + 15,
     )
-    booked = CustomerFill(
+    booked = SimulatedFill(
         fill_id=fill.fill_id,
         number=2,
         order_id=order.order_id,
@@ -153,10 +153,10 @@ def _account(leg: Leg, has_client_ids: bool) -> Account:
         liquidity="taker",
         filled_at=fill.filled_at,
     )
-    return Account(leg.exchange, OPENING[leg.exchange], (order,), (booked,))
+    return AuditedAccount(leg.exchange, OPENING[leg.exchange], (order,), (booked,))
 
 
-def _balances_after(account: Account) -> dict[str, Decimal]:
+def _balances_after(account: AuditedAccount) -> dict[str, Decimal]:
     (fill,) = account.fills
     sign = 1 if fill.side == "buy" else -1
     opening = account.opening

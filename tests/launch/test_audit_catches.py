@@ -13,8 +13,8 @@ from uuid import uuid4
 import pytest
 
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import Refused, decided
-from bots.execute.leg_executor import Trader
+from bots.decide.order_decision import Rejected, decided
+from bots.execute.leg_executor import LegExecutor
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.simulated_markets import taker_fees
 from launch.chaos.audit_records import Violation
@@ -96,14 +96,14 @@ async def reserve_both(stage: Stage, store: MongoTradeStore, buy: str, sell: str
     for side in ("buy", "sell"):
         circumstances = Circumstances(ANYTHING, None, wall_now(), ())
         wish = decided(opportunity, side, markets_by_symbol(MARKETS), free, circumstances)
-        assert not isinstance(wish, Refused), wish
+        assert not isinstance(wish, Rejected), wish
         result = await store.reserve(wish)
         assert result.refusal is None
     assert result.arbitrage is not None
     assert result.arbitrage.state == "reserved"
 
 
-async def die_after_posting(stage: Stage, trader: Trader, exchange: str, role: LegRole) -> None:
+async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, role: LegRole) -> None:
     """The exchange has the order and keeps its answer to itself; the process does not live to hear it."""
     stage.world.faults.switch_on(Fault(exchange, "lost_acknowledgement", count=1, manner="timeout"))
     process = asyncio.create_task(trader.execute(ARBITRAGE, role))
@@ -114,7 +114,7 @@ async def die_after_posting(stage: Stage, trader: Trader, exchange: str, role: L
     await asyncio.gather(process, return_exceptions=True)
 
 
-async def take_over(store: MongoTradeStore, trader: Trader, role: LegRole) -> None:
+async def take_over(store: MongoTradeStore, trader: LegExecutor, role: LegRole) -> None:
     """Send, where the store allows it, then see the leg through: what every bot does with what it finds."""
     await trader.execute(ARBITRAGE, role)
     arbitrage = await store.arbitrage(ARBITRAGE)
@@ -132,9 +132,9 @@ async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> l
         for exchange, account in accounts.items():
             await store.set_balances(exchange, await account.balances(), "before")
         await reserve_both(stage, store, buy, sell)
-        await die_after_posting(stage, Trader(store, accounts[buy], advancing(MARKETS)), buy, "buy")
-        await take_over(store, Trader(store, accounts[buy], advancing(MARKETS)), "buy")
-        await take_over(store, Trader(store, accounts[sell], advancing(MARKETS)), "sell")
+        await die_after_posting(stage, LegExecutor(store, accounts[buy], advancing(MARKETS)), buy, "buy")
+        await take_over(store, LegExecutor(store, accounts[buy], advancing(MARKETS)), "buy")
+        await take_over(store, LegExecutor(store, accounts[sell], advancing(MARKETS)), "sell")
         for exchange, account in accounts.items():
             await store.set_balances(exchange, await account.balances(), "after")
         return await stage.violations()

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.execute.leg_executor import Trader
+from bots.execute.leg_executor import LegExecutor
 from bots.reconcile.reconciler import Reconciliation
 from exchanges.account_port import TradingAccount
 from exchanges.requests.order_permits import ANY_TIME, Permit
@@ -100,8 +100,8 @@ class Floor:
         for account in self.accounts.values():
             await account.close()
 
-    def trader(self, exchange: str) -> Trader:
-        return Trader(self.store, self.accounts[exchange], advancing(MARKETS))
+    def trader(self, exchange: str) -> LegExecutor:
+        return LegExecutor(self.store, self.accounts[exchange], advancing(MARKETS))
 
     async def arbitrage(self) -> Arbitrage:
         found = await self.store.arbitrage(ARBITRAGE)
@@ -113,7 +113,7 @@ class Floor:
         leg = (await self.arbitrage()).leg("buy")
         assert leg is not None
         # seconds pass in no time, for whoever only looks
-        looking = Trader(self.store, account, advancing(MARKETS), steady_clock=lambda: steady_now() * 100)
+        looking = LegExecutor(self.store, account, advancing(MARKETS), steady_clock=lambda: steady_now() * 100)
         await looking.resolve(ARBITRAGE, leg)
         return await self.arbitrage()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backtest.backtest_parameters import FeeTier
-from backtest.requested_backtest import Wish, parameters_for
+from backtest.requested_backtest import RequestedBacktest, parameters_for
 from datasets.errors import ImportRefusedError
 from launch.cli.backtest_command import BacktestOptions, recorded_latencies, repeating, wish_of
 from launch.cli.main import run
@@ -106,7 +106,7 @@ async def test_a_recorded_session_is_its_log(home: Path, tmp_path: Path, below: 
         assert opened.folder == recorded / "log" / "ticks"
         assert opened.manifest.session_id == SESSION_ID
         # what the log begins with, though not what a new session would
-        settings = parameters_for(opened, Wish(follow_logged_settings=True)).settings
+        settings = parameters_for(opened, RequestedBacktest(follow_logged_settings=True)).settings
         assert (settings.enabled_exchanges, settings.taker_fees) == (
             VERSIONS[0].enabled_exchanges,
             VERSIONS[0].taker_fees,
@@ -131,7 +131,7 @@ async def test_a_recorded_session_without_a_log_is_its_feeds(home: Path) -> None
     assert fed.manifest.title == f"the feeds of session {SESSION_ID}"
     assert named_set(home, (str(recorded),)).folder == fed.folder
     with pytest.raises(ImportRefusedError, match="holds no settings that could be followed"):
-        parameters_for(fed, Wish(follow_logged_settings=True))
+        parameters_for(fed, RequestedBacktest(follow_logged_settings=True))
     assert [one.name for one in known_sets(home)] == [fed.folder.name]
 
 

@@ -14,12 +14,12 @@ from launch.chaos.books_audit import account_of
 from market.money import Amount, Price
 from market.trade.arbitrages import Arbitrage, Transition
 from simulators.matching.exchange_journal import Entry
-from simulators.matching.order_records import CustomerOrder, OrderRequest, RefusedOrder
+from simulators.matching.order_records import OrderRequest, RejectedOrder, SimulatedOrder
 from store.queries.store_snapshot import LedgerEntry
 from tests.launch.audited_world import AMOUNT, NOON, World, clean_world
 
 
-def order_on(world: World, exchange: str) -> CustomerOrder:
+def order_on(world: World, exchange: str) -> SimulatedOrder:
     (order,) = world.accounts[exchange].orders
     return order
 
@@ -33,7 +33,7 @@ def refused_again(world: World) -> World:
     """The exchange itself turned the second one away: it was posted all the same."""
     order = order_on(world, "alpha")
     request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, order.client_order_id)
-    return world.with_account("alpha", refused=(RefusedOrder(request, "client_id_used", NOON + 50),))
+    return world.with_account("alpha", refused=(RejectedOrder(request, "client_id_used", NOON + 50),))
 
 
 def strange_order(world: World) -> World:
@@ -339,7 +339,7 @@ def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exc
     (order,), (fill,) = world.accounts["alpha"].orders, world.accounts["alpha"].fills
     ahead = replace(order, placed_at=NOON + 5 * later)
     request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, None)
-    refused = RefusedOrder(request, "order_rejected", NOON + 4 * later)
+    refused = RejectedOrder(request, "order_rejected", NOON + 4 * later)
     entries = [
         Entry(opening=dict(world.accounts["alpha"].opening)),
         Entry(refused=(refused,), at=NOON + 12),

@@ -1,4 +1,4 @@
-"""Blows land where they are meant to and are taken back; a run's document and exit code say what was found."""
+"""FaultInjector land where they are meant to and are taken back; a run's document and exit code say what was found."""
 
 import asyncio
 import json
@@ -16,15 +16,15 @@ import pytest
 
 from exchanges.simulated_markets import paper_markets
 from launch.chaos.audit_records import Violation
-from launch.chaos.chaos_report import AuditReport, Ordeal
+from launch.chaos.chaos_report import AuditReport, ChaosRun
 from launch.chaos.chaos_run import SETTINGS, ChaosOptions, chaos_home, emptied, not_recovered, report
-from launch.chaos.chaos_schedule import Blow, Kill, Misbehaviour, Pause, Retuning, schedule_of
-from launch.chaos.fault_injector import Blows
-from launch.chaos.settings_tuner import Tuner
+from launch.chaos.chaos_schedule import Blow, InjectedFault, InjectedSetting, Kill, Pause, schedule_of
+from launch.chaos.fault_injector import FaultInjector
+from launch.chaos.settings_tuner import SettingsTuner
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.sessions.paper import paper_settings
-from launch.supervisor.process_groups import Part
+from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
 from session.clock import SystemClock
 from session.session import Session
@@ -56,14 +56,14 @@ def session_of(home: Path, exchanges_url: str | None = None, mongodb: str = "mon
 
 
 @asynccontextmanager
-async def struck_parts(home: Path) -> AsyncIterator[tuple[Supervisor, Blows]]:
+async def struck_parts(home: Path) -> AsyncIterator[tuple[Supervisor, FaultInjector]]:
     """Two parts that sleep, ready to be struck."""
     supervisor = Supervisor(home, [sleeper(home, "bot-kraken"), sleeper(home, "ui")], lambda _: None)
     await supervisor.start()
     try:
         await supervisor.all_ready(WAIT_SECONDS)
         session = session_of(home)
-        yield supervisor, Blows(session, supervisor, Tuner(session, BASE), lambda _: None)
+        yield supervisor, FaultInjector(session, supervisor, SettingsTuner(session, BASE), lambda _: None)
     finally:
         await supervisor.stop()
 
@@ -102,15 +102,18 @@ async def test_a_paused_part_stands_still_and_goes_on(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def misbehaving(home: Path) -> AsyncIterator[tuple[Served, Blows]]:
+async def misbehaving(home: Path) -> AsyncIterator[tuple[Served, FaultInjector]]:
     async with served(home, only=("kraken",)) as world:
         session = session_of(home, world.url)
-        yield world, Blows(session, Supervisor(home, [], lambda _: None), Tuner(session, BASE), lambda _: None)
+        yield (
+            world,
+            FaultInjector(session, Supervisor(home, [], lambda _: None), SettingsTuner(session, BASE), lambda _: None),
+        )
 
 
 async def test_exchanges_misbehave_when_told_to(tmp_path: Path) -> None:
     async with misbehaving(tmp_path) as (world, blows):
-        await blows.carry_out([Misbehaviour(0.0, Fault("kraken", "rejected_order", count=2))])
+        await blows.carry_out([InjectedFault(0.0, Fault("kraken", "rejected_order", count=2))])
         (active,) = world.faults.active()
         assert (active.fault.kind, active.left) == ("rejected_order", 2)
         assert await blows.struck() == {}
@@ -122,7 +125,7 @@ async def test_settings_are_changed_by_the_store_where_the_web_is_down_and_come_
     tmp_path: Path, mongodb_uri: str
 ) -> None:
     session = session_of(tmp_path, mongodb=mongodb_uri)
-    tuner = Tuner(session, BASE)
+    tuner = SettingsTuner(session, BASE)
     async with await open_store(session) as store:
         await store.create_settings(BASE)
         await tuner.change({"trading_state": "halted", "max_notional": 60})
@@ -139,7 +142,7 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
     async with served(tmp_path, only=("kraken",)) as world:
         session = session_of(tmp_path, world.url, mongodb_uri)
         supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "ui")], lambda _: None)
-        blows = Blows(session, supervisor, Tuner(session, BASE), lambda _: None)
+        blows = FaultInjector(session, supervisor, SettingsTuner(session, BASE), lambda _: None)
         async with await open_store(session) as store:
             await store.create_settings(BASE)
             await supervisor.start()
@@ -147,8 +150,8 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
             process = psutil.Process(process_of(tmp_path, "ui"))
             schedule: list[Blow] = [
                 Pause(0.0, "ui", 600.0),
-                Misbehaviour(0.0, Fault("kraken", "maintenance", seconds=600.0)),
-                Retuning(0.0, (("trading_state", "halted"),), 600.0),
+                InjectedFault(0.0, Fault("kraken", "maintenance", seconds=600.0)),
+                InjectedSetting(0.0, (("trading_state", "halted"),), 600.0),
             ]
             striking = asyncio.create_task(blows.carry_out(schedule))
             async with asyncio.timeout(WAIT_SECONDS):
@@ -167,18 +170,18 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
 async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
     async with struck_parts(tmp_path) as (supervisor, _):
         assert await not_recovered(supervisor) == ()
-        never = Part("bridge", (sys.executable, "-c", "import time; time.sleep(1000)"))
+        never = ProcessSpec("bridge", (sys.executable, "-c", "import time; time.sleep(1000)"))
         supervisor.add([never])
         (violation,) = await not_recovered(supervisor, 0.2)
         assert (violation.kind, "bridge" in violation.detail) == ("not_recovered", True)
 
 
-def ordeal_with(*violations: Violation) -> Ordeal:
+def ordeal_with(*violations: Violation) -> ChaosRun:
     world = clean_world()
     schedule: tuple[Blow, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
     snapshot = replace(world.snapshot, leases={"kraken": 3})
     finding = AuditReport(tuple(world.accounts.values()), snapshot, violations)
-    return Ordeal(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
+    return ChaosRun(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
 
 
 @pytest.mark.parametrize(

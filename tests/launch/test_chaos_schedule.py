@@ -11,10 +11,10 @@ from launch.chaos.chaos_schedule import (
     SMALL_SKEW_EVERY,
     STORE_STEP_EVERY,
     Blow,
+    InjectedFault,
+    InjectedSetting,
     Kill,
-    Misbehaviour,
     Pause,
-    Retuning,
     room_of,
     schedule_of,
 )
@@ -46,14 +46,14 @@ def test_three_minutes_have_everything(seed: int) -> None:
     assert all(0 <= blow.at < SECONDS for blow in blows)
     assert {room_of(blow.part) for blow in blows if isinstance(blow, Kill)} == set(ROOMS)
     assert {room_of(blow.part) for blow in blows if isinstance(blow, Pause)} == set(ROOMS)
-    assert {blow.fault.kind for blow in blows if isinstance(blow, Misbehaviour)} == set(FAULT_EVERY)
-    changed = {change for blow in blows if isinstance(blow, Retuning) for change in blow.changes}
+    assert {blow.fault.kind for blow in blows if isinstance(blow, InjectedFault)} == set(FAULT_EVERY)
+    changed = {change for blow in blows if isinstance(blow, InjectedSetting) for change in blow.changes}
     assert {("trading_state", "halted"), ("trading_state", "reducing")} <= changed
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_exchange_loses_acknowledgements_and_its_clock_is_a_little_off_both_ways(seed: int) -> None:
-    faults = [blow.fault for blow in schedule(seed) if isinstance(blow, Misbehaviour)]
+    faults = [blow.fault for blow in schedule(seed) if isinstance(blow, InjectedFault)]
     for name in EXCHANGES:
         own = [fault for fault in faults if fault.exchange == name]
         assert sum(fault.kind == "lost_acknowledgement" for fault in own) >= SECONDS // LOST_EVERY
@@ -66,7 +66,7 @@ def test_each_exchange_loses_acknowledgements_and_its_clock_is_a_little_off_both
 def test_a_step_of_the_store_is_one_of_all_exchanges_the_other_way() -> None:
     steps: dict[tuple[float, float | None], set[str]] = {}
     for blow in schedule(1, 3_600):
-        if isinstance(blow, Misbehaviour) and blow.fault.kind == "clock_skew":
+        if isinstance(blow, InjectedFault) and blow.fault.kind == "clock_skew":
             steps.setdefault((blow.at, blow.fault.skew_seconds), set()).add(blow.fault.exchange)
     assert sum(whom == set(EXCHANGES) for whom in steps.values()) == 3_600 // STORE_STEP_EVERY
 
@@ -88,14 +88,14 @@ def test_pauses_outlast_a_lease() -> None:
 def test_the_exchanges_take_every_fault() -> None:
     symbols = listed_symbols(EXCHANGES)
     for blow in schedule(1, 3_600):
-        if isinstance(blow, Misbehaviour):
+        if isinstance(blow, InjectedFault):
             blow.fault.check(symbols)
 
 
 def test_the_settings_take_every_change() -> None:
     first = paper_settings(Configuration(settings=SETTINGS))
     for blow in schedule(1, 3_600):
-        if isinstance(blow, Retuning):
+        if isinstance(blow, InjectedSetting):
             changed = Settings.model_validate(first.model_dump() | dict(blow.changes))
             assert changed != first, blow.told
 

@@ -2,24 +2,24 @@
 
 import pytest
 
-from launch.supervisor.process_groups import Part
-from launch.supervisor.process_states import Roll
-from session.processes import MOST_STARTS, Order, ProcessKind, ProcessState, kind_of
+from launch.supervisor.process_groups import ProcessSpec
+from launch.supervisor.process_states import ProcessStates
+from session.processes import MOST_STARTS, ProcessKind, ProcessOrder, ProcessState, kind_of
 
-BOT = Part("bot-alpha", ("true",), exchange="alpha")
-SECOND = Part("bot-alpha-2", ("true",), exchange="alpha")
-CEP = Part("cep", ("true",))
-STOPPED = Order("stopped", "erika", 5)
+BOT = ProcessSpec("bot-alpha", ("true",), exchange="alpha")
+SECOND = ProcessSpec("bot-alpha-2", ("true",), exchange="alpha")
+CEP = ProcessSpec("cep", ("true",))
+STOPPED = ProcessOrder("stopped", "erika", 5)
 
 
-def roll_of(*parts: Part, is_ordered: bool = True) -> Roll:
-    roll = Roll(is_ordered=is_ordered)
+def roll_of(*parts: ProcessSpec, is_ordered: bool = True) -> ProcessStates:
+    roll = ProcessStates(is_ordered=is_ordered)
     for part in parts:
         roll.enter(part)
     return roll
 
 
-def state_of(roll: Roll, name: str = "bot-alpha") -> tuple[ProcessState, int | None]:
+def state_of(roll: ProcessStates, name: str = "bot-alpha") -> tuple[ProcessState, int | None]:
     (told,) = roll.told([name])
     return told.state, told.pid
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.supervisor.process_states import Roll
-from launch.supervisor.status_writer import Teller
+from launch.supervisor.process_states import ProcessStates
+from launch.supervisor.status_writer import StatusWriter
 from session.clock import SystemClock
 from session.session import Session
 from streams.broker.embedded_broker import free_ports
@@ -36,7 +36,7 @@ async def test_an_absent_database(
     caplog.set_level(logging.INFO, "launch")
     (port,) = free_ports(1)
     session = session_at(f"mongodb://127.0.0.1:{port}/?{NOWHERE_OPTIONS}", tmp_path)
-    async with running(Teller(session, Roll(is_ordered=True), quiet_seconds).run()):
+    async with running(StatusWriter(session, ProcessStates(is_ordered=True), quiet_seconds).run()):
         await notes(caplog, logging.INFO)
         if is_said:
             (told,) = await notes(caplog, logging.WARNING)

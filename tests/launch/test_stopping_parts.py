@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from launch.setup.data_dir import ready_file
-from launch.supervisor.process_groups import Part
+from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
 from session.processes import SUPERVISOR, Process
 from session.session import Session
@@ -73,7 +73,7 @@ async def processes(session: Session) -> AsyncIterator[MongoProcesses]:
 
 @asynccontextmanager
 async def supervised(
-    session: Session, *parts: Part, say: Callable[[str], None] = lambda _: None
+    session: Session, *parts: ProcessSpec, say: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[Supervisor]:
     supervisor = Supervisor(session.home, parts, say, session)
     await supervisor.start()
@@ -157,7 +157,7 @@ async def test_one_with_things_in_flight_is_not_killed_for_being_slow(
     finished = session.home / "finished"
     (session.home / "ready").mkdir(exist_ok=True)
     words = (sys.executable, "-c", LINGERING, str(ready_file(session.home, "bot-alpha")), str(finished))
-    patient = Part("bot-alpha", words, stop_seconds=None)
+    patient = ProcessSpec("bot-alpha", words, stop_seconds=None)
     async with supervised(session, patient) as supervisor:
         await supervisor.all_ready(20)
         ready = await becomes(processes, "bot-alpha", "ready")
@@ -174,7 +174,7 @@ async def test_one_with_things_in_flight_is_not_killed_for_being_slow(
 async def test_a_hasty_one_is_killed_where_it_does_not_end(session: Session, processes: MongoProcesses) -> None:
     (session.home / "ready").mkdir(exist_ok=True)
     words = (sys.executable, "-c", LINGERING, str(ready_file(session.home, "feed-alpha")), str(session.home / "never"))
-    async with supervised(session, Part("feed-alpha", words, stop_seconds=0.3)) as supervisor:
+    async with supervised(session, ProcessSpec("feed-alpha", words, stop_seconds=0.3)) as supervisor:
         await supervisor.all_ready(20)
         await becomes(processes, "feed-alpha", "ready")
         await processes.want("feed-alpha", "stopped", "erika")
@@ -182,7 +182,7 @@ async def test_a_hasty_one_is_killed_where_it_does_not_end(session: Session, pro
 
 
 async def test_one_that_fails_all_the_time_can_be_stopped(session: Session, processes: MongoProcesses) -> None:
-    async with supervised(session, Part("bot-alpha", (sys.executable, "-c", "raise SystemExit(3)"))):
+    async with supervised(session, ProcessSpec("bot-alpha", (sys.executable, "-c", "raise SystemExit(3)"))):
         failed = await becomes(processes, "bot-alpha", "failed")
         assert failed.last_end == "exit code 3"
         await processes.want("bot-alpha", "stopped", "erika")

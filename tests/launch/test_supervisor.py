@@ -13,16 +13,16 @@ import pytest
 
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file
-from launch.supervisor.process_groups import Part, group_members
+from launch.supervisor.process_groups import ProcessSpec, group_members
 from launch.supervisor.supervisor import Supervisor, kill_leftovers
 from session.clock import SystemClock, wall_now
 
 SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(1000)"
 
 
-def sleeper(home: Path, name: str, after: tuple[str, ...] = ()) -> Part:
+def sleeper(home: Path, name: str, after: tuple[str, ...] = ()) -> ProcessSpec:
     (home / "ready").mkdir(exist_ok=True)
-    return Part(name, (sys.executable, "-c", SLEEPER, str(ready_file(home, name))), after)
+    return ProcessSpec(name, (sys.executable, "-c", SLEEPER, str(ready_file(home, name))), after)
 
 
 def process_of(home: Path, name: str) -> int:
@@ -63,7 +63,7 @@ async def test_the_whole_group_goes_before_a_restart(tmp_path: Path) -> None:
     )
     (tmp_path / "ready").mkdir()
     ready, grandchild_file = ready_file(tmp_path, "cep"), tmp_path / "grandchild"
-    part = Part("cep", (sys.executable, "-c", forking, str(ready), str(grandchild_file)))
+    part = ProcessSpec("cep", (sys.executable, "-c", forking, str(ready), str(grandchild_file)))
     supervisor = Supervisor(tmp_path, [part], lambda _: None)
     await supervisor.start()
     await supervisor.all_ready(20)
@@ -78,7 +78,7 @@ async def test_the_whole_group_goes_before_a_restart(tmp_path: Path) -> None:
 async def test_a_part_that_never_gets_ready_is_named_with_its_last_words(tmp_path: Path) -> None:
     speaker = "import sys, time; print('waiting for Kafka', file=sys.stderr, flush=True); time.sleep(1000)"
     said: list[str] = []
-    supervisor = Supervisor(tmp_path, [Part("cep", (sys.executable, "-c", speaker))], said.append)
+    supervisor = Supervisor(tmp_path, [ProcessSpec("cep", (sys.executable, "-c", speaker))], said.append)
     await supervisor.start()
     async with asyncio.timeout(20):
         while not (tmp_path / "logs" / "cep.log").exists() or not (tmp_path / "logs" / "cep.log").stat().st_size:
@@ -102,7 +102,7 @@ async def test_a_part_that_works_is_waited_for_however_long(tmp_path: Path) -> N
         "pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))\n"
         "time.sleep(1000)"
     )
-    part = Part("cep", (sys.executable, "-c", working, str(ready_file(tmp_path, "cep"))))
+    part = ProcessSpec("cep", (sys.executable, "-c", working, str(ready_file(tmp_path, "cep"))))
     supervisor = Supervisor(tmp_path, [part], lambda _: None)
     await supervisor.start()
     await supervisor.all_ready(idle_seconds=0.5)
@@ -112,7 +112,7 @@ async def test_a_part_that_works_is_waited_for_however_long(tmp_path: Path) -> N
 async def test_who_waits_for_its_exchange_holds_up_nobody(tmp_path: Path) -> None:
     said: list[str] = []
     waiting = "import sys, time; print('kraken did not answer', file=sys.stderr, flush=True); time.sleep(1000)"
-    away = Part("bot-kraken", (sys.executable, "-c", waiting), exchange="kraken")
+    away = ProcessSpec("bot-kraken", (sys.executable, "-c", waiting), exchange="kraken")
     supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "ui"), away], said.append)
     await supervisor.start()
     async with asyncio.timeout(20):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.accounting.equity_curve import MOST_MARKS, MOST_POINTS, Ending, EquityCurve, Fall, ThinnedLine, thinned
+from market.accounting.equity_curve import MOST_MARKS, MOST_POINTS, EquityDrawdown, Ending, EquityCurve, SampledLine, thinned
 from market.trade.arbitrages import ArbitrageState
 
 nets = st.decimals("-1000", "1000", places=8)
@@ -42,14 +42,14 @@ def test_what_never_traded_is_neither_won_nor_lost() -> None:
 @pytest.mark.parametrize(
     ("values", "deepest", "current"),
     [
-        ((), Fall(), Fall()),
-        (("1", "1"), Fall(), Fall()),
-        (("-2",), Fall(Decimal(2), None, 1), Fall(Decimal(2), None, 1)),
-        (("5", "-3", "-1", "9"), Fall(Decimal(4), 1, 3), Fall()),
-        (("5", "-3", "9", "-1", "-1"), Fall(Decimal(3), 1, 2), Fall(Decimal(2), 3, 5)),
+        ((), EquityDrawdown(), EquityDrawdown()),
+        (("1", "1"), EquityDrawdown(), EquityDrawdown()),
+        (("-2",), EquityDrawdown(Decimal(2), None, 1), EquityDrawdown(Decimal(2), None, 1)),
+        (("5", "-3", "-1", "9"), EquityDrawdown(Decimal(4), 1, 3), EquityDrawdown()),
+        (("5", "-3", "9", "-1", "-1"), EquityDrawdown(Decimal(3), 1, 2), EquityDrawdown(Decimal(2), 3, 5)),
     ],
 )
-def test_the_deepest_fall_and_the_one_it_is_in(values: tuple[str, ...], deepest: Fall, current: Fall) -> None:
+def test_the_deepest_fall_and_the_one_it_is_in(values: tuple[str, ...], deepest: EquityDrawdown, current: EquityDrawdown) -> None:
     curve = EquityCurve()
     for number, net in enumerate(values, 1):
         curve.add(Ending(number, str(number), "closed", Decimal(net)))
@@ -93,7 +93,7 @@ def test_thinning_keeps_the_extremes_and_the_end(rows: list[tuple[int, Decimal]]
     for step, net in rows:
         at += step
         points.append((at, net))
-    line = ThinnedLine(most)
+    line = SampledLine(most)
     for point in points:
         line.add(*point)
     kept = line.points()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from market.accounting.episodes import TradeBounds, tradable_profit
 from market.accounting.missed_profit import bounds_now, missed_profit, refused_sighting, settings_bounds, taken_sighting
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from tests.market.samples import settings_of
 from tests.store.wishes import opportunity
 from tests.ui.samples import arbitrage
@@ -18,8 +18,8 @@ SECOND = 1_000_000
 NOW = 1_700_000_000_000_000
 
 
-def refusal(at: int, tradable: str, reason: str = "pair_busy", lives: int = SECOND) -> Refusal:
-    return Refusal(
+def refusal(at: int, tradable: str, reason: str = "pair_busy", lives: int = SECOND) -> Rejection:
+    return Rejection(
         f"{at}:{reason}", "o", "BTC", "alpha", "beta", "alpha", reason, 9.0, Decimal(300), at,
         tradable=Decimal(tradable), until=at + lives,
     )  # fmt: skip
@@ -85,5 +85,5 @@ def test_what_was_traded_was_not_missed() -> None:
 
 
 def test_what_earlier_versions_stored_missed_nothing() -> None:
-    old = Refusal("1", "o", "BTC", "alpha", "beta", "alpha", "stale", 9.0, Decimal(300), NOW, 12)
+    old = Rejection("1", "o", "BTC", "alpha", "beta", "alpha", "stale", 9.0, Decimal(300), NOW, 12)
     assert missed_profit([refused_sighting(old)]) == {"stale": Decimal(0)}

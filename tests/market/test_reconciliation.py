@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.accounting.differences import HANDLING, Booking, DifferenceKind, Resumption, RowCorrection
-from market.accounting.reconciliation import Ours, OwnLeg, Search, Theirs, differences
+from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
 from market.money import Amount, Price
 from market.trade.arbitrages import Leg, LegState
@@ -28,19 +28,19 @@ def leg(state: LegState = "done", order_id: str | None = "order-1", *fills: Fill
     return replace(ordered, state=state, exchange_order_id=order_id, times=times)
 
 
-def ours(*legs: Leg, rows: tuple[BalanceRow, ...] | None = (USD,), has_client_ids: bool = True) -> Ours:
-    owned = tuple(OwnLeg(f"arbitrage-{number}", one) for number, one in enumerate(legs, start=1))
-    return Ours("alpha", owned, rows, has_client_ids=has_client_ids)
+def ours(*legs: Leg, rows: tuple[BalanceRow, ...] | None = (USD,), has_client_ids: bool = True) -> BookState:
+    owned = tuple(BookedLeg(f"arbitrage-{number}", one) for number, one in enumerate(legs, start=1))
+    return BookState("alpha", owned, rows, has_client_ids=has_client_ids)
 
 
 def theirs(
     *fills: AccountFill,
     orders: tuple[OpenOrder, ...] = (),
     usd: str = "900",
-    searches: tuple[Search, ...] = (),
+    searches: tuple[OrderSearch, ...] = (),
     fills_since: int = 50,
-) -> Theirs:
-    return Theirs(orders, fills, fills_since, ASKED_AT, {"USD": Decimal(usd)}, searches)
+) -> ExchangeState:
+    return ExchangeState(orders, fills, fills_since, ASKED_AT, {"USD": Decimal(usd)}, searches)
 
 
 def listed(fill: Fill = FILL, order_id: str = "order-1", client_id: str | None = None) -> AccountFill:
@@ -51,12 +51,12 @@ def resting(order_id: str = "order-1", client_id: str | None = None, side: Side 
     return OpenOrder("alpha", "BTC/USD", order_id, client_id, side, Amount(ONE), Price(PRICE), 0)
 
 
-def kinds(ours: Ours, theirs: Theirs) -> list[DifferenceKind]:
+def kinds(ours: BookState, theirs: ExchangeState) -> list[DifferenceKind]:
     return [one.kind for one in differences(ours, theirs)]
 
 
-def search(report: OrderReport | None, found_for: Leg | None = None, is_ambiguous: bool = False) -> Search:
-    return Search("arbitrage-1", found_for or leg("not_sent", None), report, is_ambiguous)
+def search(report: OrderReport | None, found_for: Leg | None = None, is_ambiguous: bool = False) -> OrderSearch:
+    return OrderSearch("arbitrage-1", found_for or leg("not_sent", None), report, is_ambiguous)
 
 
 FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
@@ -107,7 +107,7 @@ FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
         (replace(ours(), outlived=("arbitrage-1",)), theirs(), ["halt_outlived"]),
     ],
 )
-def test_kinds(mine: Ours, his: Theirs, expected: list[DifferenceKind]) -> None:
+def test_kinds(mine: BookState, his: ExchangeState, expected: list[DifferenceKind]) -> None:
     assert kinds(mine, his) == expected
 
 
@@ -167,7 +167,7 @@ def test_what_an_order_of_nobodys_may_have_moved_is_told_and_left_as_it_is() -> 
     # also once the fill is too old to be listed, or only suspected
     assert kinds(replace(ours(), foreign=frozenset({"USD"})), theirs(usd="800")) == ["balance_unexplained"]
     assert kinds(replace(ours(), foreign=frozenset({"EUR"})), theirs(usd="800")) == ["balance_differs"]
-    unsure = replace(ours(), unconfirmed=(OwnLeg("arbitrage-1", leg("not_sent", None)),))
+    unsure = replace(ours(), unconfirmed=(BookedLeg("arbitrage-1", leg("not_sent", None)),))
     assert kinds(unsure, theirs(usd="800")) == ["order_unconfirmed", "balance_unexplained"]
     assert kinds(unsure, theirs()) == ["order_unconfirmed"]
 
@@ -181,7 +181,7 @@ def test_what_an_order_of_nobodys_may_have_moved_is_told_and_left_as_it_is() -> 
     ],
     ids=["not final yet", "may be two", "not answered"],
 )
-def test_balances_wait_for_an_order_whose_fills_are_not_known_yet(undecided: Search) -> None:
+def test_balances_wait_for_an_order_whose_fills_are_not_known_yet(undecided: OrderSearch) -> None:
     moved = theirs(usd="800", searches=(undecided,))
     assert "balance_differs" not in kinds(ours(leg("not_sent", None)), moved)
     denied = replace(moved, searches=(search(None),))

@@ -26,7 +26,7 @@ from market.instruments.orders import Side
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 NOW = 1_050_000
@@ -286,8 +286,8 @@ def test_every_reason_stands_in_the_docs_in_its_order_and_in_the_words_of_a_refu
     assert [reason for reason, _ in rows] == [check.reason for check in CHECKS] + list(SIZED)
     for check, (_, names) in zip(CHECKS, rows, strict=False):
         assert tuple(re.findall(r"`(\w+)`", names)) == check.settings
-    assert Refusal.__doc__ is not None
-    known = set(re.findall(r"\w+", Refusal.__doc__.partition("Reasons,")[2]))
+    assert Rejection.__doc__ is not None
+    known = set(re.findall(r"\w+", Rejection.__doc__.partition("Reasons,")[2]))
     assert {check.reason for check in CHECKS} | set(SIZED) <= known
 
 

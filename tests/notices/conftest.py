@@ -8,7 +8,7 @@ import pytest
 
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
-from store.queries.notice_events import HappeningReader
+from store.queries.notice_events import NoticeEventReader
 from store.server.mongo_client import connected
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.wishes import open_books
@@ -31,7 +31,7 @@ async def store(session: Session) -> AsyncIterator[MongoTradeStore]:
 
 
 @pytest.fixture
-async def reader(session: Session, store: MongoTradeStore) -> AsyncIterator[HappeningReader]:
-    opened = HappeningReader(session)
+async def reader(session: Session, store: MongoTradeStore) -> AsyncIterator[NoticeEventReader]:
+    opened = NoticeEventReader(session)
     yield opened
     await opened.close()

@@ -14,7 +14,7 @@ from notices.channels.webhook import WebhookSender
 from notices.delivery import LONGEST_DELAY, Delivery, retry_delay
 from session.clock import wall_now
 from session.notices import Destination, Notice
-from store.queries.notice_events import HappeningReader
+from store.queries.notice_events import NoticeEventReader
 from tests.notices.receivers import Answer, Receiver, receiving
 from tests.notices.running import running
 from tests.notices.samples import alarm, trade, webhook
@@ -22,7 +22,7 @@ from tests.ui.waiting import until
 
 
 @asynccontextmanager
-async def delivering(reader: HappeningReader, to: Mapping[Destination, Receiver]) -> AsyncIterator[asyncio.Event]:
+async def delivering(reader: NoticeEventReader, to: Mapping[Destination, Receiver]) -> AsyncIterator[asyncio.Event]:
     """At work for each destination; setting the event says that there is news."""
     news = asyncio.Event()
     senders = {each: WebhookSender(WebhookSecrets(receiver.url), 1.0) for each, receiver in to.items()}
@@ -35,7 +35,7 @@ async def delivering(reader: HappeningReader, to: Mapping[Destination, Receiver]
             await sender.close()
 
 
-async def queued(reader: HappeningReader, destination: Destination, *notices: Notice) -> None:
+async def queued(reader: NoticeEventReader, destination: Destination, *notices: Notice) -> None:
     await reader.notices.place(destination)
     await reader.notices.put(destination.name, notices)
 
@@ -50,7 +50,7 @@ def test_delays_grow_and_heed_what_was_asked(failures: int, asked: float | None,
     assert most <= LONGEST_DELAY * 1.1
 
 
-async def test_a_slow_and_a_dead_one_hold_up_nobody(reader: HappeningReader) -> None:
+async def test_a_slow_and_a_dead_one_hold_up_nobody(reader: NoticeEventReader) -> None:
     async with receiving() as fast, receiving(lambda _: Answer(seconds=None)) as slow, receiving() as dead:
         dead.answer = lambda _: Answer(503)
         to = {webhook("slow"): slow, webhook("dead"): dead, webhook("fast"): fast}
@@ -76,7 +76,7 @@ def once(first: Answer) -> Callable[[object], Answer]:
     return lambda _: answers.pop() if answers else Answer()
 
 
-async def test_what_failed_is_tried_again_as_it_was(reader: HappeningReader) -> None:
+async def test_what_failed_is_tried_again_as_it_was(reader: NoticeEventReader) -> None:
     destination = webhook(gather_seconds=0)
     await queued(reader, destination, trade(1), trade(2))
     async with receiving(once(Answer(500))) as receiver, delivering(reader, {destination: receiver}):
@@ -88,7 +88,7 @@ async def test_what_failed_is_tried_again_as_it_was(reader: HappeningReader) -> 
     assert receiver.received[1].at - receiver.received[0].at >= 0.9 * MICROSECONDS
 
 
-async def test_who_asks_to_be_left_alone_is(reader: HappeningReader) -> None:
+async def test_who_asks_to_be_left_alone_is(reader: NoticeEventReader) -> None:
     destination = webhook(gather_seconds=0)
     await queued(reader, destination, alarm(1))
     async with receiving(once(Answer(429, headers={"Retry-After": "3"}))) as receiver:
@@ -106,7 +106,7 @@ async def test_who_asks_to_be_left_alone_is(reader: HappeningReader) -> None:
     assert len(set(receiver.ids)) == 1
 
 
-async def test_what_is_refused_is_given_up_at_once_and_the_rest_goes_on(reader: HappeningReader) -> None:
+async def test_what_is_refused_is_given_up_at_once_and_the_rest_goes_on(reader: NoticeEventReader) -> None:
     destination = webhook(gather_seconds=0)
     await queued(reader, destination, alarm(1))
     async with receiving(once(Answer(400))) as receiver, delivering(reader, {destination: receiver}) as news:
@@ -119,7 +119,7 @@ async def test_what_is_refused_is_given_up_at_once_and_the_rest_goes_on(reader: 
     assert receiver.ids == ["alarm:1", "trade:1"]
 
 
-async def test_what_nobody_took_for_too_long_is_given_up(reader: HappeningReader) -> None:
+async def test_what_nobody_took_for_too_long_is_given_up(reader: NoticeEventReader) -> None:
     destination = replace(webhook(gather_seconds=0), give_up_minutes=1.5 / 60)
     await queued(reader, destination, alarm(1))
     begun = wall_now()

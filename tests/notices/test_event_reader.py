@@ -8,12 +8,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from market.decide.circuit_breaker import Failure
-from notices.event_reader import Reading
+from notices.event_reader import EventReader
 from session.clock import wall_now
 from session.notices import Destination
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
-from store.queries.notice_events import HappeningReader
+from store.queries.notice_events import NoticeEventReader
 from store.server.documents import ARBITRAGES
 from store.server.mongo_client import connected
 from tests.market.samples import EUR_MARKET, USD_MARKET
@@ -30,24 +30,24 @@ TRADING_ALONE = replace(DESK, name="trading", events=("trading",))
 
 @asynccontextmanager
 async def followed(
-    reader: HappeningReader, session: Session, destination: Destination = DESK
-) -> AsyncIterator[Reading]:
+    reader: NoticeEventReader, session: Session, destination: Destination = DESK
+) -> AsyncIterator[EventReader]:
     """Once nothing that follows can be missed."""
-    reading = Reading(reader, session, destination)
+    reading = EventReader(reader, session, destination)
     async with running(reading.run()):
         await asyncio.wait_for(reading.begun.wait(), 20)
         yield reading
 
 
-async def events(reader: HappeningReader, destination: str = "desk") -> list[str]:
+async def events(reader: NoticeEventReader, destination: str = "desk") -> list[str]:
     return [row.notice.event for row in await reader.notices.waiting(destination)]
 
 
-async def is_kept(reader: HappeningReader, destination: Destination, after: str | None = None) -> bool:
+async def is_kept(reader: NoticeEventReader, destination: Destination, after: str | None = None) -> bool:
     return (await reader.notices.place(destination)).token not in (None, after)
 
 
-async def test_trades_switches_and_pauses(reader: HappeningReader, session: Session, store: MongoTradeStore) -> None:
+async def test_trades_switches_and_pauses(reader: NoticeEventReader, session: Session, store: MongoTradeStore) -> None:
     await traded(store, 1)
     async with followed(reader, session) as desk, followed(reader, session, TRADING_ALONE):
         await traded(store, 2)
@@ -66,7 +66,7 @@ async def test_trades_switches_and_pauses(reader: HappeningReader, session: Sess
 
 
 async def test_what_happens_while_it_is_away_is_told_and_nothing_twice(
-    reader: HappeningReader, session: Session, store: MongoTradeStore
+    reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
     async with followed(reader, session):
         await traded(store, 1)
@@ -84,7 +84,7 @@ async def test_what_happens_while_it_is_away_is_told_and_nothing_twice(
 
 
 async def test_the_present_is_told_once_however_often_it_is_looked_at(
-    reader: HappeningReader, session: Session, store: MongoTradeStore
+    reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
     halting = SETTINGS.model_copy(update={"max_daily_loss": Decimal("0.5"), "breaker_pause_ms": 1})
     await store.change_settings(halting, 1, "erika")
@@ -101,7 +101,7 @@ async def test_the_present_is_told_once_however_often_it_is_looked_at(
 
 
 async def test_a_single_leg_is_told_once_it_has_lasted_and_at_once_where_asked_for(
-    reader: HappeningReader, session: Session, store: MongoTradeStore
+    reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
     at_once = replace(DESK, name="at-once", single_leg_seconds=0)
     async with followed(reader, session) as desk, followed(reader, session, at_once):
@@ -133,7 +133,7 @@ async def test_lost_history_is_said_once_and_it_goes_on_from_the_present(tmp_pat
             "session-1", "paper", tmp_path, "", process.address, "rolled", (USD_MARKET, EUR_MARKET), "USD"
         )
         client = connected(process.address)
-        reader = HappeningReader(session)
+        reader = NoticeEventReader(session)
         async with await open_store(session) as store:
             await open_books(store)
             async with followed(reader, session):

@@ -12,7 +12,7 @@ from launch.setup.data_dir import ready_file
 from notices.channels.channel_secrets import variable
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
-from store.queries.notice_events import HappeningReader
+from store.queries.notice_events import NoticeEventReader
 from tests.notices.receivers import Answer, receiving
 from tests.notices.running import traded
 from tests.notices.samples import KEY, webhook
@@ -44,7 +44,7 @@ def notifying(session: Session, environment: dict[str, str]) -> Iterator["subpro
 
 
 async def test_killed_in_the_middle_it_loses_nothing(
-    reader: HappeningReader, session: Session, store: MongoTradeStore
+    reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
     told = replace(session, notices=(webhook(gather_seconds=0, per_minute=60), webhook("dead")))
     async with receiving() as receiver:

@@ -8,8 +8,8 @@ from market.prices.feed_state import FeedState, FeedStatus
 from market.trade.leases import Lease
 from notices.ongoing_alerts import DOWN_SECONDS, SILENT_SECONDS, STARTING_SECONDS, Alert, AlertWatch, faults_now
 from session.session import Session
-from store.mongo.risk_counters import Counters
-from store.queries.notice_events import Present
+from store.mongo.risk_counters import RiskCounters
+from store.queries.notice_events import CurrentState
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
 from tests.notices.samples import AT
 
@@ -23,10 +23,10 @@ def feed(exchange: str, symbol: str, status: FeedStatus, last_received: int = AT
     return FeedState(exchange, "us", symbol, status, AT, last_received)
 
 
-def present(*feeds: FeedState, silent: int = 0, leases: tuple[str, ...] = EXCHANGES) -> Present:
-    counters = Counters(AT, True, 0, {}, Decimal(0))
+def present(*feeds: FeedState, silent: int = 0, leases: tuple[str, ...] = EXCHANGES) -> CurrentState:
+    counters = RiskCounters(AT, True, 0, {}, Decimal(0))
     until = AT - silent * SECOND
-    return Present(settings_of(), counters, (), feeds, tuple(Lease(name, "bot", 1, until) for name in leases))
+    return CurrentState(settings_of(), counters, (), feeds, tuple(Lease(name, "bot", 1, until) for name in leases))
 
 
 def test_nothing_is_wrong() -> None:

@@ -7,7 +7,7 @@ import pytest
 from market.decide.circuit_breaker import Failure, Health
 from market.decide.settings import TradingState
 from notices.trading_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
-from store.mongo.risk_counters import Counters
+from store.mongo.risk_counters import RiskCounters
 from store.server.documents import SettingsVersion
 from tests.market.samples import settings_of
 from tests.notices.samples import AT
@@ -70,7 +70,7 @@ def test_an_exchange_that_was_never_paused() -> None:
 
 @pytest.mark.parametrize(("net", "is_told"), [("-99.99", False), ("-100", True), ("-250.5", True), ("100", False)])
 def test_the_daily_loss_limit_is_told_once_a_day(net: str, is_told: bool) -> None:
-    counters = Counters(AT, True, 0, {}, Decimal(net))
+    counters = RiskCounters(AT, True, 0, {}, Decimal(net))
     notice = notice_of_loss(counters, settings_of(max_daily_loss="100"), "USD")
     assert (notice is not None) == is_told
     if notice is not None:

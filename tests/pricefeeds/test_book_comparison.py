@@ -2,7 +2,7 @@ import pytest
 
 from market.prices.book_top import BookTop
 from market.prices.quotes import Level
-from pricefeeds.quoting.book_comparison import ShownBooks, doubts, is_same
+from pricefeeds.quoting.book_comparison import RecentBooks, doubts, is_same
 from tests.pricefeeds.samples import book, level
 
 
@@ -81,7 +81,7 @@ def test_a_quiet_book_is_the_same_to_the_amounts(rest: BookTop, shown: BookTop |
 
 
 def test_books_between_two_times_begin_with_the_one_that_stood() -> None:
-    shown = ShownBooks(keep=100)
+    shown = RecentBooks(keep=100)
     books = [book(str(number), "1000") for number in range(1, 6)]
     for number, one in enumerate(books, start=1):
         shown.show(one, number * 10)
@@ -93,7 +93,7 @@ def test_books_between_two_times_begin_with_the_one_that_stood() -> None:
 
 
 def test_books_are_kept_as_long_as_they_are_needed_and_the_one_that_stood_then() -> None:
-    shown = ShownBooks(keep=20)
+    shown = RecentBooks(keep=20)
     books = [book(str(number), "1000") for number in range(1, 6)]
     for number, one in enumerate(books, start=1):
         shown.show(one, number * 10)
@@ -103,5 +103,5 @@ def test_books_are_kept_as_long_as_they_are_needed_and_the_one_that_stood_then()
 
 
 def test_no_book_was_shown_at_first() -> None:
-    shown = ShownBooks(keep=1)
+    shown = RecentBooks(keep=1)
     assert (shown.newest(), shown.between(0, 10)) == (None, [])

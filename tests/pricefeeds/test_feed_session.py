@@ -7,7 +7,7 @@ import pytest
 
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedRefusedError, FrameRefusedError
-from pricefeeds.feed.feed_session import FeedLimits, Listener
+from pricefeeds.feed.feed_session import FeedLimits, FeedSession
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from tests.pricefeeds.little_exchange import HELLO, LittleConversation
@@ -39,7 +39,7 @@ class Heard:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.notes = Notes()
-        self.listener = Listener(SymbolFeed(MARKET, 7, 0), self.rows.extend, self.notes, LIMITS)
+        self.listener = FeedSession(SymbolFeed(MARKET, 7, 0), self.rows.extend, self.notes, LIMITS)
         self.listener.start(7, 0)
         self.wishes = self.listener.open(LittleConversation(MARKET, None), 1)
 
@@ -138,7 +138,7 @@ def test_a_row_that_could_not_be_published_is_in_the_recording_all_the_same() ->
         raise BufferError("the log is away")
 
     notes = Notes()
-    listener = Listener(SymbolFeed(MARKET, 7, 0), fail, notes, LIMITS)
+    listener = FeedSession(SymbolFeed(MARKET, 7, 0), fail, notes, LIMITS)
     listener.open(LittleConversation(MARKET, None), 1)
     with pytest.raises(BufferError):
         listener.frame(BOOK, 2)

@@ -11,7 +11,7 @@ from datasets.errors import ImportRefusedError
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.raw_replay import FeedAgain, Reenactment, ReplayDifference, reenact
+from pricefeeds.raw_replay import RawReplay, ReplayDifference, ReplayedFeed, reenact
 from pricefeeds.recording.feed_recorder import Recorder
 from pricefeeds.recording.feed_recording import Note, PartEnd, RecordingHeader, book_of, book_text, read_recording
 from pricefeeds.wire.wire_port import FetchSnapshot, Heard, Heartbeat
@@ -50,7 +50,7 @@ class Feeder:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._feed = FeedAgain(MARKET, plain_books)
+        self._feed = ReplayedFeed(MARKET, plain_books)
 
     def does(self, note: Note) -> None:
         self._recorder.note(note.symbol, note.kind, note.now, note.data)
@@ -90,7 +90,7 @@ def recorded(root: Path, *lives: tuple[Note, ...]) -> list[Entry]:
     return list(read_recording(folder_of(root)))
 
 
-def reenacted(entries: list[Entry]) -> Reenactment:
+def reenacted(entries: list[Entry]) -> RawReplay:
     return reenact(entries, plain_books)
 
 

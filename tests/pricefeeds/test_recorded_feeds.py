@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from exchanges.exchange_credentials import credentials_path
-from pricefeeds.feed.connection_loop import SymbolWatch
+from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
-from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.raw_replay import reenact
@@ -35,7 +35,7 @@ class RecordedFeeds:
         self._exchange = exchange
         self._recorder = recorder
         self._patience = FeedTimeouts()
-        self._listeners: list[Listener] = []
+        self._listeners: list[FeedSession] = []
         self.rows: list[Row] = []
 
     async def run(self) -> None:
@@ -44,10 +44,10 @@ class RecordedFeeds:
             for market in self._session.markets_of(self._exchange):
                 now = clock.now()
                 feed = SymbolFeed(market, 0, now, self._patience.late_after)
-                listener = Listener(feed, self.rows.extend, self._recorder, self._patience.limits)
+                listener = FeedSession(feed, self.rows.extend, self._recorder, self._patience.limits)
                 listener.start(0, now)
                 self._listeners.append(listener)
-            watches = [SymbolWatch(source, listener, clock, self._patience) for listener in self._listeners]
+            watches = [ConnectionLoop(source, listener, clock, self._patience) for listener in self._listeners]
             await together(*(watch.run() for watch in watches), self._renew())
 
     async def _renew(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from exchanges.simulated_markets import paper_markets
 from market.decide.settings import Settings
 from pricefeeds.feed.startup_retry import answered
-from pricefeeds.settings_publisher import SettingsBridge, last_version, run_bridge
+from pricefeeds.settings_publisher import SettingsPublisher, last_version, run_bridge
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreUnavailableError
@@ -49,7 +49,7 @@ class Rows:
 
 
 @asynccontextmanager
-async def following(bridge: SettingsBridge, repeats: bool = False) -> AsyncIterator[None]:
+async def following(bridge: SettingsPublisher, repeats: bool = False) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(bridge.follow())]
     if repeats:
         tasks.append(asyncio.create_task(bridge.repeat()))
@@ -67,8 +67,8 @@ async def nothing_between(after: int, before: int) -> list[Settings]:
     raise AssertionError(f"asked for what lies between {after} and {before}")
 
 
-def bridge_of(store: MemoryTradeStore, rows: Rows) -> SettingsBridge:
-    return SettingsBridge(store, nothing_between, rows.write, SystemClock())
+def bridge_of(store: MemoryTradeStore, rows: Rows) -> SettingsPublisher:
+    return SettingsPublisher(store, nothing_between, rows.write, SystemClock())
 
 
 async def change(store: MemoryTradeStore, version: int) -> None:
@@ -140,7 +140,7 @@ async def test_a_bridge_started_anew_skips_no_version(in_the_log: int | None, ex
     async def between(after: int, before: int) -> list[Settings]:
         return [settings for settings, _ in store.settings_versions if after < settings.version < before]
 
-    async with following(SettingsBridge(store, between, rows.write, SystemClock(), in_the_log)):
+    async with following(SettingsPublisher(store, between, rows.write, SystemClock(), in_the_log)):
         await rows.until(expected)
     assert rows.versions == expected
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from market.instruments.markets import Market
 from market.prices.feed_state import FeedState
 from market.prices.quotes import FeedMark, Quote
-from pricefeeds.feed.connection_loop import SymbolWatch
+from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import FeedEndpoints, source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
-from pricefeeds.feed.feed_session import Listener
+from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, Recorder
@@ -29,7 +29,7 @@ IMPATIENT = FeedTimeouts(stale_after=1.0, first_book=2.0, compare_every=0.5, res
 class Watched:
     """A running watch and its rows so far; `task` ends only where the exchange declined."""
 
-    listener: Listener
+    listener: FeedSession
     source: FeedEndpoints
     rows: list[Row]
     task: asyncio.Task[None]
@@ -88,10 +88,10 @@ async def watching_source(
     clock = SystemClock()
     feed = SymbolFeed(market, 0, clock.now(), patience.late_after)
     rows: list[Row] = []
-    listener = Listener(feed, rows.extend, recorder or NoRecorder(), patience.limits)
+    listener = FeedSession(feed, rows.extend, recorder or NoRecorder(), patience.limits)
     listener.start(0, clock.now())
     exchange_clock = ExchangeClock(source, clock, lambda offset: listener.correct(offset, clock.now()))
-    watch = SymbolWatch(source, listener, clock, patience, exchange_clock.doubt)
+    watch = ConnectionLoop(source, listener, clock, patience, exchange_clock.doubt)
     task = asyncio.create_task(together(watch.run(), exchange_clock.run(), _renewed(listener, clock)))
     try:
         yield Watched(listener, source, rows, task)
@@ -100,7 +100,7 @@ async def watching_source(
         await asyncio.wait({task})
 
 
-async def _renewed(listener: Listener, clock: Clock) -> None:
+async def _renewed(listener: FeedSession, clock: Clock) -> None:
     while True:
         await SystemClock().sleep(0.1)
         listener.renew(clock.now())

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from simulators.matching.exchange_journal import Entry, Journal, read_journal
-from simulators.matching.order_records import CustomerFill, CustomerOrder, OrderRequest, RefusedOrder
+from simulators.matching.order_records import OrderRequest, RejectedOrder, SimulatedFill, SimulatedOrder
 
-ORDER = CustomerOrder(
+ORDER = SimulatedOrder(
     "o1", 1, "mine", "BTC/USD", "buy", Decimal("0.10000000"), Decimal("60000.1"), True, 5, "done", Decimal("0.1"), 6
 )
-FILL = CustomerFill(
+FILL = SimulatedFill(
     "f1",
     2,
     "o1",
@@ -60,7 +60,7 @@ def test_a_journal_is_read_while_it_is_written_and_left_as_it_is(tmp_path: Path)
     path = tmp_path / "kraken.jsonl"
     journal = Journal(path)
     request = OrderRequest("BTC/USD", "buy", Decimal("0.1"), Decimal("60000.1"), True, "mine")
-    written = [Entry(orders=(ORDER,), fills=(FILL,)), Entry(refused=(RefusedOrder(request, "client_id_used", 7),))]
+    written = [Entry(orders=(ORDER,), fills=(FILL,)), Entry(refused=(RejectedOrder(request, "client_id_used", 7),))]
     for entry in written:
         journal.write(entry)
     with path.open("ab") as file:

@@ -12,7 +12,7 @@ import pytest
 from market.money import ZERO
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import listings_of, opening_balances
-from simulators.matching.order_records import CustomerEvent
+from simulators.matching.order_records import SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.test_faults_http import EVERYWHERE, asleep
 from tests.simulators.test_simulated_exchange import NAMES
@@ -167,7 +167,7 @@ async def test_a_list_of_fills_shows_the_newest_twice(visitor: Visitor) -> None:
 
 @EVERYWHERE
 async def test_listeners_hear_of_a_fill_twice(visitor: Visitor) -> None:
-    events: list[CustomerEvent] = []
+    events: list[SimulatedAccountEvent] = []
     visitor.exchange.listen(events.append)
     visitor.fault("duplicate_fill_report", count=1)
     await visitor.bought()

@@ -12,7 +12,7 @@ from exchanges.exchange_credentials import Credentials
 from session.clock import SystemClock
 from simulators.bitstamp.bitstamp_stream import BitstampStream
 from simulators.coinbaseexchange.coinbaseexchange_gateway import CoinbaseExchangeGateway
-from simulators.matching.exchange_journal import ForgetfulJournal
+from simulators.matching.exchange_journal import MemoryJournal
 from simulators.matching.listings import listings_of, opening_balances
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.web.subscribers import SubscriberConnection
@@ -41,7 +41,7 @@ frames = st.builds(lambda more, kind: json.dumps({**more, **kind}), st.dictionar
 
 
 def exchange_of(name: str) -> SimulatedExchange:
-    return SimulatedExchange(name, listings_of(name), opening_balances(name), NAMES, SystemClock(), ForgetfulJournal())
+    return SimulatedExchange(name, listings_of(name), opening_balances(name), NAMES, SystemClock(), MemoryJournal())
 
 
 def coinbaseexchange() -> Callable[[SubscriberConnection, str], None]:

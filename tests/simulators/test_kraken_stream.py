@@ -12,7 +12,7 @@ import pytest
 from exchanges.ccxt_client import make_exchange
 from market.money import decimal_of
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerFill
+from simulators.matching.order_records import SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.listener import NO_REQUESTS, Listener, Message, listening
 
@@ -174,7 +174,7 @@ async def test_the_account_hears_of_its_orders_and_of_every_entry(listener: List
     await _entries_follow(listener, opening, len(fills))
 
 
-def _are_the_fills(trades: Sequence[Message], fills: Sequence[CustomerFill]) -> None:
+def _are_the_fills(trades: Sequence[Message], fills: Sequence[SimulatedFill]) -> None:
     for row, fill in zip(trades, fills, strict=True):
         assert (row["exec_type"], row["order_status"]) == ("trade", "partially_filled")
         assert (row["exec_id"], row["trade_id"], row["liquidity_ind"]) == (fill.fill_id, fill.number, "t")

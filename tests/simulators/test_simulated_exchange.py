@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from market.instruments.orders import Side
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.listings import listings_of
-from simulators.matching.order_records import CustomerOrder, OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 
 NAMES = Names(order=lambda number, _micros: f"o{number}", fill=lambda number, _micros: f"f{number}")
@@ -174,7 +174,7 @@ def test_an_order_that_is_refused_is_written_down_and_nothing_more() -> None:
     assert not exchange_of("kraken", journal).customer.orders
 
 
-def _placed(exchange: SimulatedExchange, side: Side, amount: str) -> CustomerOrder | None:
+def _placed(exchange: SimulatedExchange, side: Side, amount: str) -> SimulatedOrder | None:
     try:
         return exchange.place(OrderRequest(SYMBOLS[exchange.name], side, Decimal(amount), None, True))
     except RequestRefusedError:

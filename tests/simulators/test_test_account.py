@@ -4,26 +4,26 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 
-from simulators.matching.funded_account import Customer
+from simulators.matching.funded_account import FundedAccount
 from simulators.matching.listings import listings_of
-from simulators.matching.order_records import CustomerFill, CustomerOrder
+from simulators.matching.order_records import SimulatedFill, SimulatedOrder
 
 ONE = Decimal(1)
 
 
-def order(number: int, symbol: str = "BTC/USD") -> CustomerOrder:
-    return CustomerOrder(f"o{number}", number, None, symbol, "buy", ONE, ONE, True, number)
+def order(number: int, symbol: str = "BTC/USD") -> SimulatedOrder:
+    return SimulatedOrder(f"o{number}", number, None, symbol, "buy", ONE, ONE, True, number)
 
 
-def fill(number: int, order_number: int) -> CustomerFill:
-    return CustomerFill(
+def fill(number: int, order_number: int) -> SimulatedFill:
+    return SimulatedFill(
         f"f{number}", number, f"o{order_number}", "BTC/USD", "buy", ONE, ONE, ONE, ONE, "USD", "taker", number
     )
 
 
-def filled_customer() -> Customer:
+def filled_customer() -> FundedAccount:
     """Orders 1–4, of which 2 is on another market and 1 and 3 have ended; 3 in two fills."""
-    customer = Customer({listing.market.symbol: listing for listing in listings_of("kraken")})
+    customer = FundedAccount({listing.market.symbol: listing for listing in listings_of("kraken")})
     for placed in (order(1), order(2, "EUR/USD"), order(3), order(4)):
         customer.keep(placed)
     for made in (fill(5, 1), fill(6, 3), fill(7, 3)):

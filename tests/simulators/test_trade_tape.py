@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from market.money import floor_to_step
 from simulators.matching.listings import listings_of
-from simulators.matching.order_records import CustomerEvent, OrderRequest
+from simulators.matching.order_records import OrderRequest, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.matching.volume_tiers import assumed_volume, tier_at, tiers_of
@@ -19,7 +19,7 @@ def market_order(side: str, amount: str, price: Decimal | None = None, immediate
 
 def test_a_crossing_order_is_opened_filled_and_ended_and_everybody_sees_its_trades() -> None:
     exchange = exchange_of("kraken")
-    events: list[CustomerEvent] = []
+    events: list[SimulatedAccountEvent] = []
     exchange.listen(events.append)
     quoted(exchange)
     order = exchange.place(market_order("buy", "0.5"))
@@ -38,7 +38,7 @@ def test_a_crossing_order_is_opened_filled_and_ended_and_everybody_sees_its_trad
 
 def test_a_resting_order_that_somebody_takes_pays_the_makers_rate() -> None:
     exchange = exchange_of("bitstamp")
-    events: list[CustomerEvent] = []
+    events: list[SimulatedAccountEvent] = []
     exchange.listen(events.append)
     quoted(exchange)
     symbol = SYMBOLS["bitstamp"]

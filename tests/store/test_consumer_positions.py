@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from session.clock import wall_now
-from session.lag import Reach
+from session.lag import ConsumerPosition
 from store.errors import StoreError
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.change_streams import ChangeStanding
@@ -16,7 +16,7 @@ from store.server.mongo_client import connected, database_of
 from tests.store.wishes import open_books
 from tests.ui.waiting import until
 
-REACH = Reach("bot-kraken", "kraken", 0, 1_500, {"opportunities/0": 12, "spreads/0": 3}, 1)
+REACH = ConsumerPosition("bot-kraken", "kraken", 0, 1_500, {"opportunities/0": 12, "spreads/0": 3}, 1)
 SECOND = 1_000_000
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from market.trade.reservation_state import liquidity_key
 from store.memory.memory_store import LIQUIDITY_ROWS, MemoryTradeStore
 from tests.store.conftest import SteppedClock
@@ -25,7 +25,7 @@ async def test_its_clock_is_the_servers(store_clock: SteppedClock) -> None:
 
 async def test_it_counts_refusals_once(store_clock: SteppedClock) -> None:
     store = MemoryTradeStore(store_clock)
-    first = Refusal("1", "o", "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
+    first = Rejection("1", "o", "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
     for refusal in (first, replace(first, refusal_id="2"), first, replace(first, refusal_id="3", reason="stale")):
         await store.refuse(refusal)
     assert await store.refusal_counts() == {"too_small": 2, "stale": 1}

@@ -7,7 +7,7 @@ from random import Random
 from market.accounting.episodes import Sighting, episodes_of, missed_by_reason
 from market.accounting.missed_profit import missed_profit, refused_sighting
 from market.money import total
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.aggregates.missed_profit_sums import MissedProfits, missed_sums, profit_by_reason
 from store.memory.memory_store import MemoryTradeStore
@@ -23,8 +23,8 @@ SESSION = {"session_id": "session-1"}
 REASONS = ("pair_busy", "stale", "below_threshold")
 
 
-def refusal(number: int, at: int, tradable: str, reason: str = "pair_busy", **changes: object) -> Refusal:
-    made = Refusal(
+def refusal(number: int, at: int, tradable: str, reason: str = "pair_busy", **changes: object) -> Rejection:
+    made = Rejection(
         f"refusal-{number}", f"o-{number}", "BTC", "alpha", "beta", "alpha", reason, 9.0, Decimal(300), at,
         tradable=Decimal(tradable), until=at + SECOND,
     )  # fmt: skip
@@ -73,7 +73,7 @@ async def write(store: MongoTradeStore, uri: str, database: str, seen: list[Sigh
         if one.reason is not None:
             # by a bot of its own each: none is counted on another
             told = (f"r-{number}", f"o-{number}", base, buy, sell, f"bot-{number}", one.reason, one.net_bps)
-            await store.refuse(Refusal(*told, Decimal(9), one.at, tradable=one.profit, until=one.expires_at))
+            await store.refuse(Rejection(*told, Decimal(9), one.at, tradable=one.profit, until=one.expires_at))
             continue
         sides = {"buy": {"exchange": buy}, "sell": {"exchange": sell}}
         of = {"base": base, **sides, "net_bps": one.net_bps, "event_time": 0, "expires_at": one.expires_at - one.at}

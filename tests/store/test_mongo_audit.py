@@ -7,7 +7,7 @@ import pytest
 
 from session.audit_entry import AuditEntry
 from store.errors import CursorError
-from store.operations.mongo_audit import AuditWish, MongoAudit
+from store.operations.mongo_audit import AuditFilter, MongoAudit
 from store.server.indexes import lay_out
 from store.server.mongo_client import connected, database_of
 
@@ -30,9 +30,9 @@ def entry(identity: str, who: str = "erika", action: str = "settings.change", ta
 async def test_an_entry_is_begun_and_ends_with_before_and_after(audit: MongoAudit) -> None:
     begun = await audit.begin(entry("one"))
     assert begun.at > 1_700_000_000_000_000
-    assert (await audit.page(AuditWish(), None, 10)).items == (begun,)
+    assert (await audit.page(AuditFilter(), None, 10)).items == (begun,)
     await audit.end("one", "done", {"min_net_bps": 5.0}, {"min_net_bps": 7.5})
-    (ended,) = (await audit.page(AuditWish(), None, 10)).items
+    (ended,) = (await audit.page(AuditFilter(), None, 10)).items
     assert (ended.outcome, dict(ended.before), dict(ended.after)) == (
         "done",
         {"min_net_bps": 5.0},
@@ -44,24 +44,24 @@ async def test_an_entry_is_begun_and_ends_with_before_and_after(audit: MongoAudi
 async def test_written_twice_it_is_one_entry_with_its_first_time(audit: MongoAudit) -> None:
     first = await audit.begin(entry("one"))
     await audit.begin(entry("one", who="somebody else"))
-    assert (await audit.page(AuditWish(), None, 10)).items == (first,)
+    assert (await audit.page(AuditFilter(), None, 10)).items == (first,)
 
 
 @pytest.mark.parametrize(
     ("wish", "found"),
     [
-        (AuditWish(), ["c", "b", "a"]),
-        (AuditWish(who="erika"), ["c", "a"]),
-        (AuditWish(action="key.add"), ["b"]),
-        (AuditWish(target="settings", who="hans"), []),
-        (AuditWish(outcome="refused"), ["c"]),
-        (AuditWish(outcome="begun"), ["b", "a"]),
-        (AuditWish(since=9_000_000_000_000_000), []),
-        (AuditWish(until=1), []),
-        (AuditWish(since=1, until=9_000_000_000_000_000), ["c", "b", "a"]),
+        (AuditFilter(), ["c", "b", "a"]),
+        (AuditFilter(who="erika"), ["c", "a"]),
+        (AuditFilter(action="key.add"), ["b"]),
+        (AuditFilter(target="settings", who="hans"), []),
+        (AuditFilter(outcome="refused"), ["c"]),
+        (AuditFilter(outcome="begun"), ["b", "a"]),
+        (AuditFilter(since=9_000_000_000_000_000), []),
+        (AuditFilter(until=1), []),
+        (AuditFilter(since=1, until=9_000_000_000_000_000), ["c", "b", "a"]),
     ],
 )
-async def test_entries_are_found_by_what_they_say(audit: MongoAudit, wish: AuditWish, found: list[str]) -> None:
+async def test_entries_are_found_by_what_they_say(audit: MongoAudit, wish: AuditFilter, found: list[str]) -> None:
     await audit.begin(entry("a"))
     await audit.begin(entry("b", "hans", "key.add", "desk"))
     await audit.begin(entry("c"))
@@ -75,11 +75,11 @@ async def test_pages_follow_each_other(audit: MongoAudit) -> None:
     seen: list[str] = []
     cursor: str | None = None
     while True:
-        page = await audit.page(AuditWish(), cursor, 2)
+        page = await audit.page(AuditFilter(), cursor, 2)
         seen += [one.entry_id for one in page.items]
         cursor = page.next_cursor
         if cursor is None:
             break
     assert sorted(seen) == [f"entry {number}" for number in range(5)]
     with pytest.raises(CursorError):
-        await audit.page(AuditWish(), "not ours", 2)
+        await audit.page(AuditFilter(), "not ours", 2)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from market.accounting.differences import Difference, KeptDifference, RowCorrection
+from market.accounting.differences import Difference, RowCorrection, StoredDifference
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock
 from store.errors import FencedOutError
@@ -14,7 +14,7 @@ from store.store_port import TradeStore
 from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
-KEPT = KeptDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
+KEPT = StoredDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
 USD = BalanceRow("alpha", "USD", Decimal(1_000), Decimal(0))
 MORE = BalanceRow("alpha", "USD", Decimal("1000.00000001"), Decimal(0))
 

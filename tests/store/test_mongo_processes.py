@@ -8,14 +8,14 @@ from uuid import uuid4
 import pytest
 
 from session.clock import SystemClock, wall_now
-from session.processes import SILENT_SECONDS, SUPERVISOR, Order, Process, Told
+from session.processes import SILENT_SECONDS, SUPERVISOR, Process, ProcessOrder, ProcessReport
 from store.operations.mongo_processes import MongoProcesses
 from store.server.indexes import lay_out
 from store.server.mongo_client import Database, connected, database_of
 from tests.ui.waiting import until
 
-BOT = Told("bot-alpha", "bot", "alpha", "ready", age=2_000_000, pid=7, restarts=1, last_end="exit code 1")
-CEP = Told("cep", "cep", None, "starting", age=0)
+BOT = ProcessReport("bot-alpha", "bot", "alpha", "ready", age=2_000_000, pid=7, restarts=1, last_end="exit code 1")
+CEP = ProcessReport("cep", "cep", None, "starting", age=0)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def test_what_is_told_is_read_with_the_servers_time(processes: MongoProces
     await processes.tell([BOT, CEP], now)
     bot, cep, supervisor = await processes.all()
     assert (bot.name, bot.kind, bot.exchange, bot.told_state, bot.pid) == ("bot-alpha", "bot", "alpha", "ready", 7)
-    assert (bot.since, bot.restarts, bot.last_end, bot.order) == (now - 2_000_000, 1, "exit code 1", Order())
+    assert (bot.since, bot.restarts, bot.last_end, bot.order) == (now - 2_000_000, 1, "exit code 1", ProcessOrder())
     assert (cep.name, cep.told_state, cep.pid, cep.since, cep.is_stoppable) == ("cep", "starting", None, now, False)
     assert (supervisor.name, supervisor.kind, supervisor.told_state, supervisor.pid) == (
         SUPERVISOR,
@@ -103,7 +103,7 @@ async def test_what_is_wanted_outlives_what_is_told_and_the_session(
 ) -> None:
     now = await processes.beat(pid=1)
     await processes.tell([BOT, CEP], now)
-    assert await processes.orders() == {"bot-alpha": Order()}
+    assert await processes.orders() == {"bot-alpha": ProcessOrder()}
     stopped = await processes.want("bot-alpha", "stopped", "erika")
     assert stopped is not None
     assert (stopped.order.wanted, stopped.order.by) == ("stopped", "erika")
@@ -131,7 +131,7 @@ async def test_what_is_wanted_already_keeps_who_wanted_it_first(processes: Mongo
 async def test_only_what_may_be_stopped_is_stopped(processes: MongoProcesses, name: str) -> None:
     await processes.tell([BOT, CEP], await processes.beat(pid=1))
     assert await processes.want(name, "stopped", "erika") is None
-    assert await processes.orders() == {"bot-alpha": Order()}
+    assert await processes.orders() == {"bot-alpha": ProcessOrder()}
 
 
 async def test_another_session_is_neither_read_nor_stopped(processes: MongoProcesses, database: Database) -> None:

@@ -6,11 +6,11 @@ from decimal import Decimal
 import pytest
 
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from store.errors import CursorError
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.opportunity_outcomes import OpportunityOutcome, outcome_of
-from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, KeptOpportunity, WantedOpportunities
+from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, OpportunityFilter, StoredOpportunity
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REFUSALS, opportunity_document, refusal_document
 from store.server.mongo_client import Document, connected
@@ -25,9 +25,9 @@ def seen(number: int, net_bps: float = 10.0) -> Opportunity:
     return replace(opportunity(f"seen-{number}", number), event_time=START + number * SECOND, net_bps=net_bps)
 
 
-def refusal(of: Opportunity, reason: str = "too_small", count: int = 1) -> Refusal:
+def refusal(of: Opportunity, reason: str = "too_small", count: int = 1) -> Rejection:
     profit = Decimal(str(of.expected_profit))
-    return Refusal(
+    return Rejection(
         refusal_id=f"{of.opportunity_id}:alpha:{reason}",
         opportunity_id=of.opportunity_id,
         base=of.base,
@@ -56,8 +56,8 @@ async def trade(store: MongoTradeStore, of: Opportunity) -> None:
         await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close)
 
 
-async def all_pages(reader: TradeReader, wanted: WantedOpportunities, limit: int) -> list[KeptOpportunity]:
-    kept: list[KeptOpportunity] = []
+async def all_pages(reader: TradeReader, wanted: OpportunityFilter, limit: int) -> list[StoredOpportunity]:
+    kept: list[StoredOpportunity] = []
     cursor: str | None = None
     while True:
         page = await reader.kept_opportunities.page(wanted, cursor, limit)
@@ -68,7 +68,7 @@ async def all_pages(reader: TradeReader, wanted: WantedOpportunities, limit: int
             return kept
 
 
-def ids(kept: list[KeptOpportunity]) -> list[str]:
+def ids(kept: list[StoredOpportunity]) -> list[str]:
     return [one.opportunity.opportunity_id for one in kept]
 
 
@@ -103,7 +103,7 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
     await keep(mongo_store, seen(4))
     await mongo_store.reserve(wish("buy", "0.01", seen(4)))
     for limit in (1, 2, 3, 500):
-        kept = await all_pages(reader, WantedOpportunities(), limit)
+        kept = await all_pages(reader, OpportunityFilter(), limit)
         assert ids(kept) == ["seen-4", "seen-3", "seen-2", "seen-1"]
     outcomes = [(one.outcome.name, one.outcome.state, one.outcome.reason, one.outcome.net) for one in kept]
     assert outcomes == [
@@ -118,20 +118,20 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
 
 
 FILTERS = [
-    (WantedOpportunities(outcome="taken"), [4]),
-    (WantedOpportunities(outcome="refused"), [3, 2]),
-    (WantedOpportunities(outcome="refused", reason="stale"), [2]),
-    (WantedOpportunities(reason="too_small"), [3]),
-    (WantedOpportunities(outcome="expired"), [1]),
-    (WantedOpportunities(min_net_bps=12.0), [4, 3, 2]),
-    (WantedOpportunities(min_net_bps=12.0, outcome="taken"), [4]),
-    (WantedOpportunities(since=START + 2 * SECOND, until=START + 4 * SECOND), [3, 2]),
-    (WantedOpportunities(since=START + 5 * SECOND, outcome="taken"), []),
-    (WantedOpportunities(exchange="beta"), [4, 3, 2, 1]),
-    (WantedOpportunities(buy_exchange="beta"), []),
-    (WantedOpportunities(sell_exchange="beta", base="BTC", outcome="taken"), [4]),
-    (WantedOpportunities(base="ETH"), []),
-    (WantedOpportunities(base="$base"), []),
+    (OpportunityFilter(outcome="taken"), [4]),
+    (OpportunityFilter(outcome="refused"), [3, 2]),
+    (OpportunityFilter(outcome="refused", reason="stale"), [2]),
+    (OpportunityFilter(reason="too_small"), [3]),
+    (OpportunityFilter(outcome="expired"), [1]),
+    (OpportunityFilter(min_net_bps=12.0), [4, 3, 2]),
+    (OpportunityFilter(min_net_bps=12.0, outcome="taken"), [4]),
+    (OpportunityFilter(since=START + 2 * SECOND, until=START + 4 * SECOND), [3, 2]),
+    (OpportunityFilter(since=START + 5 * SECOND, outcome="taken"), []),
+    (OpportunityFilter(exchange="beta"), [4, 3, 2, 1]),
+    (OpportunityFilter(buy_exchange="beta"), []),
+    (OpportunityFilter(sell_exchange="beta", base="BTC", outcome="taken"), [4]),
+    (OpportunityFilter(base="ETH"), []),
+    (OpportunityFilter(base="$base"), []),
 ]
 
 
@@ -148,7 +148,7 @@ async def test_filters_leave_the_others_out_on_every_page(reader: TradeReader, m
 
 async def test_a_foreign_cursor_is_refused(reader: TradeReader) -> None:
     with pytest.raises(CursorError):
-        await reader.kept_opportunities.page(WantedOpportunities(), "x", 3)
+        await reader.kept_opportunities.page(OpportunityFilter(), "x", 3)
 
 
 async def fill(store_database: str, mongodb_uri: str) -> None:
@@ -167,7 +167,7 @@ async def fill(store_database: str, mongodb_uri: str) -> None:
     client.close()
 
 
-async def examined(reader: TradeReader, wanted: WantedOpportunities, cursor: str | None) -> tuple[int, int, int]:
+async def examined(reader: TradeReader, wanted: OpportunityFilter, cursor: str | None) -> tuple[int, int, int]:
     """(rows of a page of 50, documents, index entries) that MongoDB's own profiler counted for it."""
     database = reader._database
     await database.command("profile", 2)
@@ -183,17 +183,17 @@ async def test_among_a_hundred_thousand_a_page_reads_little_more_than_it_shows(
     reader: TradeReader, mongodb_uri: str, database: str
 ) -> None:
     await fill(database, mongodb_uri)
-    first = await reader.kept_opportunities.page(WantedOpportunities(), None, 500)
+    first = await reader.kept_opportunities.page(OpportunityFilter(), None, 500)
     for cursor in (None, first.next_cursor):
-        rows, documents, keys = await examined(reader, WantedOpportunities(), cursor)
+        rows, documents, keys = await examined(reader, OpportunityFilter(), cursor)
         assert (rows, documents <= 160, keys <= 500) == (50, True, True), (documents, keys)
     # rare ones: many entries of the index are looked at, and no document but those shown
-    rows, documents, keys = await examined(reader, WantedOpportunities(min_net_bps=150.0), None)
+    rows, documents, keys = await examined(reader, OpportunityFilter(min_net_bps=150.0), None)
     assert (rows, documents <= 60, keys <= 2 * SCANNED_KEYS) == (10, True, True), (documents, keys)
     # none at all within reach: the page is empty and cheap, and says that there may be more
-    rows, documents, keys = await examined(reader, WantedOpportunities(reason="stale"), None)
+    rows, documents, keys = await examined(reader, OpportunityFilter(reason="stale"), None)
     assert (rows, documents, keys <= 4 * SCANNED_OUTCOMES) == (0, 0, True), (documents, keys)
-    page = await reader.kept_opportunities.page(WantedOpportunities(min_net_bps=900.0), None, 50)
+    page = await reader.kept_opportunities.page(OpportunityFilter(min_net_bps=900.0), None, 50)
     assert (page.items, page.next_cursor is None) == ((), False)
-    wide = await all_pages(reader, WantedOpportunities(min_net_bps=900.0), 50)
+    wide = await all_pages(reader, OpportunityFilter(min_net_bps=900.0), 50)
     assert ids(wide) == ["seen-0"]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.aggregates.opportunity_sums import OutcomeSum
 from store.mongo.mongo_store import MongoTradeStore
@@ -14,10 +14,10 @@ from tests.store.wishes import close, filled, opportunity, reserve_both, sent, w
 SECOND = 1_000_000
 
 
-def refusal(number: int, at: int, reason: str, net_bps: float) -> Refusal:
+def refusal(number: int, at: int, reason: str, net_bps: float) -> Rejection:
     profit = Decimal("1.5")
     identity = f"refusal-{number}"
-    return Refusal(identity, identity, "BTC", "alpha", "beta", "alpha", reason, net_bps, profit, at, 1, profit)
+    return Rejection(identity, identity, "BTC", "alpha", "beta", "alpha", reason, net_bps, profit, at, 1, profit)
 
 
 def refused(why: str, number: int, count: int, pair_seconds: int) -> OutcomeSum:

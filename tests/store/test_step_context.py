@@ -15,14 +15,14 @@ from market.trade.leg_planning import HoldAs
 from market.trade.reservation_state import ReservationState
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
-from store.queries.session_export import KeptArbitrage, KeptFill, exporting
+from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.wishes import OPENING, SETTINGS, close, filled, open_books, opportunity, wish
 
 BY = Actor("somebody", None, 0)
 Story = Callable[[TradeStore], Awaitable[None]]
-Kept = Callable[[TradeStore], Awaitable[list[KeptArbitrage]]]
+Kept = Callable[[TradeStore], Awaitable[list[ExportedArbitrage]]]
 
 
 @pytest.fixture(params=["memory", "mongo"])
@@ -38,10 +38,10 @@ def store(request: pytest.FixtureRequest) -> TradeStore:
 
 @pytest.fixture
 def kept(request: pytest.FixtureRequest) -> Kept:
-    async def of(store: TradeStore) -> list[KeptArbitrage]:
+    async def of(store: TradeStore) -> list[ExportedArbitrage]:
         if isinstance(store, MemoryTradeStore):
             steps = store.steps.kept
-            return [KeptArbitrage(one, tuple(steps[one.arbitrage_id])) for one in await store.session_arbitrages()]
+            return [ExportedArbitrage(one, tuple(steps[one.arbitrage_id])) for one in await store.session_arbitrages()]
         database: str = request.getfixturevalue("database")
         async with exporting(session_of(request.getfixturevalue("mongodb_uri"), database)) as export:
             return [one async for one in export.arbitrages()]
@@ -152,5 +152,5 @@ async def test_the_ledger_and_the_refusals_of_a_session_can_be_taken_out(
         versions = [version.version async for version in export.settings()]
         refusals = [refusal async for refusal in export.refusals()]
     assert [row.arbitrage_id for row in fills] == ["opportunity-1", "opportunity-1"]
-    assert all(isinstance(row, KeptFill) for row in fills)
+    assert all(isinstance(row, ExportedFill) for row in fills)
     assert (versions, refusals) == ([1], [])

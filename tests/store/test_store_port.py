@@ -7,7 +7,7 @@ import pytest
 
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
-from market.trade.arbitrages import Arbitrage, Refusal
+from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.leg_planning import advancing
 from store.errors import StoreError
 from store.store_port import TradeStore
@@ -225,6 +225,6 @@ async def test_new_balances_leave_holds_held(store: TradeStore) -> None:
 
 async def test_feeds_and_refusals_are_taken(store: TradeStore) -> None:
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1}))
-    refusal = Refusal("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
+    refusal = Rejection("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
     for identity in ("1", "2", "2"):
         await store.refuse(replace(refusal, refusal_id=identity))

@@ -9,7 +9,7 @@ import pytest
 
 from market.accounting.profit_groups import profit_by, profit_from
 from market.prices.feed_state import FeedState
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.aggregates.session_totals import SessionTotals
 from store.errors import CursorError
@@ -25,9 +25,9 @@ NOW = 1_700_000_000_000_000
 DEADLINE_SECONDS = 20
 
 
-def refusal(index: int, reason: str = "too_small", second: int = 0) -> Refusal:
+def refusal(index: int, reason: str = "too_small", second: int = 0) -> Rejection:
     at, profit = NOW + second * SECOND, Decimal("1E-7")
-    return Refusal(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, at, tradable=profit)
+    return Rejection(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, at, tradable=profit)
 
 
 async def close_one(store: MongoTradeStore, identity: str) -> None:
@@ -40,7 +40,7 @@ async def close_one(store: MongoTradeStore, identity: str) -> None:
 async def test_pages_hold_each_row_once_newest_first(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
     for index in range(7):
         await mongo_store.refuse(refusal(index, second=index // 3, reason=f"reason-{index % 3}"))
-    seen: list[Refusal] = []
+    seen: list[Rejection] = []
     cursor: str | None = None
     while True:
         page = await reader.refusals(None, cursor, 3)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from streams.errors import StreamRefusedError, StreamUnavailableError
-from streams.latest_rows import TopicGlance
+from streams.latest_rows import LatestRows
 from streams.records import Record
 from tests.service_process import ServiceProcess
 from tests.streams.conftest import NewTopicName
@@ -15,8 +15,8 @@ from tests.streams.test_topic_reader import DEADLINE_SECONDS, values, write_numb
 
 
 @asynccontextmanager
-async def glance_at(address: str, topic: str) -> AsyncIterator[TopicGlance]:
-    glance = TopicGlance(address, topic)
+async def glance_at(address: str, topic: str) -> AsyncIterator[LatestRows]:
+    glance = LatestRows(address, topic)
     await glance.open()
     await glance.open()
     try:
@@ -25,7 +25,7 @@ async def glance_at(address: str, topic: str) -> AsyncIterator[TopicGlance]:
         await glance.close()
 
 
-async def patient_look(glance: TopicGlance) -> list[Record]:
+async def patient_look(glance: LatestRows) -> list[Record]:
     """The three newest rows, once Kafka answers again."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while True:
@@ -59,7 +59,7 @@ async def test_every_partition_is_looked_at(broker: ServiceProcess, new_topic: N
 
 async def test_the_ends_of_several_topics_are_told_at_once(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     one, other = await new_topic(1), await new_topic(2)
-    glance = TopicGlance(broker.address, one, other)
+    glance = LatestRows(broker.address, one, other)
     await glance.open()
     await write_numbers(broker.address, one, range(3))
     assert await glance.ends() == {(one, 0): 3, (other, 0): 0, (other, 1): 0}
@@ -72,10 +72,10 @@ async def test_the_ends_of_several_topics_are_told_at_once(broker: ServiceProces
 
 async def test_what_cannot_be_looked_at(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     with pytest.raises(StreamRefusedError, match="no topic"):
-        await TopicGlance(broker.address, "there-is-none").open()
+        await LatestRows(broker.address, "there-is-none").open()
     with pytest.raises(StreamUnavailableError):
-        await TopicGlance("127.0.0.1:1", "ticks").open()
-    glance = TopicGlance(broker.address, await new_topic(1))
+        await LatestRows("127.0.0.1:1", "ticks").open()
+    glance = LatestRows(broker.address, await new_topic(1))
     with pytest.raises(StreamRefusedError, match="closed"):
         await glance.newest(1)
 

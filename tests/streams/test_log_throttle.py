@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from streams.log_throttle import QUIET, Troubles
+from streams.log_throttle import QUIET, LogThrottle
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_one_cause_is_told_at_once_and_then_with_its_count(
     moments: list[int], told: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     times = iter(moments)
-    troubles = Troubles("127.0.0.1:9", lambda: next(times))
+    troubles = LogThrottle("127.0.0.1:9", lambda: next(times))
     with caplog.at_level(logging.WARNING, "streams"):
         for _ in moments:
             troubles.note("connection refused")
@@ -28,7 +28,7 @@ def test_one_cause_is_told_at_once_and_then_with_its_count(
 
 
 def test_another_cause_is_told_beside_it(caplog: pytest.LogCaptureFixture) -> None:
-    troubles = Troubles("127.0.0.1:9", lambda: 0)
+    troubles = LogThrottle("127.0.0.1:9", lambda: 0)
     with caplog.at_level(logging.WARNING, "streams"):
         for cause in ("connection refused", "all brokers down", "connection refused"):
             troubles.note(cause)

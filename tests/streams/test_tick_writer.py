@@ -9,7 +9,7 @@ from market.prices.quotes import FeedMark, Level, MarkKind, Quote
 from streams.last_sequences import SETTINGS_ROWS, TAIL_ROWS, last_sequences, newest_settings_rows
 from streams.message_format import row_of, settings_row
 from streams.records import Newest, Record
-from streams.tick_writer import LogWriter
+from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
@@ -34,7 +34,7 @@ def mark(kind: MarkKind, symbol: str) -> FeedMark:
 async def written(broker: ServiceProcess, fill: Literal["base", "fx", "settings"]) -> list[Record]:
     await ensure_topics(broker.address, PARTITIONS)
     writer = TopicWriter(broker.address)
-    log = LogWriter(writer, BASES, PARTITIONS)
+    log = TickWriter(writer, BASES, PARTITIONS)
     async with TopicReader(broker.address, (TICKS,), "latest") as reader:
         if fill == "base":
             for base in BASES:
@@ -82,7 +82,7 @@ async def test_settings_rows_go_once_to_every_partition_that_has_bases(broker: S
 async def test_last_sequences_are_of_one_exchange_and_all_its_symbols(broker: ServiceProcess) -> None:
     await ensure_topics(broker.address, PARTITIONS)
     writer = TopicWriter(broker.address)
-    log = LogWriter(writer, BASES, PARTITIONS)
+    log = TickWriter(writer, BASES, PARTITIONS)
     for sequence in (10, 30, 20):
         log.quote(quote("quote", "bitstamp", "BTC/EUR", sequence))
         log.quote(quote("quote", "bitflyer", "BTC/JPY", sequence + 5))
@@ -99,7 +99,7 @@ async def test_last_sequences_are_of_one_exchange_and_all_its_symbols(broker: Se
 async def test_last_sequences_reads_no_more_than_the_tail(broker: ServiceProcess) -> None:
     await ensure_topics(broker.address, PARTITIONS)
     writer = TopicWriter(broker.address)
-    log = LogWriter(writer, BASES, PARTITIONS)
+    log = TickWriter(writer, BASES, PARTITIONS)
     log.quote(quote("quote", "quiet", "BTC/USD", 1))
     for sequence in range(TAIL_ROWS):
         log.quote(quote("quote", "busy", "BTC/USD", sequence))
@@ -114,7 +114,7 @@ async def test_last_sequences_reads_no_more_than_the_tail(broker: ServiceProcess
 async def test_the_newest_settings_of_every_partition_are_found_behind_many_rows(broker: ServiceProcess) -> None:
     await ensure_topics(broker.address, PARTITIONS)
     writer = TopicWriter(broker.address)
-    log = LogWriter(writer, BASES, PARTITIONS)
+    log = TickWriter(writer, BASES, PARTITIONS)
     stated = Settings(enabled_exchanges=("kraken",), taker_fees={"kraken": Decimal("0.001")})
     log.settings(stated.model_copy(update={"version": 7}), 9)
     for sequence in range(SETTINGS_ROWS[0]):

@@ -17,7 +17,7 @@ from session.clock import SystemClock
 from tests.ui.test_slow_sockets import UPGRADE, all_of, silent
 from tests.ui.waiting import until
 from ui.auth.address_groups import counted_address
-from ui.auth.denied_log import QUIET_SECONDS, TurnedAway
+from ui.auth.denied_log import QUIET_SECONDS, DeniedLog
 from ui.http.body_limit import BoundedBodies
 from ui.server.connection_limits import BoundedHttp, ConnectionCaps, RawHeaders, SilentConnections
 from ui.server.stream_caps import BoundedStreams, StreamCap
@@ -275,7 +275,7 @@ async def test_a_body_that_comes_after_its_answer_leaves_the_connection_as_it_is
 
 def test_a_flood_is_one_line_in_ten_seconds_with_its_number(caplog: pytest.LogCaptureFixture) -> None:
     now = [0]
-    away = TurnedAway("stream", now=lambda: now[0])
+    away = DeniedLog("stream", now=lambda: now[0])
     with caplog.at_level(logging.WARNING, "ui"):
         for second in (0, 1, QUIET_SECONDS - 1, QUIET_SECONDS, QUIET_SECONDS + 1):
             now[0] = second * 1_000_000

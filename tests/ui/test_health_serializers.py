@@ -2,21 +2,21 @@
 
 from pathlib import Path
 
-from session.lag import QueryProgress, Reach
+from session.lag import ConsumerPosition, QueryProgress
 from session.session import Session
 from store.server.change_streams import ChangeStanding
 from tests.ui.samples import SETTINGS, START, session_of
-from ui.live.consumer_lag import DetectionSigns, SettingsRow, StreamSigns
+from ui.live.consumer_lag import DetectionLag, SettingsRow, StreamLag
 from ui.rows.health_serializers import bridge_row, change_stream_rows, detection_rows, query_row, topic_rows
 
 SECOND = 1_000_000
-BOT = Reach("bot-alpha", "alpha", START, 2 * SECOND, {"opportunities/0": 90}, 1)
+BOT = ConsumerPosition("bot-alpha", "alpha", START, 2 * SECOND, {"opportunities/0": 90}, 1)
 
 
-def signs_of(session: Session) -> StreamSigns:
-    signs = StreamSigns(session.session_id)
+def signs_of(session: Session) -> StreamLag:
+    signs = StreamLag(session.session_id)
     signs.next_offsets = {("ticks", 0): 980, ("opportunities", 0): 99}
-    signs.detection[0] = DetectionSigns(next_offset=950, came_out_at=START - SECOND, probe_delay=20_000)
+    signs.detection[0] = DetectionLag(next_offset=950, came_out_at=START - SECOND, probe_delay=20_000)
     return signs
 
 
@@ -25,7 +25,7 @@ def test_who_reads_what_and_how_far_behind(tmp_path: Path) -> None:
     signs = signs_of(session)
     signs.queries["spreads"] = QueryProgress("session-1", "spreads", False, True, START, START, "", offsets={"0": 900})
     ends = {("ticks", 0): 1_000, ("opportunities", 0): 100, ("rejects", 0): 4}
-    stranger = Reach("bot-other", "other", START, 0, {"opportunities/0": 1})
+    stranger = ConsumerPosition("bot-other", "other", START, 0, {"opportunities/0": 1})
     rows = {row["topic"]: row for row in topic_rows(session, signs, ends, {("ticks", 0): 118.0}, [BOT, stranger])}
     behind = [(reader["reader"], reader["behind"], reader["is_bound"]) for reader in rows["ticks"]["readers"]]
     assert behind == [

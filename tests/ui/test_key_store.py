@@ -14,9 +14,9 @@ from ui.auth.api_keys import digest_of, known_key, new_key
 from ui.auth.key_store import (
     KEYS_FILE,
     MOST_KEYS,
-    KeptKey,
     KeyNameError,
     KeysDamagedError,
+    StoredKey,
     add_key,
     read_changes,
     read_keys,
@@ -27,16 +27,16 @@ ROOT = Path(__file__).parents[2]
 ENDLESS = """
 import sys
 from pathlib import Path
-from ui.auth.key_store import KeptKey, add_key, revoke_key
+from ui.auth.key_store import StoredKey, add_key, revoke_key
 print("begun", flush=True)
 while True:
-    add_key(Path(sys.argv[1]), KeptKey("passing", "viewer", 1, "0" * 64))
+    add_key(Path(sys.argv[1]), StoredKey("passing", "viewer", 1, "0" * 64))
     revoke_key(Path(sys.argv[1]), "passing")
 """
 
 
-def kept(name: str = "desk", role: Role = "viewer", key: str | None = None) -> KeptKey:
-    return KeptKey(name, role, 1_700_000_000_000_000, digest_of(key or new_key()))
+def kept(name: str = "desk", role: Role = "viewer", key: str | None = None) -> StoredKey:
+    return StoredKey(name, role, 1_700_000_000_000_000, digest_of(key or new_key()))
 
 
 def test_a_key_is_known_by_its_hash_alone(tmp_path: Path) -> None:

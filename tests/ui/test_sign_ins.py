@@ -10,12 +10,12 @@ from session.clock import wall_now
 from tests.ui.samples import session_of
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key, owner_key
-from ui.auth.key_store import KeptKey, add_key, revoke_key
+from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SIGN_OUTS_FILE, SignIns
 
 
-def desk(home: Path) -> KeptKey:
-    kept = KeptKey("desk", "viewer", wall_now(), digest_of(new_key()))
+def desk(home: Path) -> StoredKey:
+    kept = StoredKey("desk", "viewer", wall_now(), digest_of(new_key()))
     add_key(home, kept)
     return kept
 

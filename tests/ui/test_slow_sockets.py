@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from session.clock import SystemClock
 from tests.ui.waiting import until
-from ui.server.slow_sockets import TRY_AGAIN_LATER, CuttingOff
+from ui.server.slow_sockets import TRY_AGAIN_LATER, SlowClientCutoff
 from ui.server.web_server import WebServer, bound_socket, uvicorn_config
 
 PATIENCE_SECONDS = 0.3
@@ -65,7 +65,7 @@ class Pushing:
 async def serving(pushing: Pushing) -> AsyncIterator[tuple[str, WebServer]]:
     with bound_socket("127.0.0.1", 0, SILENT_MILLISECONDS) as listener:
         config = uvicorn_config(pushing.app)
-        config.ws = partial(CuttingOff, patience=PATIENCE_SECONDS)  # type: ignore[assignment]  # called like the class
+        config.ws = partial(SlowClientCutoff, patience=PATIENCE_SECONDS)  # type: ignore[assignment]  # called like the class
         server = WebServer(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await server.wait_started(running)
@@ -100,8 +100,8 @@ async def all_of(client: socket.socket) -> bytes:
         received += part
 
 
-def sockets_of(server: WebServer) -> list[CuttingOff]:
-    return [one for one in server.server_state.connections if isinstance(one, CuttingOff)]
+def sockets_of(server: WebServer) -> list[SlowClientCutoff]:
+    return [one for one in server.server_state.connections if isinstance(one, SlowClientCutoff)]
 
 
 async def test_one_that_stops_reading_is_broken_off_without_harm_to_others() -> None:

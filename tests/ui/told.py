@@ -1,16 +1,16 @@
 """What a supervisor would tell of the processes of the samples' session."""
 
-from session.processes import SUPERVISOR, Process, Told
+from session.processes import SUPERVISOR, Process, ProcessReport
 from session.session import Session
 from store.operations.mongo_processes import MongoProcesses, opened_processes
 from store.server.mongo_client import connected, database_of
 from tests.ui.waiting import until
 
 PROCESSES = (
-    Told("bot-alpha", "bot", "alpha", "ready", age=5_000_000, pid=101),
-    Told("bot-beta", "bot", "beta", "stopped", age=9_000_000, last_end="stopped by erika"),
-    Told("cep", "cep", None, "ready", age=1_000_000, pid=103),
-    Told("feed-alpha", "feed", "alpha", "ready", age=2_000_000, pid=104, restarts=2, last_end="exit code 1"),
+    ProcessReport("bot-alpha", "bot", "alpha", "ready", age=5_000_000, pid=101),
+    ProcessReport("bot-beta", "bot", "beta", "stopped", age=9_000_000, last_end="stopped by erika"),
+    ProcessReport("cep", "cep", None, "ready", age=1_000_000, pid=103),
+    ProcessReport("feed-alpha", "feed", "alpha", "ready", age=2_000_000, pid=104, restarts=2, last_end="exit code 1"),
 )
 
 
@@ -18,7 +18,7 @@ LONG = 3_600_000_000
 """Microseconds: longer than any test, however busy the machine is."""
 
 
-async def told(session: Session, *processes: Told) -> None:
+async def told(session: Session, *processes: ProcessReport) -> None:
     """Once, with a sign of life that holds for the whole test; read by everybody when it returns."""
     async with opened_processes(session) as book:
         now = await book.beat(pid=100)

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.chaos.audit_records import Account
+from launch.chaos.audit_records import AuditedAccount
 from launch.chaos.books_audit import account_of, audited
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
@@ -49,7 +49,7 @@ def paper(home: Path) -> Iterator[Running]:
         yield running
 
 
-def accounts_of(home: Path, names: tuple[str, ...]) -> list[Account]:
+def accounts_of(home: Path, names: tuple[str, ...]) -> list[AuditedAccount]:
     """The exchanges' own records."""
     return [account_of(name, read_journal(home / ACCOUNTS / f"{name}.jsonl")) for name in names]
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from typing_extensions import TypedDict
 
 from session.audit_entry import AuditEntry, AuditOutcome
-from store.operations.mongo_audit import AuditWish
+from store.operations.mongo_audit import AuditFilter
 from ui.api.market_routes import dashboard_of
 from ui.http.route_roles import ReadingOperator
 from ui.http.row_pages import Cursor, Limit, PageRow
@@ -42,15 +42,15 @@ def asked(
     outcome: AuditOutcome | None = None,
     since: Moment = None,
     until: Moment = None,
-) -> AuditWish:
-    return AuditWish(who, action, target, outcome, since, until)
+) -> AuditFilter:
+    return AuditFilter(who, action, target, outcome, since, until)
 
 
 @router.get("/audit")
 async def audit(
     request: Request,
     _: ReadingOperator,
-    wish: Annotated[AuditWish, Depends(asked)],
+    wish: Annotated[AuditFilter, Depends(asked)],
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[AuditRow]:

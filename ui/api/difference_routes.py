@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from typing_extensions import TypedDict
 
-from market.accounting.differences import DifferenceKind, KeptDifference
+from market.accounting.differences import DifferenceKind, StoredDifference
 from ui.api.market_routes import dashboard_of
 from ui.http.row_pages import Cursor, Limit, PageRow
 
@@ -37,7 +37,7 @@ async def differences(
     return PageRow(items=[_row(one) for one in page.items], next_cursor=page.next_cursor)
 
 
-def _row(one: KeptDifference) -> DifferenceRow:
+def _row(one: StoredDifference) -> DifferenceRow:
     return DifferenceRow(
         difference_id=one.difference_id,
         kind=one.kind,

@@ -16,7 +16,7 @@ from ui.http.known_parameters import known_parameters
 from ui.http.route_roles import REFUSED, Viewer, access_of
 from ui.http.socket_admission import LOOKED_AGAIN_SECONDS, admit, until_refused
 from ui.services.dashboard import Dashboard
-from ui.stream.broadcaster import Audience
+from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveClient
 
 MOST_SEQUENCE = 2**53
@@ -74,7 +74,7 @@ async def stream(
     return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _events(access: Access, caller: Caller, audience: Audience, since: int | None) -> AsyncIterator[bytes]:
+async def _events(access: Access, caller: Caller, audience: Broadcaster, since: int | None) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
     looked_at = steady_now()
     async with audience.client(since) as client:
@@ -87,7 +87,7 @@ async def _events(access: Access, caller: Caller, audience: Audience, since: int
             yield message.event
 
 
-async def _send(websocket: WebSocket, audience: Audience, client: LiveClient) -> None:
+async def _send(websocket: WebSocket, audience: Broadcaster, client: LiveClient) -> None:
     with suppress(WebSocketDisconnect):
         async for message in audience.messages(client):
             await websocket.send_text(message.text)
@@ -98,7 +98,7 @@ async def _until_gone(websocket: WebSocket) -> None:
         pass
 
 
-def _audience(connection: Request | WebSocket) -> Audience:
+def _audience(connection: Request | WebSocket) -> Broadcaster:
     dashboard: Dashboard = connection.app.state.dashboard
     return dashboard.hub.audience
 

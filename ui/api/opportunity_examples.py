@@ -1,7 +1,7 @@
 """What the answers about quotes, spreads and opportunities look like, for the documentation."""
 
 from ui.rows.api_rows import OpportunityRow, QuoteRow, SpreadRow
-from ui.rows.opportunity_rows import KeptOpportunityRow, LifeRow, StatisticsRow
+from ui.rows.opportunity_rows import LifeRow, StatisticsRow, StoredOpportunityRow
 from ui.services.opportunity_lifetimes import DEFINITION
 from ui.services.threshold_preview import LIMITS, PreviewRow
 
@@ -69,7 +69,7 @@ SEEN = OpportunityRow(
     detected_time=1_700_000_000_012_000,
     expires_at=1_700_000_001_000_000,
 )
-KEPT = KeptOpportunityRow(
+KEPT = StoredOpportunityRow(
     **SEEN,
     outcome="taken",
     reason=None,

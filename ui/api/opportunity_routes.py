@@ -7,14 +7,14 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from store.queries.opportunity_outcomes import OutcomeName
-from store.queries.opportunity_pages import WantedOpportunities
+from store.queries.opportunity_pages import OpportunityFilter
 from ui.api.market_routes import Base, Exchange, dashboard_of
 from ui.api.opportunity_examples import KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
 from ui.api.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.rows.api_rows import OpportunityRow
-from ui.rows.opportunity_rows import KeptOpportunityRow, Span, StatisticsRow
+from ui.rows.opportunity_rows import Span, StatisticsRow, StoredOpportunityRow
 from ui.rows.serializers import opportunity_row
 from ui.services.opportunity_service import opportunity_by_id, opportunity_page, opportunity_statistics
 from ui.services.threshold_preview import PreviewRow, threshold_preview
@@ -41,15 +41,15 @@ class Wanted(BaseModel):
     to: int | None = Field(None, ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC, itself left out.")
 
     @property
-    def opportunities(self) -> WantedOpportunities:
+    def opportunities(self) -> OpportunityFilter:
         sides = (self.base, self.exchange, self.buy_exchange, self.sell_exchange)
-        return WantedOpportunities(*sides, self.min_net_bps, self.outcome, self.reason, self.since, self.to)
+        return OpportunityFilter(*sides, self.min_net_bps, self.outcome, self.reason, self.since, self.to)
 
 
 @router.get("/opportunities", tags=TAGS, responses=shown(example=KEPT_PAGE))
 async def opportunities(
     request: Request, wanted: Annotated[Wanted, Query()], cursor: Cursor = None, limit: Limit = 50
-) -> PageRow[KeptOpportunityRow]:
+) -> PageRow[StoredOpportunityRow]:
     """Newest first, of this session, for seven days: those that were taken, and of those refused the first of each
     pair, reason and second; the others are counted (`/api/opportunities/statistics`), and so are all below the
     threshold. `from` ≤ event time < `to`.
@@ -91,7 +91,7 @@ async def statistics(
 
 
 @router.get("/opportunities/{opportunity_id}", tags=TAGS, responses=shown(example=KEPT) | {404: PROBLEM_RESPONSE})
-async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_length=200)]) -> KeptOpportunityRow:
+async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_length=200)]) -> StoredOpportunityRow:
     """One with what became of it: kept by a bot, or among the last 500 of the stream."""
     found = await opportunity_by_id(dashboard_of(request), opportunity_id)
     if found is None:

@@ -10,7 +10,7 @@ from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_roles import Operator
 from ui.rows.inventory_rows import current_values
-from ui.rows.risk_rows import ForgoneRow, Risk, RiskRow, TradingStateRow, forgone_row, risk_row
+from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, forgone_row, risk_row
 from ui.services.settings_service import SettingsMissingError, switch_trading
 
 router = APIRouter(tags=["risk"])
@@ -56,7 +56,7 @@ async def risk(request: Request) -> RiskRow:
 
 
 @router.get("/refusals/summary")
-async def refusal_summary(request: Request) -> ForgoneRow:
+async def refusal_summary(request: Request) -> MissedProfitRow:
     """Why opportunities were not traded, and what they were expected to bring: the dearest reason first."""
     dashboard = dashboard_of(request)
     counts, forgone = await dashboard.reader.refusal_counts(), await dashboard.reader.refused_profit()

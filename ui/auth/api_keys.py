@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from session.roles import OWNER, Caller, Means
-from ui.auth.key_store import KeptKey, read_keys
+from ui.auth.key_store import StoredKey, read_keys
 
 KEY_FILE = "api_key"
 OWNER_ONLY = 0o600
@@ -29,38 +29,38 @@ def keys_folder(home: Path) -> Path:
     return (home / KEY_FILE).resolve().parent
 
 
-def known_key(home: Path, given: str | None) -> KeptKey | None:
+def known_key(home: Path, given: str | None) -> StoredKey | None:
     """Whose key `given` is; None where it is nobody's. Compared in constant time, with all keys there are."""
     if not given:
         return None
     digest = digest_of(given)
-    found: KeptKey | None = None
+    found: StoredKey | None = None
     for key in known_keys(home):
         if hmac.compare_digest(key.digest, digest):
             found = key
     return found
 
 
-def key_named(home: Path, name: str) -> KeptKey | None:
+def key_named(home: Path, name: str) -> StoredKey | None:
     """The key of that name as it stands now; None where it is gone."""
     return next((key for key in known_keys(home) if key.name == name), None)
 
 
-def caller_of(key: KeptKey, means: Means, address: str = "") -> Caller:
+def caller_of(key: StoredKey, means: Means, address: str = "") -> Caller:
     return Caller(key.name, key.role, means, address, key.mark)
 
 
-def known_keys(home: Path) -> tuple[KeptKey, ...]:
+def known_keys(home: Path) -> tuple[StoredKey, ...]:
     """The owner's first, then in the order they were given."""
     return (owner_key(home), *read_keys(keys_folder(home)))
 
 
-def owner_key(home: Path) -> KeptKey:
+def owner_key(home: Path) -> StoredKey:
     """An operator key; a file that was removed is made anew, with another key."""
     path = ensure_api_key(home)
     text = path.read_text().strip()
     # an emptied file must not make the empty word a key
-    return KeptKey(OWNER, "operator", path.stat().st_mtime_ns // 1_000, digest_of(text or secrets.token_urlsafe(32)))
+    return StoredKey(OWNER, "operator", path.stat().st_mtime_ns // 1_000, digest_of(text or secrets.token_urlsafe(32)))
 
 
 def digest_of(key: str) -> str:

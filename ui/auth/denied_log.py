@@ -11,7 +11,7 @@ QUIET_SECONDS = 10
 log = logging.getLogger("ui")
 
 
-class TurnedAway:
+class DeniedLog:
     """Says the first at once, and the next after `QUIET_SECONDS` with the number of those between."""
 
     def __init__(self, what: str, now: Callable[[], int] = steady_now) -> None:

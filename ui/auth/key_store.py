@@ -40,7 +40,7 @@ class KeysDamagedError(UiError):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptKey:
+class StoredKey:
     """`created_at` in microseconds UTC; `digest` the SHA-256 of the key in hexadecimal."""
 
     name: str
@@ -69,14 +69,14 @@ class KeyChange:
 class _Kept:
     """The file."""
 
-    keys: tuple[KeptKey, ...] = ()
+    keys: tuple[StoredKey, ...] = ()
     changes: tuple[KeyChange, ...] = ()
 
 
 _FILE = TypeAdapter(_Kept)
 
 
-def read_keys(folder: Path) -> tuple[KeptKey, ...]:
+def read_keys(folder: Path) -> tuple[StoredKey, ...]:
     """In the order they were given. A damaged file lets nobody in but the owner, and the log says so."""
     try:
         return _read(folder).keys
@@ -85,7 +85,7 @@ def read_keys(folder: Path) -> tuple[KeptKey, ...]:
         return ()
 
 
-def add_key(folder: Path, key: KeptKey) -> None:
+def add_key(folder: Path, key: StoredKey) -> None:
     """Keep it. Raises KeyNameError where the name is taken or none, KeysDamagedError."""
     if not _NAME.fullmatch(key.name) or key.name in _RESERVED:
         raise KeyNameError(
@@ -103,9 +103,9 @@ def add_key(folder: Path, key: KeptKey) -> None:
     _replace(folder, added)
 
 
-def revoke_key(folder: Path, name: str) -> KeptKey:
+def revoke_key(folder: Path, name: str) -> StoredKey:
     """The key that counts no more. Raises KeyNameError where there is none of that name, KeysDamagedError."""
-    revoked: list[KeptKey] = []
+    revoked: list[StoredKey] = []
 
     def without(kept: _Kept) -> _Kept:
         revoked[:] = [key for key in kept.keys if key.name == name]
@@ -118,7 +118,7 @@ def revoke_key(folder: Path, name: str) -> KeptKey:
     return revoked[0]
 
 
-def read_keys_strictly(folder: Path) -> tuple[KeptKey, ...]:
+def read_keys_strictly(folder: Path) -> tuple[StoredKey, ...]:
     """Raises KeysDamagedError, so that a command can say so."""
     return _read(folder).keys
 
@@ -128,7 +128,7 @@ def read_changes(folder: Path) -> tuple[KeyChange, ...]:
     return _read(folder).changes
 
 
-def _noted(kept: _Kept, action: Literal["key.add", "key.revoke"], key: KeptKey) -> tuple[KeyChange, ...]:
+def _noted(kept: _Kept, action: Literal["key.add", "key.revoke"], key: StoredKey) -> tuple[KeyChange, ...]:
     change = KeyChange(uuid4().hex, wall_now(), action, key.name, key.role)
     return (*kept.changes, change)[-MOST_CHANGES:]
 

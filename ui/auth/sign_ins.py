@@ -17,7 +17,7 @@ from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from session.roles import Caller
 from ui.auth.api_keys import caller_of, ensure_secret, key_named, keys_folder
-from ui.auth.key_store import KeptKey
+from ui.auth.key_store import StoredKey
 
 COOKIE = "arbitrage_sign_in"
 SIGN_IN_SECONDS = 12 * 3_600
@@ -32,7 +32,7 @@ class SignIns:
     def __init__(self, home: Path) -> None:
         self._home = home
 
-    def begin(self, key: KeptKey) -> str:
+    def begin(self, key: StoredKey) -> str:
         """The cookie's value."""
         ends_at = wall_now() + SIGN_IN_SECONDS * MICROSECONDS
         said = f"{key.name}:{ends_at}:{secrets.token_hex(8)}"
@@ -62,7 +62,7 @@ class SignIns:
             return None
         return replace(caller_of(key, "sign-in", address), until=until, sign_in=identity)
 
-    def _code(self, said: str, key: KeptKey) -> str:
+    def _code(self, said: str, key: StoredKey) -> str:
         secret = ensure_secret(keys_folder(self._home) / SECRET_FILE).read_bytes()
         return hmac.new(secret, f"{said}:{key.role}:{key.digest}".encode(), sha256).hexdigest()
 

@@ -15,7 +15,7 @@ WAITING_PROBES = 300
 
 
 @dataclass(slots=True)
-class DetectionSigns:
+class DetectionLag:
     """One partition of the log, as far as it is known to have gone through the real-time query. Microseconds."""
 
     next_offset: int | None = None
@@ -40,14 +40,14 @@ class SettingsRow:
     written_at: int
 
 
-class StreamSigns:
+class StreamLag:
     """Rows go in as the hub reads them."""
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
         self.next_offsets: dict[Position, int] = {}
         """How far this process has read."""
-        self.detection: dict[int, DetectionSigns] = {}
+        self.detection: dict[int, DetectionLag] = {}
         self.settings: dict[int, SettingsRow] = {}
         self.queries: dict[str, QueryProgress] = {}
 
@@ -79,8 +79,8 @@ class StreamSigns:
         if progress is not None and progress.session_id == self._session_id:
             self.queries[progress.query] = progress
 
-    def _of(self, partition: int) -> DetectionSigns:
-        return self.detection.setdefault(partition, DetectionSigns())
+    def _of(self, partition: int) -> DetectionLag:
+        return self.detection.setdefault(partition, DetectionLag())
 
 
 def _number(row: Mapping[str, Any], name: str) -> int:

@@ -5,7 +5,7 @@ from typing import Literal
 from market.time_units import MICROSECONDS
 from session.processes import ProcessState
 from session.session import Session
-from ui.live.consumer_lag import StreamSigns
+from ui.live.consumer_lag import StreamLag
 
 DetectionState = Literal["unknown", "starting", "working", "silent"]
 """`unknown` where nobody said when the session began."""
@@ -22,7 +22,7 @@ BY_PROCESS: dict[ProcessState | None, DetectionState] = {
 
 
 def detection_state(
-    session: Session, signs: StreamSigns, now: int, process: ProcessState | None = None
+    session: Session, signs: StreamLag, now: int, process: ProcessState | None = None
 ) -> DetectionState:
     """By what the real-time query's driver told and by what came out of it; `now` by the wall clock, microseconds.
 

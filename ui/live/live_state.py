@@ -24,7 +24,7 @@ REMEMBERED_IDS = 20_000
 """A re-emission after a crash lies well within."""
 
 
-class Board:
+class LiveState:
     """Rows go in by `apply_*`; `snapshot` is the whole, `take_points` what the charts gained since the last call."""
 
     def __init__(self, session: Session, clock: Clock) -> None:

@@ -12,13 +12,13 @@ from session.labels import exchange_name, reason_name, state_name
 from session.number_format import UNKNOWN, bps
 from store.errors import CursorError, StoreError
 from store.queries.opportunity_outcomes import OutcomeName
-from store.queries.opportunity_pages import WantedOpportunities
+from store.queries.opportunity_pages import OpportunityFilter
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment_cell, shown_zone
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.opportunities_figures import NO_STORE
-from ui.rows.opportunity_rows import KeptOpportunityRow
+from ui.rows.opportunity_rows import StoredOpportunityRow
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity_service import OpportunityPage, opportunity_page
 
@@ -66,7 +66,7 @@ def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
     _show_paging(place_in_list, page)
 
 
-def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
+def _filters(base: str | None, exchange: str | None) -> OpportunityFilter:
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         outcome = streamlit.selectbox(
             "What became of it",
@@ -89,7 +89,7 @@ def _filters(base: str | None, exchange: str | None) -> WantedOpportunities:
         least = streamlit.number_input(
             "Least net bps", value=None, step=0.5, key="opportunities.least", placeholder="Any", width=150
         )
-    return WantedOpportunities(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
+    return OpportunityFilter(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
 
 
 def _show_paging(place_in_list: Paging, page: OpportunityPage) -> None:
@@ -105,11 +105,11 @@ def _empty(page: OpportunityPage) -> str:
     return "No opportunity fits." if page.next_cursor is None else "None among the newest fits; look among older ones."
 
 
-def opportunity_lines(rows: Sequence[KeptOpportunityRow], zone: tzinfo, steps: Steps) -> list[Line]:
+def opportunity_lines(rows: Sequence[StoredOpportunityRow], zone: tzinfo, steps: Steps) -> list[Line]:
     return [_line(row, zone, steps) for row in rows]
 
 
-def _line(row: KeptOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
+def _line(row: StoredOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
     currency, net = row["currency"], row["net_profit"]
     identity = row["opportunity_id"]
     expected = decimal_of(row["tradable_profit"])
@@ -128,7 +128,7 @@ def _line(row: KeptOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
     ]
 
 
-def fate(row: KeptOpportunityRow) -> Cell:
+def fate(row: StoredOpportunityRow) -> Cell:
     """What became of it, in words."""
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":

@@ -6,7 +6,7 @@ from typing import get_args
 
 import streamlit
 
-from market.accounting.equity_curve import Equity, Fall
+from market.accounting.equity_curve import EquityDrawdown, Equity
 from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from session.labels import PROFIT_PARTS as PART_NAMES
@@ -35,7 +35,7 @@ PART_HEADS = tuple(PART_NAMES[part] for part in PROFIT_PARTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class RealisedPnl:
     """All that this half of the page shows, read together."""
 
     equity: Equity
@@ -67,9 +67,9 @@ def _show(dashboard: Dashboard) -> None:
         _show_averages(brought.averages, steps_of(dashboard.session.markets))
 
 
-async def _read(dashboard: Dashboard, currency: str) -> Brought:
+async def _read(dashboard: Dashboard, currency: str) -> RealisedPnl:
     reader = dashboard.reader
-    return Brought(
+    return RealisedPnl(
         await reader.history.equity(currency),
         await reader.profit_groups(currency),
         await reader.history.average_sums(),
@@ -107,7 +107,7 @@ def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) ->
 EMPTY = "Nothing has ended yet: what arbitrages bring is shown as soon as the first one closes."
 
 
-def _show_split(brought: Brought, currency: str) -> None:
+def _show_split(brought: RealisedPnl, currency: str) -> None:
     whole = whole_of(brought.groups, currency)
     left, right = streamlit.columns(2, gap="medium")
     with left:
@@ -171,7 +171,7 @@ def _parts(profit: ProfitAndLoss) -> list[Cell]:
     return [money_cell(getattr(profit, part), profit.currency, is_toned=part == "net") for part in PROFIT_PARTS]
 
 
-def _fall_figure(name: str, fall: Fall, currency: str, zone: tzinfo) -> Figure:
+def _fall_figure(name: str, fall: EquityDrawdown, currency: str, zone: tzinfo) -> Figure:
     if not fall.depth:
         return Figure(name, Cell(money(fall.depth, currency)), "at its highest value")
     since = "since the opening" if fall.start is None else f"from {moment(fall.start, zone)}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from typing_extensions import TypedDict
 
-from market.accounting.equity_curve import MOST_POINTS, MOST_SPANS, Equity, EquityPoint, Fall
+from market.accounting.equity_curve import MOST_POINTS, MOST_SPANS, EquityDrawdown, Equity, EquityPoint
 from market.money import text_of
 
 THINNING = (
@@ -13,7 +13,7 @@ THINNING = (
 )
 
 
-class FallRow(TypedDict):
+class DrawdownRow(TypedDict):
     """How far the sum fell below its highest value before; `start` null where that was the opening, 0."""
 
     depth: str
@@ -54,8 +54,8 @@ class EquityRow(TypedDict):
     win_rate: float | None
     largest_win: str
     largest_loss: str
-    drawdown: FallRow
-    current_drawdown: FallRow
+    drawdown: DrawdownRow
+    current_drawdown: DrawdownRow
     points: list[EquityPointRow]
     marks: list[EquityMarkRow]
     thinning: str
@@ -93,5 +93,5 @@ def equity_point_rows(points: Iterable[EquityPoint]) -> list[EquityPointRow]:
     return [EquityPointRow(at=one.at, number=one.number, net=text_of(one.net)) for one in points]
 
 
-def _fall_row(fall: Fall) -> FallRow:
-    return FallRow(depth=text_of(fall.depth), start=fall.start, end=fall.end)
+def _fall_row(fall: EquityDrawdown) -> DrawdownRow:
+    return DrawdownRow(depth=text_of(fall.depth), start=fall.start, end=fall.end)

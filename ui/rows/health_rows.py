@@ -87,7 +87,7 @@ class QueryRow(TypedDict):
     checkpoint_age: float | None
 
 
-class BridgeRow(TypedDict):
+class SettingsPublisherRow(TypedDict):
     """The settings bridge: the version in force, the oldest that stands newest in a partition of the log, and how long
     ago it was repeated there (each second)."""
 
@@ -165,7 +165,7 @@ class HealthReportRow(TypedDict):
     topics: list[PartitionRow]
     detection: list[DetectionRow]
     queries: list[QueryRow]
-    bridge: BridgeRow
+    bridge: SettingsPublisherRow
     change_streams: list[ChangeStreamRow]
     latencies: list[LatencyRow]
     processes: list[PartRow]

@@ -5,16 +5,15 @@ from collections.abc import Iterable, Mapping
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.time_units import MICROSECONDS
-from session.lag import QueryProgress, Reach
+from session.lag import ConsumerPosition, QueryProgress
 from session.processes import Process
 from session.session import Session
 from store.server.change_streams import ChangeStanding
 from streams.records import Position
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
-from ui.live.consumer_lag import StreamSigns
+from ui.live.consumer_lag import StreamLag
 from ui.live.latency_histograms import BOUNDS, LatencyHistogram, TradeLatencies
 from ui.rows.health_rows import (
-    BridgeRow,
     BucketRow,
     ChangeStreamRow,
     DetectionRow,
@@ -24,6 +23,7 @@ from ui.rows.health_rows import (
     PartRow,
     QueryRow,
     ReaderRow,
+    SettingsPublisherRow,
 )
 from ui.rows.serializers import feed_row
 
@@ -41,10 +41,10 @@ def feed_health_row(feed: FeedState, now: int) -> FeedHealthRow:
 
 def topic_rows(
     session: Session,
-    signs: StreamSigns,
+    signs: StreamLag,
     ends: Mapping[Position, int],
     rates: Mapping[Position, float],
-    reaches: Iterable[Reach],
+    reaches: Iterable[ConsumerPosition],
 ) -> list[PartitionRow]:
     """One for each partition that is known, by topic and number."""
     told = list(reaches)
@@ -65,7 +65,7 @@ def topic_rows(
 
 
 def _readers(
-    session: Session, signs: StreamSigns, reaches: list[Reach], position: Position
+    session: Session, signs: StreamLag, reaches: list[ConsumerPosition], position: Position
 ) -> Iterable[tuple[str, int | None]]:
     topic, partition = position
     if topic in FOLLOWED:
@@ -92,7 +92,7 @@ def _reader_row(reader: str, next_offset: int | None, end: int | None, *, is_bou
     )
 
 
-def detection_rows(signs: StreamSigns, now: int) -> list[DetectionRow]:
+def detection_rows(signs: StreamLag, now: int) -> list[DetectionRow]:
     return [
         DetectionRow(
             partition=partition,
@@ -125,9 +125,9 @@ def query_row(query: QueryProgress, now: int) -> QueryRow:
     )
 
 
-def bridge_row(settings: Settings | None, signs: StreamSigns, now: int) -> BridgeRow:
+def bridge_row(settings: Settings | None, signs: StreamLag, now: int) -> SettingsPublisherRow:
     rows = signs.settings.values()
-    return BridgeRow(
+    return SettingsPublisherRow(
         version=None if settings is None else settings.version,
         version_in_log=min((row.version for row in rows), default=None),
         repeated_age=_age(min((row.written_at for row in rows), default=None), now),
@@ -135,7 +135,7 @@ def bridge_row(settings: Settings | None, signs: StreamSigns, now: int) -> Bridg
 
 
 def change_stream_rows(
-    standing: ChangeStanding, reaches: Iterable[Reach], now: int, server_ahead: int
+    standing: ChangeStanding, reaches: Iterable[ConsumerPosition], now: int, server_ahead: int
 ) -> list[ChangeStreamRow]:
     """The dashboard's first, then the bots'."""
     own = ChangeStreamRow(

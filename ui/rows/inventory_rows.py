@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing_extensions import TypedDict
 
 from market.accounting.inventory import Amounts, Exposure, Hold, Holding, Target, Values, inventory_of, values_of
-from market.accounting.rebalancing import LeftOut, RebalancingPlan, Transfer, rebalancing_plan
+from market.accounting.rebalancing import RebalancingPlan, SkippedTransfer, Transfer, rebalancing_plan
 from market.accounting.transfer_terms import terms_of
 from market.money import text_of
 from market.trade.arbitrages import Arbitrage
@@ -68,7 +68,7 @@ class TransferRow(TypedDict):
     """Where fee, minimum and time are from."""
 
 
-class LeftOutRow(TypedDict):
+class SkippedTransferRow(TypedDict):
     """A transfer that would help, and why it is not in the plan."""
 
     currency: str
@@ -85,7 +85,7 @@ class PlanRow(TypedDict):
     earned: str
     cost: str
     transfers: list[TransferRow]
-    left_out: list[LeftOutRow]
+    left_out: list[SkippedTransferRow]
 
 
 class InventoryRow(TypedDict):
@@ -191,8 +191,8 @@ def _transfer_row(transfer: Transfer, terms: str) -> TransferRow:
     )
 
 
-def _left_out_row(one: LeftOut) -> LeftOutRow:
-    return LeftOutRow(
+def _left_out_row(one: SkippedTransfer) -> SkippedTransferRow:
+    return SkippedTransferRow(
         currency=one.currency,
         source=one.source,
         destination=one.destination,

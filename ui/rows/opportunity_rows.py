@@ -7,14 +7,14 @@ from typing_extensions import TypedDict
 from market.decide.settings import Settings
 from market.money import text_of
 from store.queries.opportunity_outcomes import OutcomeName
-from store.queries.opportunity_pages import KeptOpportunity
+from store.queries.opportunity_pages import StoredOpportunity
 from ui.rows.api_rows import OpportunityRow
 from ui.rows.serializers import opportunity_row
 
 Span = Literal["10m", "hour", "session"]
 
 
-class KeptOpportunityRow(OpportunityRow):
+class StoredOpportunityRow(OpportunityRow):
     """`outcome`: taken (both legs were reserved), refused (`reason`: the first check that said no), waiting (one bot
     waits for the other), expired (nobody had decided in time). `arbitrage_state` where an arbitrage was begun;
     `net_profit` once it has ended, settled."""
@@ -110,9 +110,9 @@ class StatisticsRow(TypedDict):
     lifetimes: LifetimesRow
 
 
-def kept_opportunity_row(kept: KeptOpportunity, settings: Settings | None) -> KeptOpportunityRow:
+def kept_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:
     outcome = kept.outcome
-    return KeptOpportunityRow(
+    return StoredOpportunityRow(
         **opportunity_row(kept.opportunity, settings),
         outcome=outcome.name,
         reason=outcome.reason,

@@ -13,7 +13,7 @@ from market.decide.risk_checks import CHECKS, limit_of
 from market.decide.settings import Settings
 from market.money import ZERO, decimal_of_whole, text_of, total
 from session.session import Session
-from store.mongo.risk_counters import Counters
+from store.mongo.risk_counters import RiskCounters
 
 
 class TradingStateRow(TypedDict):
@@ -66,7 +66,7 @@ class RiskRow(TypedDict):
     exchanges: list[ExchangeHealthRow]
 
 
-class ForgoneReasonRow(TypedDict):
+class MissedReasonRow(TypedDict):
     """`forgone`: missed profit, of the episodes whose best sighting was refused for this reason."""
 
     reason: str
@@ -74,25 +74,25 @@ class ForgoneReasonRow(TypedDict):
     forgone: str
 
 
-class ForgoneRow(TypedDict):
+class MissedProfitRow(TypedDict):
     """All refusals of the session, in `currency`. `forgone`: the missed profit of all episodes, each counted
     once, within what one trade may use."""
 
     currency: str
     count: int
     forgone: str
-    reasons: list[ForgoneReasonRow]
+    reasons: list[MissedReasonRow]
 
 
-def forgone_row(currency: str, counts: Mapping[str, int], forgone: Mapping[str, Decimal]) -> ForgoneRow:
+def forgone_row(currency: str, counts: Mapping[str, int], forgone: Mapping[str, Decimal]) -> MissedProfitRow:
     """`counts` and `forgone` by reason; the dearest first."""
     ordered = sorted(counts, key=lambda reason: (-forgone.get(reason, ZERO), -counts[reason], reason))
-    return ForgoneRow(
+    return MissedProfitRow(
         currency=currency,
         count=sum(counts.values()),
         forgone=text_of(total(forgone.values())),
         reasons=[
-            ForgoneReasonRow(reason=reason, count=counts[reason], forgone=text_of(forgone.get(reason, ZERO)))
+            MissedReasonRow(reason=reason, count=counts[reason], forgone=text_of(forgone.get(reason, ZERO)))
             for reason in ordered
         ],
     )
@@ -104,7 +104,7 @@ class Risk:
 
     session: Session
     settings: Settings
-    counters: Counters
+    counters: RiskCounters
     healths: Sequence[Health]
     exposures: Sequence[Exposure]
 

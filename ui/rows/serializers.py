@@ -13,7 +13,7 @@ from market.prices.feed_state import FeedState
 from market.prices.opportunities import FxRate, Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, Refusal
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, Rejection
 from market.trade.lifecycle import stage_of
 from market.trade.reservation_state import BalanceRow
 from store.server.documents import SettingsVersion
@@ -157,7 +157,7 @@ def fill_row(arbitrage_id: str, role: str, fill: Fill) -> FillRow:
     )
 
 
-def refusal_row(refusal: Refusal) -> RefusalRow:
+def refusal_row(refusal: Rejection) -> RefusalRow:
     return RefusalRow(
         refusal_id=refusal.refusal_id,
         opportunity_id=refusal.opportunity_id,

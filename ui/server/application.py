@@ -56,7 +56,7 @@ from ui.services.dashboard import Dashboard, announce, withdraw
 from ui.services.health_service import HealthService
 from ui.services.prometheus_metrics import Metrics
 from ui.services.request_metrics import CountedRequests
-from ui.stream.live_hub import Hub
+from ui.stream.live_hub import LiveHub
 
 FOLDER = Path(__file__).parents[1]
 SCRIPT = FOLDER / "script" / "app.py"
@@ -174,7 +174,7 @@ async def nothing(request: Request) -> None:
 async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     ensure_api_key(session.home)
     reader = await open_reader(session)
-    hub = Hub(session, reader)
+    hub = LiveHub(session, reader)
     following = asyncio.create_task(hub.run())
     telling = asyncio.create_task(tell_key_changes(session.home, reader.audit))
     watch = HealthService(session, hub, reader)

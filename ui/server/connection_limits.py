@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from ui.auth.address_groups import counted_address
-from ui.auth.denied_log import TurnedAway
+from ui.auth.denied_log import DeniedLog
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -61,7 +61,7 @@ class SilentConnections:
     """Those of one server that have not said what they want, oldest first; a flood makes each step of it dear."""
 
     def __init__(self) -> None:
-        self.turned_away = TurnedAway("connection")
+        self.turned_away = DeniedLog("connection")
         self._since: dict[BoundedHttp, float] = {}
 
     def add(self, connection: "BoundedHttp", now: float) -> None:

@@ -16,7 +16,7 @@ TRY_AGAIN_LATER = 1013
 log = logging.getLogger("ui")
 
 
-class CuttingOff(WebSocketsSansIOProtocol):
+class SlowClientCutoff(WebSocketsSansIOProtocol):
     """uvicorn's own WebSocket, which else waits for ever for a client whose buffers are full.
 
     Full is what the server may keep for one client: a TCP buffer of `SEND_BUFFER_BYTES` and 64 KiB with one message

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from ui.auth.address_groups import counted_address
-from ui.auth.denied_log import TurnedAway
+from ui.auth.denied_log import DeniedLog
 from ui.http.problems import problem_response
 from ui.server.connection_limits import RawHeaders, nobody
 
@@ -50,7 +50,7 @@ class BoundedStreams:
         self._pages = pages
         self._is_operators = is_operators
         self._open: Counter[tuple[StreamCap, str]] = Counter()
-        self._turned_away = TurnedAway("stream")
+        self._turned_away = DeniedLog("stream")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         cap = self._cap_of(scope)

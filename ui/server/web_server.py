@@ -13,7 +13,7 @@ from session.session import Session
 from ui.errors import PortTakenError, UiError
 from ui.server.application import build_app, dashboard_of, is_operators
 from ui.server.connection_limits import BoundedHttp, RawHeaders, SilentConnections, nobody
-from ui.server.slow_sockets import CuttingOff
+from ui.server.slow_sockets import SlowClientCutoff
 
 CLOSING_SECONDS = 1
 SEND_BUFFER_BYTES = 262_144
@@ -96,7 +96,7 @@ def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nob
         proxy_headers=False,
         server_header=False,
         http=partial(BoundedHttp, waiting=SilentConnections(), is_operators=is_operators),  # type: ignore[arg-type]  # called as a class
-        ws=CuttingOff,
+        ws=SlowClientCutoff,
         ws_ping_interval=20.0,
         # each message would be packed anew for each client, at more CPU than all the rest of sending it
         ws_per_message_deflate=False,

@@ -15,7 +15,7 @@ from uuid import uuid4
 from session.audit_entry import AuditEntry, AuditOutcome
 from session.roles import Caller
 from store.errors import StoreError, VersionConflictError
-from store.operations.mongo_audit import AuditWish
+from store.operations.mongo_audit import AuditFilter
 from ui.services.dashboard import Dashboard
 
 SECRET_NAME = re.compile(r"key|secret|token|password|authorization|cookie", re.IGNORECASE)
@@ -151,4 +151,4 @@ async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note:
 
 async def newest_entries(dashboard: Dashboard, most: int) -> tuple[AuditEntry, ...]:
     """Raises StoreError."""
-    return (await dashboard.reader.audit.page(AuditWish(), None, most)).items
+    return (await dashboard.reader.audit.page(AuditFilter(), None, most)).items

@@ -11,7 +11,7 @@ from ui.auth.access_service import Access
 from ui.errors import UiError
 from ui.live.live_snapshot import LiveSnapshot
 from ui.services.health_service import HealthService
-from ui.stream.live_hub import Hub
+from ui.stream.live_hub import LiveHub
 
 Answer = TypeVar("Answer")
 
@@ -23,7 +23,7 @@ class Dashboard:
     """`loop` owns the hub and the store's client; nothing of them may be awaited elsewhere."""
 
     session: Session
-    hub: Hub
+    hub: LiveHub
     reader: TradeReader
     loop: asyncio.AbstractEventLoop
     following: "asyncio.Task[None]"

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
-from session.lag import Reach
+from session.lag import ConsumerPosition
 from session.processes import Process
 from session.session import Session
 from store.errors import StoreError
 from store.queries.trade_reader import TradeReader
 from streams.errors import StreamError
-from streams.latest_rows import TopicGlance
+from streams.latest_rows import LatestRows
 from streams.records import Position
 from streams.topics import ALL_TOPICS
 from ui.rows.health_rows import HealthReportRow
@@ -28,7 +28,7 @@ from ui.rows.health_serializers import (
     topic_rows,
 )
 from ui.services.health_verdict import summary_of, verdict_of, with_findings
-from ui.stream.live_hub import Hub
+from ui.stream.live_hub import LiveHub
 from ui.stream.live_messages import sources_row
 
 Answer = TypeVar("Answer")
@@ -46,11 +46,11 @@ REACHES_KEPT = 60 * MICROSECONDS
 class HealthService:
     """On the hub's event loop. Nothing is asked before somebody wants to know."""
 
-    def __init__(self, session: Session, hub: Hub, reader: TradeReader) -> None:
+    def __init__(self, session: Session, hub: LiveHub, reader: TradeReader) -> None:
         self._session = session
         self._hub = hub
         self._reader = reader
-        self._glance = TopicGlance(session.kafka, *ALL_TOPICS)
+        self._glance = LatestRows(session.kafka, *ALL_TOPICS)
         self._asking: asyncio.Task[None] | None = None
         self._ends: dict[Position, int] = {}
         self._rates: dict[Position, float] = {}
@@ -136,7 +136,7 @@ class HealthService:
     async def _processes(self) -> list[Process]:
         return await self._within(self._reader.processes.all(), [])
 
-    async def _reaches(self) -> list[Reach]:
+    async def _reaches(self) -> list[ConsumerPosition]:
         return await self._within(self._reader.reach.all(), [])
 
     async def _server_ahead(self) -> int:

@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from store.operations.mongo_notices import DestinationState, GivenUp
+from store.operations.mongo_notices import DestinationState, FailedNotice
 from ui.services.dashboard import Dashboard
 
 
@@ -25,7 +25,7 @@ class DestinationRow(TypedDict):
     next_try_at: int | None
 
 
-class GivenUpRow(TypedDict):
+class FailedNoticeRow(TypedDict):
     """A notice that will not be delivered, and why; kept for seven days."""
 
     destination: str
@@ -42,7 +42,7 @@ class NoticesRow(TypedDict):
     """`destinations` by name; of those given up the newest 100, newest first."""
 
     destinations: list[DestinationRow]
-    given_up: list[GivenUpRow]
+    given_up: list[FailedNoticeRow]
 
 
 async def notices_now(dashboard: Dashboard) -> NoticesRow:
@@ -73,9 +73,9 @@ def _destination_row(state: DestinationState, is_configured: bool) -> Destinatio
     )
 
 
-def _given_up_row(given_up: GivenUp) -> GivenUpRow:
+def _given_up_row(given_up: FailedNotice) -> FailedNoticeRow:
     notice = given_up.notice
-    return GivenUpRow(
+    return FailedNoticeRow(
         destination=given_up.destination,
         notice_id=notice.notice_id,
         kind=notice.kind,

@@ -10,9 +10,9 @@ from market.time_units import MICROSECONDS
 from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedSum
 from store.aggregates.opportunity_sums import OutcomeSum
 from store.queries.opportunity_outcomes import OpportunityOutcome
-from store.queries.opportunity_pages import KeptOpportunity, WantedOpportunities
+from store.queries.opportunity_pages import OpportunityFilter, StoredOpportunity
 from ui.live.opportunity_census import PairKey
-from ui.rows.opportunity_rows import BinRow, KeptOpportunityRow, LedgerRow, Span, StatisticsRow, kept_opportunity_row
+from ui.rows.opportunity_rows import BinRow, LedgerRow, Span, StatisticsRow, StoredOpportunityRow, kept_opportunity_row
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity_lifetimes import lifetimes_row
 
@@ -26,19 +26,19 @@ MOST_BARS = 40
 class OpportunityPage:
     """Rows newest first; there may be more behind `next_cursor` even where there are fewer than asked for."""
 
-    rows: list[KeptOpportunityRow]
+    rows: list[StoredOpportunityRow]
     next_cursor: str | None
 
 
 async def opportunity_page(
-    dashboard: Dashboard, wanted: WantedOpportunities, cursor: str | None, limit: int
+    dashboard: Dashboard, wanted: OpportunityFilter, cursor: str | None, limit: int
 ) -> OpportunityPage:
     """Those that bots kept. Raises CursorError, StoreUnavailableError."""
     page = await dashboard.reader.kept_opportunities.page(wanted, cursor, limit)
     return OpportunityPage([kept_opportunity_row(one, dashboard.hub.settings) for one in page.items], page.next_cursor)
 
 
-async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> KeptOpportunityRow | None:
+async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> StoredOpportunityRow | None:
     """One that was kept, else one of the newest of the stream. Raises StoreUnavailableError."""
     kept = await dashboard.reader.kept_opportunities.one(opportunity_id)
     board = dashboard.hub.board
@@ -51,7 +51,7 @@ async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> KeptOp
     if outcome.name == "expired" and board.settings is not None and found.net_bps < board.settings.min_net_bps:
         # bots refuse these by the thousand and keep the first of a second
         outcome = OpportunityOutcome("refused", reason="below_threshold")
-    return kept_opportunity_row(KeptOpportunity(found, outcome), board.settings)
+    return kept_opportunity_row(StoredOpportunity(found, outcome), board.settings)
 
 
 async def opportunity_statistics(

@@ -9,16 +9,16 @@ from session.clock import wall_now
 from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.live.latency_histograms import LatencyHistogram
-from ui.live.live_state import KEPT_ARBITRAGES, Board
+from ui.live.live_state import KEPT_ARBITRAGES, LiveState
 from ui.stream.live_clients import LiveClient, LiveMessage, MessageKind, Numbers
 from ui.stream.live_messages import SHOWN_ARBITRAGES, snapshot_message
-from ui.stream.missed_trades import Missed, reaches_back, read_missed, reserved_since
+from ui.stream.missed_trades import MissedTrades, reaches_back, read_missed, reserved_since
 
 
-class Audience:
+class Broadcaster:
     """On one event loop; telling never waits for anybody."""
 
-    def __init__(self, session: Session, board: Board, reader: TradeReader) -> None:
+    def __init__(self, session: Session, board: LiveState, reader: TradeReader) -> None:
         self._session = session
         self._board = board
         self._reader = reader
@@ -88,9 +88,9 @@ class Audience:
             if message.kind != "snapshot":
                 self.deliveries.observe(wall_now() - message.sequence)
 
-    def snapshot_message(self, heard: int | None = None, older: Missed | None = None) -> LiveMessage:
+    def snapshot_message(self, heard: int | None = None, older: MissedTrades | None = None) -> LiveMessage:
         """The newest trades, and all since `heard`."""
-        older = older or Missed()
+        older = older or MissedTrades()
         arbitrages = self._board.arbitrages()
         shown = SHOWN_ARBITRAGES if heard is None else max(SHOWN_ARBITRAGES, _changed_since(arbitrages, heard))
         if shown == SHOWN_ARBITRAGES and not older.arbitrages and older.is_complete:
@@ -101,13 +101,13 @@ class Audience:
         wanted = arbitrages + rest if rest else arbitrages[:shown]
         return self._made_snapshot(wanted, is_complete=older.is_complete)
 
-    async def _older_than_kept(self, heard: int | None) -> Missed:
+    async def _older_than_kept(self, heard: int | None) -> MissedTrades:
         if heard is None:
-            return Missed()
+            return MissedTrades()
         if not self._board.sources.mongodb:
-            return Missed(is_complete=False)
+            return MissedTrades(is_complete=False)
         if reaches_back(self._board.arbitrages(), KEPT_ARBITRAGES, heard):
-            return Missed()
+            return MissedTrades()
         return await read_missed(self._reader, heard)
 
     def _made_snapshot(self, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> LiveMessage:

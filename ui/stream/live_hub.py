@@ -22,13 +22,13 @@ from streams.message_format import WireError, opportunity_of, row_of, spread_win
 from streams.records import Newest, Record
 from streams.topic_reader import TopicReader
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
-from ui.live.consumer_lag import StreamSigns
+from ui.live.consumer_lag import StreamLag
 from ui.live.detection_state import detection_state
 from ui.live.latency_histograms import TradeLatencies
 from ui.live.live_snapshot import Ledger, LiveSnapshot
-from ui.live.live_state import KEPT_ARBITRAGES, Board
+from ui.live.live_state import KEPT_ARBITRAGES, LiveState
 from ui.live.session_feeds import feeds_of
-from ui.stream.broadcaster import Audience
+from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_messages import ledger_message, pulse_message, settings_message, trade_message
 from ui.stream.liveness import detection_process, kafka_answers, keep_looking
 from ui.stream.trade_source import news
@@ -54,16 +54,16 @@ SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled
 log = logging.getLogger("ui")
 
 
-class Hub:
+class LiveHub:
     """Runs on one event loop; other threads may ask for `settings` alone."""
 
     def __init__(self, session: Session, reader: TradeReader) -> None:
         self._session = session
         self._reader = reader
         self._clock = session.clock()
-        self.board = Board(session, self._clock)
-        self.audience = Audience(session, self.board, reader)
-        self.signs = StreamSigns(session.session_id)
+        self.board = LiveState(session, self._clock)
+        self.audience = Broadcaster(session, self.board, reader)
+        self.signs = StreamLag(session.session_id)
         self.latencies = TradeLatencies()
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()

@@ -18,7 +18,7 @@ ANSWER_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedTrades:
     """Newest first. Not complete: there are more, or the store did not answer."""
 
     arbitrages: tuple[Arbitrage, ...] = ()
@@ -35,7 +35,7 @@ def reaches_back(kept: Sequence[Arbitrage], most: int, heard: int) -> bool:
     return len(kept) < most or not reserved_since(kept[-1], heard)
 
 
-async def read_missed(reader: TradeReader, heard: int) -> Missed:
+async def read_missed(reader: TradeReader, heard: int) -> MissedTrades:
     """All that may have changed since; the newest of them where they are too many."""
     found: list[Arbitrage] = []
     cursor: str | None = None
@@ -46,10 +46,10 @@ async def read_missed(reader: TradeReader, heard: int) -> Missed:
                 found += page.items
                 cursor = page.next_cursor
                 if cursor is None or not any(reserved_since(arbitrage, heard) for arbitrage in page.items):
-                    return Missed(tuple(one for one in found if reserved_since(one, heard)))
+                    return MissedTrades(tuple(one for one in found if reserved_since(one, heard)))
     except (StoreError, TimeoutError):
-        return Missed(tuple(found), is_complete=False)
-    return Missed(tuple(found), is_complete=False)
+        return MissedTrades(tuple(found), is_complete=False)
+    return MissedTrades(tuple(found), is_complete=False)
 
 
 def _reserved_at(arbitrage: Arbitrage) -> int:

@@ -26,9 +26,9 @@ from backtest.verify.recorded_session import (
     TICK_SET,
     SessionHead,
 )
-from bots.decide.state_cache import Knowledge
-from bots.execute.leg_reserver import Reserver
-from bots.execute.rejection_log import Notes
+from bots.decide.state_cache import StateCache
+from bots.execute.leg_reserver import LegReserver
+from bots.execute.rejection_log import RejectionLog
 from datasets.ticksets.log_parts import ROW_SCHEMA, LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
 from datasets.ticksets.tick_set import open_tick_set
@@ -50,7 +50,7 @@ from pricefeeds.recording.feed_recording import (
     row_text,
 )
 from store.memory.memory_store import MemoryTradeStore
-from store.queries.session_export import KeptArbitrage, KeptFill
+from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
 from streams.message_format import mark_row, marker_row, opportunity_of, quote_row, row_of, settings_row
 from streams.records import Record
@@ -186,8 +186,8 @@ class World:
 
     clock: SteppedClock
     store: MemoryTradeStore
-    notes: dict[str, Notes]
-    bots: dict[str, Reserver]
+    notes: dict[str, RejectionLog]
+    bots: dict[str, LegReserver]
 
     @classmethod
     async def traded(cls, opportunities: list[Opportunity]) -> "World":
@@ -221,14 +221,14 @@ class World:
         await store.create_settings(VERSIONS[0])
         for exchange, balances in RICH.items():
             await store.set_balances(exchange, balances, "before")
-        notes: dict[str, Notes] = {}
-        bots: dict[str, Reserver] = {}
+        notes: dict[str, RejectionLog] = {}
+        bots: dict[str, LegReserver] = {}
         for exchange in RICH:
-            knowledge = Knowledge(VERSIONS[0])
+            knowledge = StateCache(VERSIONS[0])
             knowledge.see_balances(await store.balance_rows())
-            notes[exchange] = Notes(exchange, knowledge.bounds_of)
+            notes[exchange] = RejectionLog(exchange, knowledge.bounds_of)
             markets = markets_by_symbol(TRADED)
-            bots[exchange] = Reserver(
+            bots[exchange] = LegReserver(
                 exchange, store, markets, clock, knowledge, notes[exchange], lambda _, __: None, wall_clock=clock.now
             )
         return cls(clock, store, notes, bots)
@@ -263,10 +263,10 @@ class World:
             report = OrderReport(f"order-{side}", True, Amount(leg.amount), (fill,))
             await self.store.finish_leg(opportunity.opportunity_id, side, report, advancing(TRADED))
 
-    def arbitrages(self) -> list[KeptArbitrage]:
+    def arbitrages(self) -> list[ExportedArbitrage]:
         steps = self.store.steps.kept
-        return [KeptArbitrage(one, tuple(steps[name])) for name, one in self.store._arbitrages.items()]
+        return [ExportedArbitrage(one, tuple(steps[name])) for name, one in self.store._arbitrages.items()]
 
-    def fills(self) -> list[KeptFill]:
+    def fills(self) -> list[ExportedFill]:
         arbitrages = self.store._arbitrages.values()
-        return [KeptFill(one.arbitrage_id, fill) for one in arbitrages for leg in one.legs for fill in leg.fills]
+        return [ExportedFill(one.arbitrage_id, fill) for one in arbitrages for leg in one.legs for fill in leg.fills]

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from bots.bot_loop import Desk, Pace
-from bots.decide.state_cache import Knowledge
+from bots.bot_loop import BotLoop, Pace
+from bots.decide.state_cache import StateCache
 from bots.errors import BotError
-from bots.lease_keeper import Tenure
+from bots.lease_keeper import LeaseKeeper
 from bots.reconcile.reconciler import Reconciliation
 from bots.retry import wait_for
 from bots.subscriptions import Signal
@@ -101,7 +101,7 @@ def bot_of(
     """What the process runs, put together as `bots.bot_process` does it."""
     seen = store_at(process.gate, store)
     account = AccountAtTheGate(model, process.gate)
-    tenure = Tenure(seen, process.exchange, process.name, time.now)
+    tenure = LeaseKeeper(seen, process.exchange, process.name, time.now)
 
     async def signals() -> AsyncIterator[Signal]:
         while True:
@@ -110,7 +110,7 @@ def bot_of(
     async def act(by: Actor) -> None:
         settings = await wait_for(seen.settings)
         assert settings is not None
-        knowledge = Knowledge(settings)
+        knowledge = StateCache(settings)
         reconciliation = Reconciliation(
             store=seen,
             account=account,
@@ -121,7 +121,7 @@ def bot_of(
             wall_clock=time.now,
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
-        desk = Desk(seen, account, markets, time, knowledge, pace, by, (reconciliation.run,))
+        desk = BotLoop(seen, account, markets, time, knowledge, pace, by, (reconciliation.run,))
         await together(tenure.keep(), desk.run(signals(), lambda: None))
 
     async def run() -> None:

@@ -18,7 +18,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of, floor_to_step
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import CustomerFill
+from simulators.matching.order_records import SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import Served, served
@@ -63,7 +63,7 @@ class Bench:
         levels = self.exchange.books[self.symbol].levels(side, depth)
         return {self.listing.price(ticks): self.listing.amount(lots) for ticks, lots in levels}
 
-    def fills(self) -> list[CustomerFill]:
+    def fills(self) -> list[SimulatedFill]:
         """All of the account, oldest first."""
         return list(self.exchange.customer.fills)
 
@@ -135,7 +135,7 @@ async def opened(exchange: str, home: Path) -> AsyncIterator[Bench]:
 
 
 def assert_balances_follow(
-    before: dict[str, Decimal], after: dict[str, Decimal], fills: Iterable[CustomerFill]
+    before: dict[str, Decimal], after: dict[str, Decimal], fills: Iterable[SimulatedFill]
 ) -> None:
     """before + fills − fees = after, as far as ccxt's floats reach."""
     expected = balances_after(before, fills)
@@ -144,7 +144,7 @@ def assert_balances_follow(
     )
 
 
-def assert_trades_equal(rows: list[Row], fills: list[CustomerFill]) -> None:
+def assert_trades_equal(rows: list[Row], fills: list[SimulatedFill]) -> None:
     """What ccxt says of the account's trades is what the exchange booked; a fee where ccxt reads one at all."""
     assert {str(row["id"]) for row in rows} == {fill.fill_id for fill in fills}
     by_id = {fill.fill_id: fill for fill in fills}

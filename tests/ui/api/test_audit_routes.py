@@ -13,7 +13,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from tests.ui.issuer import Issuer, issuing
 from tests.ui.waiting import until
 from ui.auth.api_keys import digest_of, new_key
-from ui.auth.key_store import KeptKey, add_key, revoke_key
+from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.server.application import build_app
 
 
@@ -108,7 +108,7 @@ async def test_a_flood_of_what_is_no_request_is_not_kept(api: httpx.AsyncClient,
 
 async def test_it_is_for_operators(api: httpx.AsyncClient, session: Session) -> None:
     viewer = new_key()
-    add_key(session.home, KeptKey("desk", "viewer", wall_now(), digest_of(viewer)))
+    add_key(session.home, StoredKey("desk", "viewer", wall_now(), digest_of(viewer)))
     for path in ("/api/audit", "/api/keys"):
         assert (await api.get(path)).status_code == 401
         assert (await api.get(path, headers={"X-API-Key": viewer})).status_code == 403
@@ -116,7 +116,7 @@ async def test_it_is_for_operators(api: httpx.AsyncClient, session: Session) -> 
 
 async def test_keys_that_were_given_and_revoked_are_there(api: httpx.AsyncClient, key: str, session: Session) -> None:
     digest = digest_of(new_key())
-    add_key(session.home, KeptKey("desk", "viewer", wall_now(), digest))
+    add_key(session.home, StoredKey("desk", "viewer", wall_now(), digest))
     listed = (await api.get("/api/keys", headers={"X-API-Key": key})).json()
     assert [(one["name"], one["role"]) for one in listed] == [("owner", "operator"), ("desk", "viewer")]
     assert digest not in str(listed)

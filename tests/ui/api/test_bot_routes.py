@@ -6,14 +6,14 @@ from fastapi import FastAPI
 
 from market.decide.circuit_breaker import Failure
 from session.clock import wall_now
-from session.processes import SUPERVISOR, Told
+from session.processes import SUPERVISOR, ProcessReport
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from tests.store.wishes import wish
 from tests.ui.samples import SETTINGS
 from tests.ui.told import heard_at, process_named, told
 from ui.auth.api_keys import digest_of
-from ui.auth.key_store import KeptKey, add_key
+from ui.auth.key_store import StoredKey, add_key
 from ui.server.application import dashboard_of
 
 
@@ -84,7 +84,7 @@ async def test_who_may_not(supervised: httpx.AsyncClient, session: Session, give
     headers = {}
     if given is not None:
         headers["X-API-Key"] = given
-        add_key(session.home, KeptKey("guest", "viewer", 0, digest_of("viewer")))
+        add_key(session.home, StoredKey("guest", "viewer", 0, digest_of("viewer")))
     for path in ("/api/bots/bot-alpha/stop", "/api/processes/feed-alpha/stop"):
         answer = await supervised.post(path, headers=headers)
         assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
@@ -140,7 +140,7 @@ async def test_all_processes_and_a_feed_that_is_stopped(supervised: httpx.AsyncC
 async def test_before_the_supervisor_told_anything_there_are_none(api: httpx.AsyncClient, session: Session) -> None:
     assert (await api.get("/api/bots")).json() == {"items": []}
     assert (await api.get("/api/bots/bot-alpha")).status_code == 404
-    await told(session, Told("bot-alpha", "bot", "alpha", "starting", age=0))
+    await told(session, ProcessReport("bot-alpha", "bot", "alpha", "starting", age=0))
     assert (await row_of(api, "bot-alpha"))["activity"] == "starting"
 
 
@@ -150,7 +150,7 @@ async def test_the_only_bot_of_an_exchange_is_found_by_it(
     assert (await row_of(supervised, "alpha"))["name"] == "bot-alpha"
     stopped = await supervised.post("/api/bots/alpha/stop", headers={"X-API-Key": key})
     assert (stopped.status_code, stopped.json()["name"], stopped.json()["wanted"]) == (200, "bot-alpha", "stopped")
-    bots = [Told(name, "bot", "alpha", "ready", age=0) for name in ("bot-alpha", "bot-alpha-2")]
+    bots = [ProcessReport(name, "bot", "alpha", "ready", age=0) for name in ("bot-alpha", "bot-alpha-2")]
     await told(session, *bots)
     answer = await supervised.get("/api/bots/alpha")
     assert answer.status_code == 404

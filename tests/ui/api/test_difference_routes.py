@@ -2,11 +2,11 @@
 
 import httpx
 
-from market.accounting.differences import KeptDifference
+from market.accounting.differences import StoredDifference
 from store.mongo.mongo_store import MongoTradeStore
 
-USD = KeptDifference("1", "balance_differs", "alpha", "USD", "900", "901", "healed", 1_000_000)
-STRANGER = KeptDifference("2", "order_foreign", "beta", "order-1", "unknown", "buy 1", "reported", 2_000_000)
+USD = StoredDifference("1", "balance_differs", "alpha", "USD", "900", "901", "healed", 1_000_000)
+STRANGER = StoredDifference("2", "order_foreign", "beta", "order-1", "unknown", "buy 1", "reported", 2_000_000)
 
 
 async def test_nothing_differs_at_first(api: httpx.AsyncClient) -> None:

@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from market.prices.feed_state import FeedState
 from session.clock import wall_now
-from session.lag import QueryProgress, Reach
-from session.processes import Told
+from session.lag import ConsumerPosition, QueryProgress
+from session.processes import ProcessReport
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from store.operations.mongo_processes import MongoProcesses
@@ -27,7 +27,7 @@ async def told_of(store: MongoTradeStore, session: Session, *names: str) -> None
     """As the supervisor does."""
     processes = MongoProcesses(store._database, session.session_id)
     now = await processes.beat(1)
-    await processes.tell([Told(name, "cep", None, "ready", 0, 7) for name in names], now)
+    await processes.tell([ProcessReport(name, "cep", None, "ready", 0, 7) for name in names], now)
 
 
 async def report_of(api: httpx.AsyncClient) -> dict[str, object]:
@@ -42,10 +42,10 @@ async def test_the_whole_report_is_told(
 ) -> None:
     now = wall_now()
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", now, now, quotes=3, gaps=1, offset_us=5))
-    await store.reach.note(Reach("bot-alpha", "alpha", 0, 1_000, {"opportunities/0": 5}))
+    await store.reach.note(ConsumerPosition("bot-alpha", "alpha", 0, 1_000, {"opportunities/0": 5}))
     # of an earlier session
     await store.save_feed_state(FeedState("bitstamp", "eu", "BTC/EUR", "live", now, now))
-    await store.reach.note(Reach("bot-bitstamp", "bitstamp", 0, 1_000, {"opportunities/0": 5}))
+    await store.reach.note(ConsumerPosition("bot-bitstamp", "bitstamp", 0, 1_000, {"opportunities/0": 5}))
     await told_of(store, session, "cep", "kafka")
     progress = QueryProgress("session-1", "spreads", False, True, now, now, "Waiting", batch=3, offsets={"0": 7})
     hub = dashboard_of(application).hub

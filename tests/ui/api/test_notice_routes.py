@@ -4,7 +4,7 @@ import httpx
 from fastapi import FastAPI
 
 from session.notices import Destination
-from store.queries.notice_events import HappeningReader
+from store.queries.notice_events import NoticeEventReader
 from tests.notices.samples import alarm, trade
 from ui.server.application import dashboard_of
 
@@ -12,7 +12,7 @@ from ui.server.application import dashboard_of
 async def test_each_destination_and_what_it_was_never_told(application: FastAPI, api: httpx.AsyncClient) -> None:
     assert (await api.get("/api/notices")).json() == {"destinations": [], "given_up": []}
     known = (Destination("desk", "webhook"), Destination("phone", "telegram"))
-    reader = HappeningReader(dashboard_of(application).session)
+    reader = NoticeEventReader(dashboard_of(application).session)
     try:
         for destination in known:
             await reader.notices.place(destination)

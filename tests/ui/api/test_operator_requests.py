@@ -8,7 +8,7 @@ from session.roles import Caller, Role
 from tests.ui.samples import session_of
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, ensure_api_key, keys_folder, owner_key
-from ui.auth.key_store import KeptKey, add_key
+from ui.auth.key_store import StoredKey, add_key
 from ui.auth.sign_ins import COOKIE
 from ui.http.operator_requests import operator_of
 from ui.http.route_roles import rate_name
@@ -43,7 +43,7 @@ def test_who_has_many_addresses_has_one_bucket(tmp_path: Path) -> None:
     assert waits[0] == 0 < waits[-1], "ten wrong keys are all there are, of whatever address"
 
 
-def _given(access: Access, name: str, role: Role) -> KeptKey:
-    key = KeptKey(name, role, 1, digest_of(f"key of {name}"))
+def _given(access: Access, name: str, role: Role) -> StoredKey:
+    key = StoredKey(name, role, 1, digest_of(f"key of {name}"))
     add_key(keys_folder(access.home), key)
     return key

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
 from tests.store.wishes import opportunity as wished
@@ -25,8 +25,8 @@ def seen(number: int, net_bps: float, since: int) -> Opportunity:
     return replace(wished(f"seen-{number}", number), net_bps=net_bps, event_time=at, expires_at=at + SECOND)
 
 
-def refusal(of: Opportunity, reason: str, count: int = 1) -> Refusal:
-    return Refusal(
+def refusal(of: Opportunity, reason: str, count: int = 1) -> Rejection:
+    return Rejection(
         refusal_id=f"{of.opportunity_id}:{reason}",
         opportunity_id=of.opportunity_id,
         base=of.base,

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from market.decide.circuit_breaker import Failure
 from market.decide.risk_checks import CHECKS
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
 from tests.market.samples import USD_MARKET
@@ -66,7 +66,7 @@ async def test_the_summary_says_what_each_reason_cost(api: httpx.AsyncClient, st
         profit = Decimal(forgone)
         at = START + index * 10_000_000
         sample = ("o", "BTC", "alpha", "beta", "alpha", reason, 4.5, Decimal(9), at, 3)
-        await store.refuse(Refusal(f"refusal-{index}", *sample, tradable=profit))
+        await store.refuse(Rejection(f"refusal-{index}", *sample, tradable=profit))
     assert (await api.get("/api/refusals/summary")).json() == {
         "currency": "USD",
         "count": 9,

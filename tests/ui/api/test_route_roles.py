@@ -13,7 +13,7 @@ from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from tests.ui.waiting import until
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
-from ui.auth.key_store import KeptKey, add_key, revoke_key
+from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.server.application import build_app, dashboard_of
 
 CHANGING = ("post", "put", "patch", "delete")
@@ -25,7 +25,7 @@ PROBLEM = "application/problem+json"
 
 def given(session: Session, name: str, role: Role) -> str:
     key = new_key()
-    add_key(session.home, KeptKey(name, role, wall_now(), digest_of(key)))
+    add_key(session.home, StoredKey(name, role, wall_now(), digest_of(key)))
     return key
 
 

@@ -15,7 +15,7 @@ from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from tests.ui.api.listening import listening
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
-from ui.auth.key_store import KeptKey, add_key, revoke_key
+from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.sign_ins import COOKIE
 from ui.http.socket_admission import PROTOCOL
 from ui.server.application import build_app
@@ -58,7 +58,7 @@ class Place:
 @pytest.fixture
 async def place(session: Session, store: MongoTradeStore) -> AsyncIterator[Place]:
     key = new_key()
-    add_key(session.home, KeptKey("desk", "viewer", wall_now(), digest_of(key)))
+    add_key(session.home, StoredKey("desk", "viewer", wall_now(), digest_of(key)))
     keyed = replace(session, access=AccessTerms(require_key=True))
     async with listening(build_app(keyed, with_pages=False)) as address:
         yield Place(address, key, keyed)

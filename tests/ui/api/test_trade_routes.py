@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from market.prices.feed_state import FeedState
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
 from tests.store.wishes import opportunity, reserve_both
@@ -186,7 +186,7 @@ async def test_balances_say_what_is_free_and_what_is_held(api: httpx.AsyncClient
 
 
 async def test_refusals_are_counted_by_reason_and_listed(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    refusal = Refusal(
+    refusal = Rejection(
         "r", "o", "BTC", "alpha", "beta", "alpha", "stale", 4.0, Decimal("1.5"), wall_now(), 1, Decimal("1.5")
     )
     again = replace(refusal, refusal_id="r2", opportunity_id="o2")

@@ -18,8 +18,8 @@ from store.server.documents import ARBITRAGES, arbitrage_document
 from store.server.mongo_client import connected
 from tests.ui.samples import NOWHERE, arbitrage, session_of
 from ui.live.live_snapshot import Sources
-from ui.live.live_state import KEPT_ARBITRAGES, Board
-from ui.stream.broadcaster import Audience
+from ui.live.live_state import KEPT_ARBITRAGES, LiveState
+from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveMessage
 from ui.stream.live_messages import SHOWN_ARBITRAGES
 from ui.stream.missed_trades import MOST_MISSED, SLACK_MICROSECONDS, reaches_back
@@ -35,11 +35,11 @@ class Listening:
     """An audience over a board that a test fills itself, and a store."""
 
     def __init__(self, session: Session) -> None:
-        self.board = Board(session, session.clock())
+        self.board = LiveState(session, session.clock())
         self.board.sources = Sources(mongodb=True)
         self.client = connected(session.mongodb, selection_ms=200)
         self.reader = TradeReader(self.client, session.database, session.session_id)
-        self.audience = Audience(session, self.board, self.reader)
+        self.audience = Broadcaster(session, self.board, self.reader)
 
     def show(self, *arbitrages: Arbitrage) -> None:
         for each in arbitrages:
@@ -120,7 +120,7 @@ async def test_without_the_store_a_long_gap_is_told_and_tried_again(listening: L
         messages = listening.audience.messages(client)
         assert told(await anext(messages))["is_complete"] is False
         assert (client.heard, client.is_owed) == (now, True)
-        listening.board = listening.audience._board = Board(session_of(Path("unused")), listening.board._clock)
+        listening.board = listening.audience._board = LiveState(session_of(Path("unused")), listening.board._clock)
         listening.board.sources = Sources(mongodb=True)
         listening.audience.resynchronise(only_owed=True)
         assert told(await anext(messages))["is_complete"] is True

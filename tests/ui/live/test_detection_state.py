@@ -8,7 +8,7 @@ import pytest
 from session.lag import QueryProgress
 from session.processes import ProcessState
 from tests.ui.samples import START, session_of
-from ui.live.consumer_lag import DetectionSigns, StreamSigns
+from ui.live.consumer_lag import DetectionLag, StreamLag
 from ui.live.detection_state import DetectionState, detection_state
 
 SECOND = 1_000_000
@@ -36,10 +36,10 @@ CAME_OUT = START + 61 * SECOND
 def test_how_detection_is(
     query: QueryProgress | None, came_out_at: int | None, probe_at: int | None, state: DetectionState
 ) -> None:
-    signs = StreamSigns("session-1")
+    signs = StreamLag("session-1")
     if query is not None:
         signs.queries[query.query] = query
-    partition = DetectionSigns(came_out_at=came_out_at)
+    partition = DetectionLag(came_out_at=came_out_at)
     if probe_at is not None:
         partition.waiting.append((1, probe_at))
     signs.detection[0] = partition
@@ -60,11 +60,11 @@ def test_how_detection_is(
     ],
 )
 def test_the_end_of_its_process_is_known_at_once(process: ProcessState | None, state: DetectionState) -> None:
-    signs = StreamSigns("session-1")
+    signs = StreamLag("session-1")
     signs.queries[QUERY.query] = QUERY
-    signs.detection[0] = DetectionSigns(came_out_at=CAME_OUT)
+    signs.detection[0] = DetectionLag(came_out_at=CAME_OUT)
     assert detection_state(SESSION, signs, NOW, process) == state
 
 
 def test_nothing_is_said_where_nobody_said_when_the_session_began() -> None:
-    assert detection_state(replace(SESSION, started_at=0), StreamSigns("session-1"), NOW) == "unknown"
+    assert detection_state(replace(SESSION, started_at=0), StreamLag("session-1"), NOW) == "unknown"

@@ -26,16 +26,16 @@ from tests.ui.samples import NOWHERE, SETTINGS, arbitrage, mark, quote, record, 
 from tests.ui.trading import traded
 from tests.ui.waiting import until
 from ui.stream.live_clients import QUEUED_MESSAGES, LiveClient
-from ui.stream.live_hub import Hub
+from ui.stream.live_hub import LiveHub
 
 Message = dict[str, object]
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+async def hub(tmp_path: Path) -> AsyncIterator[LiveHub]:
     """Its store is never asked."""
     reader = TradeReader(connected(f"mongodb://{NOWHERE}"), "unused")
-    yield Hub(session_of(tmp_path), reader)
+    yield LiveHub(session_of(tmp_path), reader)
     await reader.close()
 
 
@@ -51,7 +51,7 @@ def heard(client: LiveClient) -> list[Message]:
     return [orjson.loads(client.take().text) for _ in range(client.waiting)]
 
 
-async def test_a_thousand_quotes_make_one_pulse(hub: Hub) -> None:
+async def test_a_thousand_quotes_make_one_pulse(hub: LiveHub) -> None:
     async with hub.audience.client() as client:
         await started(client)
         hub.note_records([record(quote(USD_MARKET, "100", "102", sequence=n), n) for n in range(1_000)])
@@ -61,7 +61,7 @@ async def test_a_thousand_quotes_make_one_pulse(hub: Hub) -> None:
         assert pulse["points"] == {"alpha BTC/USD": [1_700_000_000.0, 101.0, 101.0]}
 
 
-async def test_without_news_there_is_no_second_pulse_within_a_second(hub: Hub) -> None:
+async def test_without_news_there_is_no_second_pulse_within_a_second(hub: LiveHub) -> None:
     async with hub.audience.client() as client:
         await started(client)
         for _ in range(3):
@@ -69,7 +69,7 @@ async def test_without_news_there_is_no_second_pulse_within_a_second(hub: Hub) -
         assert [message["type"] for message in heard(client)] == ["pulse"]
 
 
-async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: Hub) -> None:
+async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: LiveHub) -> None:
     hub.note_records([record(quote(USD_MARKET, "100", "102"))])
     hub.pulse()
     async with hub.audience.client() as client:
@@ -85,7 +85,7 @@ async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: Hub) -> None
 async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_path: Path) -> None:
     reader = TradeReader(connected(f"mongodb://{NOWHERE}"), "unused")
     now = wall_now()
-    hub = Hub(replace(session_of(tmp_path), started_at=now), reader)
+    hub = LiveHub(replace(session_of(tmp_path), started_at=now), reader)
     async with hub.audience.client() as client:
         await started(client)
         hub.pulse()
@@ -102,7 +102,7 @@ async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_
     await reader.close()
 
 
-async def test_a_bad_row_does_not_stop_the_rest(hub: Hub) -> None:
+async def test_a_bad_row_does_not_stop_the_rest(hub: LiveHub) -> None:
     bad = replace(record(quote(USD_MARKET, "1", "2")), value=b"{")
     hub.note_records([bad, record(quote(USD_MARKET, "3", "5"))])
     assert str(hub.board.snapshot().tops[0].mid) == "4"
@@ -113,7 +113,7 @@ def with_fill(made: Arbitrage) -> Arbitrage:
     return replace(made, legs=(leg, *made.legs[1:]))
 
 
-async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: Hub) -> None:
+async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: LiveHub) -> None:
     reserved = arbitrage(state="reserved")
     bought = with_fill(reserved)
     ended = replace(bought, state="closed", times=reserved.times | {"filled": 7})
@@ -133,14 +133,14 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: Hub) -> 
 
 
 @pytest.mark.parametrize("state", ["half_reserved", "expired"])
-async def test_half_reservations_are_told_to_nobody(hub: Hub, state: str) -> None:
+async def test_half_reservations_are_told_to_nobody(hub: LiveHub, state: str) -> None:
     async with hub.audience.client() as client:
         await started(client)
         hub.note_arbitrage(arbitrage(state=state))
         assert heard(client) == []
 
 
-async def test_a_client_that_does_not_read_holds_nobody_up(hub: Hub) -> None:
+async def test_a_client_that_does_not_read_holds_nobody_up(hub: LiveHub) -> None:
     async with hub.audience.client() as slow, hub.audience.client() as quick:
         await started(slow)
         await started(quick)
@@ -152,14 +152,14 @@ async def test_a_client_that_does_not_read_holds_nobody_up(hub: Hub) -> None:
     assert len(snapshot["arbitrages"]) == QUEUED_MESSAGES + 1
 
 
-async def test_older_settings_change_nothing(hub: Hub) -> None:
+async def test_older_settings_change_nothing(hub: LiveHub) -> None:
     newest = SETTINGS.model_copy(update={"version": 3})
     hub.note_settings(newest)
     hub.note_settings(SETTINGS)
     assert hub.settings == newest
 
 
-async def test_a_snapshot_has_charts_and_marks(hub: Hub) -> None:
+async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
     hub.note_records([record(quote(USD_MARKET, "1", "3")), record(mark("withdrawn", USD_MARKET, 0))])
     snapshot = orjson.loads(hub.audience.snapshot_message().text)
     assert snapshot["series"][0]["points"] == [[1_700_000_000.0], [2.0], [2.0]]
@@ -168,10 +168,10 @@ async def test_a_snapshot_has_charts_and_marks(hub: Hub) -> None:
 
 
 @pytest.fixture
-async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[Hub]:
+async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[LiveHub]:
     """Runs; Kafka is nowhere."""
     reader = TradeReader(connected(session.mongodb), session.database, session.session_id)
-    hub = Hub(session, reader)
+    hub = LiveHub(session, reader)
     running = asyncio.create_task(hub.run())
     await until(lambda: hub.board.sources.mongodb)
     yield hub
@@ -180,13 +180,13 @@ async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[H
     await reader.close()
 
 
-async def test_it_shows_what_stood_in_the_store_before(following: Hub) -> None:
+async def test_it_shows_what_stood_in_the_store_before(following: LiveHub) -> None:
     assert following.board.settings == SETTINGS
     await until(lambda: {row.exchange for row in following.board.ledger.balances} == {"alpha", "beta"})
     assert not following.board.sources.kafka
 
 
-async def test_a_trade_is_pushed_by_itself_with_its_books(following: Hub, store: MongoTradeStore) -> None:
+async def test_a_trade_is_pushed_by_itself_with_its_books(following: LiveHub, store: MongoTradeStore) -> None:
     async with following.audience.client() as client:
         await started(client)
         await traded(store, opportunity())
@@ -201,14 +201,14 @@ async def test_a_trade_is_pushed_by_itself_with_its_books(following: Hub, store:
     assert (profit.currency, profit.gross, profit.net) == ("USD", Decimal("2.5"), Decimal(1))
 
 
-async def test_feeds_and_settings_arrive_by_themselves(following: Hub, store: MongoTradeStore) -> None:
+async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store: MongoTradeStore) -> None:
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3))
     await store.change_settings(SETTINGS.model_copy(update={"min_net_bps": 9.0}), 1, "test")
     await until(lambda: [feed.quotes for feed in following.board.ledger.feeds] == [3])
     await until(lambda: following.settings is not None and following.settings.min_net_bps == 9.0)
 
 
-async def test_other_sessions_are_not_shown(following: Hub, session: Session, store: MongoTradeStore) -> None:
+async def test_other_sessions_are_not_shown(following: LiveHub, session: Session, store: MongoTradeStore) -> None:
     client = connected(session.mongodb)
     async with MongoTradeStore(client, session.database, "another") as others:
         await traded(others, opportunity("foreign"))

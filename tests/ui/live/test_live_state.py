@@ -24,14 +24,14 @@ from tests.ui.samples import (
     session_of,
     tick,
 )
-from ui.live.live_state import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, Board
+from ui.live.live_state import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, LiveState
 
 SECOND = 1_000_000
 
 
-def board_of() -> tuple[Board, SteppedClock]:
+def board_of() -> tuple[LiveState, SteppedClock]:
     clock = SteppedClock()
-    board = Board(session_of(Path("unused")), clock)
+    board = LiveState(session_of(Path("unused")), clock)
     board.settings = SETTINGS
     return board, clock
 
@@ -185,7 +185,7 @@ def test_opportunities_of_an_earlier_session_are_none_of_ours(
     replayed: bool, event: int, detected: int, is_new: bool
 ) -> None:
     replay = ReplayTime(START - 3_600 * SECOND, START, 1.0) if replayed else None
-    board = Board(replace(session_of(Path("unused")), started_at=START, replay=replay), SteppedClock())
+    board = LiveState(replace(session_of(Path("unused")), started_at=START, replay=replay), SteppedClock())
     found = replace(opportunity(), event_time=event, detected_time=detected)
     assert board.apply_opportunity(found) is is_new
     snapshot = board.snapshot()

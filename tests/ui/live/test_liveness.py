@@ -12,7 +12,7 @@ import pytest
 from session.clock import wall_now
 from session.lag import QueryProgress
 from session.logins import Address, Login
-from session.processes import ProcessState, Told
+from session.processes import ProcessReport, ProcessState
 from session.session import Session
 from store.mongo.mongo_store import open_store
 from store.operations.mongo_processes import opened_processes
@@ -23,9 +23,9 @@ from tests.services import embedded_kafka, mongod_process, wait_primary
 from tests.store.wishes import open_books
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.waiting import until
-from ui.live.consumer_lag import DetectionSigns
+from ui.live.consumer_lag import DetectionLag
 from ui.server.application import build_app, dashboard_of
-from ui.stream.live_hub import Hub
+from ui.stream.live_hub import LiveHub
 from ui.stream.liveness import kafka_answers
 
 HOUR = 3_600_000_000
@@ -48,14 +48,14 @@ async def tell(session: Session, state: ProcessState) -> None:
     """As the supervisor of detection does."""
     async with opened_processes(session) as processes:
         now = await processes.beat(1)
-        await processes.tell([Told("cep", "cep", None, state, 0)], now)
+        await processes.tell([ProcessReport("cep", "cep", None, state, 0)], now)
 
 
-def detect(hub: Hub) -> None:
+def detect(hub: LiveHub) -> None:
     """As if the driver had told that its query runs, and a probe had come out of it; for the next hour."""
     now = wall_now()
     hub.signs.queries["opportunities"] = QueryProgress("s", "opportunities", True, True, now + HOUR, now, "")
-    hub.signs.detection[0] = DetectionSigns(came_out_at=now + 1)
+    hub.signs.detection[0] = DetectionLag(came_out_at=now + 1)
 
 
 async def test_readiness_follows_the_end_and_the_return_of_each(

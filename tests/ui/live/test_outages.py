@@ -21,7 +21,7 @@ from tests.ui.live.link import Link, link_to
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
-from ui.stream.live_hub import Hub
+from ui.stream.live_hub import LiveHub
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Listener:
     """Trade → the state that it was told last."""
     mongodb: list[bool] = field(default_factory=list)
 
-    async def listen(self, hub: Hub) -> None:
+    async def listen(self, hub: LiveHub) -> None:
         async with hub.audience.client() as client:
             async for message in hub.audience.messages(client):
                 self.take(orjson.loads(message.text))
@@ -48,11 +48,11 @@ class Listener:
 
 
 @asynccontextmanager
-async def following(session: Session, link: Link) -> AsyncIterator[tuple[Hub, Listener]]:
+async def following(session: Session, link: Link) -> AsyncIterator[tuple[LiveHub, Listener]]:
     """A hub behind the link; Kafka is nowhere."""
     client = connected(link.uri)
     reader = TradeReader(client, session.database, session.session_id)
-    hub, listener = Hub(session, reader), Listener()
+    hub, listener = LiveHub(session, reader), Listener()
     running = asyncio.gather(hub.run(), listener.listen(hub))
     await until(lambda: hub.board.sources.mongodb and "snapshot" in listener.kinds)
     yield hub, listener

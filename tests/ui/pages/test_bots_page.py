@@ -5,7 +5,7 @@ import json
 from streamlit.testing.v1 import AppTest
 
 from market.decide.settings import Settings
-from session.processes import Order
+from session.processes import ProcessOrder
 from tests.ui.pages.tabs import sign_in
 from tests.ui.told import process_named, told
 from tests.ui.waiting import until
@@ -104,7 +104,7 @@ def test_a_feed_is_stopped_too_and_nothing_without_a_key(dashboard: Dashboard) -
     app = page()
     click(app, "Yes, stop feed-alpha")
     assert [error.value for error in app.error] == ["Not done: sign in with an operator's API key first."]
-    assert dashboard.answer(process_named(dashboard.session, "feed-alpha")).order == Order()
+    assert dashboard.answer(process_named(dashboard.session, "feed-alpha")).order == ProcessOrder()
 
 
 def test_without_a_supervisor_there_are_no_bots(dashboard: Dashboard) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Browser, expect
 
-from session.processes import Told
+from session.processes import ProcessReport
 from session.session import Session
 from store.operations.mongo_processes import MongoProcesses
 from store.server.mongo_client import connected, database_of
@@ -24,7 +24,7 @@ def log(session: Session) -> None:
         client = connected(session.mongodb)
         processes = MongoProcesses(database_of(client, session.database), session.session_id)
         now = await processes.beat(1)
-        await processes.tell([Told("bridge", "bridge", None, "ready", 0, 7)], now)
+        await processes.tell([ProcessReport("bridge", "bridge", None, "ready", 0, 7)], now)
         client.close()
 
     awaited(tell())

@@ -5,7 +5,7 @@ from datetime import UTC
 
 from streamlit.testing.v1 import AppTest
 
-from session.processes import Told
+from session.processes import ProcessReport
 from store.mongo.mongo_store import open_store
 from store.operations.mongo_processes import MongoProcesses
 from tests.ui.health_reports import FINDING, LATENCY, part, report
@@ -40,7 +40,7 @@ async def tell_of(dashboard: Dashboard, *names: str) -> None:
     async with await open_store(dashboard.session) as store:
         processes = MongoProcesses(store._database, dashboard.session.session_id)
         now = await processes.beat(1)
-        await processes.tell([Told(name, "cep", None, "ready", 0, 7) for name in names], now)
+        await processes.tell([ProcessReport(name, "cep", None, "ready", 0, 7) for name in names], now)
     await until(lambda: _is_told(dashboard, names))
 
 

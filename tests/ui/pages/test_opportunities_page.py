@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Refusal
+from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import open_store
 from tests.store.wishes import opportunity
@@ -46,11 +46,11 @@ def press(app: AppTest, key: str) -> AppTest:
     return app.button(key=key).click().run()
 
 
-def refusal(of: Opportunity, reason: str) -> Refusal:
+def refusal(of: Opportunity, reason: str) -> Rejection:
     sides = (of.base, of.buy.exchange, of.sell.exchange)
     identity = f"{of.opportunity_id}:{reason}"
     profit = Decimal(2)
-    return Refusal(identity, of.opportunity_id, *sides, "alpha", reason, of.net_bps, profit, of.event_time, 1, profit)
+    return Rejection(identity, of.opportunity_id, *sides, "alpha", reason, of.net_bps, profit, of.event_time, 1, profit)
 
 
 def fill(dashboard: Dashboard, refused: int) -> None:

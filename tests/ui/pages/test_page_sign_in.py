@@ -12,7 +12,7 @@ from session.roles import AccessTerms
 from tests.ui.pages.tabs import owners_key, sign_in
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, known_key, new_key
-from ui.auth.key_store import KeptKey, add_key, revoke_key
+from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.socket_tickets import Purpose
 from ui.page_parts.page_actions import ActionOutcome, acted
 from ui.page_parts.page_sign_in import NOT_SIGNED_IN
@@ -42,7 +42,7 @@ def page() -> AppTest:
 
 def given(dashboard: Dashboard) -> str:
     key = new_key()
-    add_key(dashboard.session.home, KeptKey("desk", "viewer", wall_now(), digest_of(key)))
+    add_key(dashboard.session.home, StoredKey("desk", "viewer", wall_now(), digest_of(key)))
     return key
 
 
