@@ -47,11 +47,12 @@ bench-backtest: setup ## detection over 10 and 100 million quotes beside other e
 	$(BIN)/python -m benchmarks.backtests --rows 10000000
 	$(BIN)/python -m benchmarks.backtests --rows 100000000
 
-lint: setup ## format, style, types, who may import whom
+lint: setup ## format, style, types, who may import whom, our own rules
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.house_rules
 
 format: setup ## put the code into its form
 	$(BIN)/ruff format

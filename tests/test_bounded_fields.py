@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
 from market.money import BoundedDecimal
-from tests.test_house_rules import ROOMS
+from tests.house_rules import ROOMS
 
 LEFT_OUT = ("ui.script",)
 """It runs a page where it is imported."""

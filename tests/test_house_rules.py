@@ -1,83 +1,80 @@
-"""Rules of the house that no linter knows: one clock, one way to Decimals, short functions, few broad excepts."""
+"""The rules of the house hold, and each of them sees what it forbids."""
 
-import ast
-import re
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-ROOMS = (
-    *("market", "session", "streams", "store", "exchanges", "simulators", "datasets", "pricefeeds", "cep", "bots"),
-    *("backtest", "notices", "ui", "launch"),
+from tests.house_rules import LONGEST_FILE, LONGEST_FUNCTION, MOST_FILES, Module, broken, modules
+
+
+def wrong(text: str, name: str = "market/some.py") -> bool:
+    return broken([Module(Path(name), text)]) != []
+
+
+def test_the_rules_hold_everywhere() -> None:
+    assert broken(modules()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "now = time.time()",
+        "await_it = asyncio.sleep(1)",
+        "Decimal(text)",
+        "decimal.Decimal(str(x))",
+        "Decimal.from_float(x)",
+        "EXACT.create_decimal(x)",
+        "Decimal(value=1)",
+        "sys.set_int_max_str_digits(0)",
+        "try:\n    pass\nexcept Exception:\n    pass",
+        "try:\n    pass\nexcept:\n    pass",
+        "def f():\n" + "    x = 1\n" * LONGEST_FUNCTION,
+        "x = 1\n" * (LONGEST_FILE + 1),
+    ],
 )
-MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
-READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
-OUTERMOST = {"launch/supervisor/process_main.py"}
-MAKES_DECIMALS = "market/money.py"
-UNBOUNDS = re.compile(r"set_int_max_str_digits|PYTHONINTMAXSTRDIGITS|int_max_str_digits")
-"""Python itself refuses whole numbers of more than 4,300 digits; who switched that off would bring hours back."""
-LONGEST_FUNCTION = 40
-LONGEST_FILE = 450
+def test_what_is_forbidden_is_seen(text: str) -> None:
+    assert wrong(text)
 
 
-def name_of(path: Path) -> str:
-    return str(path.relative_to(ROOT))
-
-
-def unbounded_decimals(tree: ast.AST) -> list[int]:
-    """Lines where something else than a number written there becomes a Decimal, by whatever name of it."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and makes_a_decimal(node.func)]
-    return [call.lineno for call in calls if not all(map(is_written_there, call.args)) or call.keywords]
-
-
-def makes_a_decimal(function: ast.expr) -> bool:
-    name = ast.unparse(function).split(".")
-    return name[-1] == "Decimal" or name[-1] in (
-        "from_float",
-        "from_number",
-        "create_decimal",
-        "create_decimal_from_float",
-    )
-
-
-def is_written_there(argument: ast.expr) -> bool:
-    return all(
-        isinstance(node, ast.Constant | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop)
-        for node in ast.walk(argument)
-    )
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_keeps_the_rules(path: Path) -> None:
-    text = path.read_text()
-    tree = ast.parse(text)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    too_long = [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION]
-    broad = [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ExceptHandler) and (node.type is None or ast.unparse(node.type) == "Exception")
-    ]
-    assert too_long == []
-    assert text.count("\n") <= LONGEST_FILE
-    assert name_of(path) == "session/clock.py" or not READS_TIME.search(text)
-    assert name_of(path) in OUTERMOST or broad == []
-    assert name_of(path) == MAKES_DECIMALS or unbounded_decimals(tree) == []
-    assert not UNBOUNDS.search(text)
-
-
-def test_the_rules_see_what_they_forbid() -> None:
-    assert READS_TIME.search("now = time.time()")
-    assert READS_TIME.search("await asyncio.sleep(1)")
-    assert not READS_TIME.search("await clock.sleep(1)")
-    for line in ("Decimal(text)", "decimal.Decimal(str(x))", "Decimal.from_float(x)", "EXACT.create_decimal(x)"):
-        assert unbounded_decimals(ast.parse(line)), line
-    for line in (
+@pytest.mark.parametrize(
+    "text",
+    [
+        "clock.sleep(1)",
         'Decimal("0.1")',
         "Decimal(10**9)",
         "Decimal(-1)",
         "number.to_decimal()",
         "list(map(decimal_of, rows))",
-    ):
-        assert not unbounded_decimals(ast.parse(line)), line
+        "try:\n    pass\nexcept ValueError:\n    pass",
+        "def f():\n" + "    x = 1\n" * (LONGEST_FUNCTION - 1),
+    ],
+)
+def test_what_is_allowed_is_not(text: str) -> None:
+    assert not wrong(text)
+
+
+def test_the_clock_alone_reads_time() -> None:
+    assert not wrong("time.time()", "session/clock.py")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_wrong"),
+    [
+        (("market/a/orders.py", ""), ("bots/a/orders.py", ""), True),
+        (("market/a/errors.py", ""), ("bots/a/errors.py", ""), False),
+        (("pricefeeds/wire/kraken.py", ""), ("exchanges/orders/kraken.py", ""), False),
+        (("market/a/one.py", "class Book: ..."), ("bots/a/two.py", "class Book: ..."), True),
+        (("market/a/one.py", "class _Book: ..."), ("bots/a/two.py", "class _Book: ..."), False),
+        (("market/a/one.py", "class Book: ..."), ("bots/a/two.py", "class Books: ..."), False),
+    ],
+)
+def test_a_name_is_of_one_thing(first: tuple[str, str], second: tuple[str, str], *, is_wrong: bool) -> None:
+    found = broken([Module(Path(name), text) for name, text in (first, second)])
+    assert (found != []) is is_wrong
+
+
+def test_a_folder_is_read_at_a_glance_and_lies_near() -> None:
+    many = [Module(Path(f"market/trade/m{number}.py"), "") for number in range(MOST_FILES + 1)]
+    assert broken(many[:-1]) == []
+    assert broken(many) != []
+    assert wrong("", "market/a/b/c.py")

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.accounting.equity_curve import MOST_MARKS, MOST_POINTS, EquityDrawdown, Ending, EquityCurve, SampledLine, thinned
+from market.accounting.equity_curve import (
+    MOST_MARKS,
+    MOST_POINTS,
+    Ending,
+    EquityCurve,
+    EquityDrawdown,
+    SampledLine,
+    thinned,
+)
 from market.trade.arbitrages import ArbitrageState
 
 nets = st.decimals("-1000", "1000", places=8)
@@ -49,7 +57,9 @@ def test_what_never_traded_is_neither_won_nor_lost() -> None:
         (("5", "-3", "9", "-1", "-1"), EquityDrawdown(Decimal(3), 1, 2), EquityDrawdown(Decimal(2), 3, 5)),
     ],
 )
-def test_the_deepest_fall_and_the_one_it_is_in(values: tuple[str, ...], deepest: EquityDrawdown, current: EquityDrawdown) -> None:
+def test_the_deepest_fall_and_the_one_it_is_in(
+    values: tuple[str, ...], deepest: EquityDrawdown, current: EquityDrawdown
+) -> None:
     curve = EquityCurve()
     for number, net in enumerate(values, 1):
         curve.add(Ending(number, str(number), "closed", Decimal(net)))

@@ -7,7 +7,7 @@ import pytest
 
 from market.time_units import MICROSECONDS
 from session.clock import ReplayClock, SystemClock, wall_now
-from tests.test_house_rules import ROOMS
+from tests.house_rules import ROOMS
 
 ROOT = Path(__file__).parents[2]
 OURS = {"time": ("time", "time_ns"), "datetime": ("now", "utcnow", "today"), "asyncio": ("sleep",)}

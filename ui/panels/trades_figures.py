@@ -6,7 +6,7 @@ from typing import get_args
 
 import streamlit
 
-from market.accounting.equity_curve import EquityDrawdown, Equity
+from market.accounting.equity_curve import Equity, EquityDrawdown
 from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from session.labels import PROFIT_PARTS as PART_NAMES

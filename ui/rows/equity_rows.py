@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from typing_extensions import TypedDict
 
-from market.accounting.equity_curve import MOST_POINTS, MOST_SPANS, EquityDrawdown, Equity, EquityPoint
+from market.accounting.equity_curve import MOST_POINTS, MOST_SPANS, Equity, EquityDrawdown, EquityPoint
 from market.money import text_of
 
 THINNING = (

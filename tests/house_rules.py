@@ -1,0 +1,164 @@
+"""Rules of the house that no linter knows; `python -m tests.house_rules` names every place that breaks one.
+
+One clock, one way to Decimals, short functions and files, few broad excepts, names that are found at once: a module or
+a public class has a name that no other has, but for the families of FAMILIES.
+"""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ROOMS = (
+    *("market", "session", "streams", "store", "exchanges", "simulators", "datasets", "pricefeeds", "cep", "bots"),
+    *("backtest", "notices", "ui", "launch"),
+)
+READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
+CLOCK = "session/clock.py"
+OUTERMOST = {"launch/supervisor/process_main.py"}
+MAKES_DECIMALS = "market/money.py"
+UNBOUNDS = re.compile(r"set_int_max_str_digits|PYTHONINTMAXSTRDIGITS|int_max_str_digits")
+"""Python itself refuses whole numbers of more than 4,300 digits; who switched that off would bring hours back."""
+LONGEST_FUNCTION = 40
+LONGEST_FILE = 450
+MOST_FILES = 24
+"""In one folder. About fifteen are read at a glance; a family of like ones may be longer."""
+DEEPEST = 2
+"""Folders below the root."""
+FAMILIES = {"__init__", "errors", "binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken"}
+"""Names of several modules: the errors of each room, and one file per exchange."""
+
+Found = tuple[Path, int, str]
+"""Where a rule is broken, and what is wrong there."""
+
+
+@dataclass(frozen=True)
+class Module:
+    path: Path
+    text: str
+
+    @property
+    def name(self) -> str:
+        return self.path.as_posix()
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+
+
+def modules(root: Path = ROOT) -> list[Module]:
+    """All of the product."""
+    paths = sorted(path for room in ROOMS for path in (root / room).rglob("*.py"))
+    return [Module(path.relative_to(root), path.read_text()) for path in paths]
+
+
+def too_long(module: Module) -> Iterator[Found]:
+    for node in module.nodes(ast.FunctionDef, ast.AsyncFunctionDef):
+        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION:
+            yield module.path, node.lineno, f"{node.name} is longer than {LONGEST_FUNCTION} lines"
+    if module.text.count("\n") > LONGEST_FILE:
+        yield module.path, LONGEST_FILE, f"longer than {LONGEST_FILE} lines"
+
+
+def broad_excepts(module: Module) -> Iterator[Found]:
+    if module.name in OUTERMOST:
+        return
+    for node in module.nodes(ast.ExceptHandler):
+        assert isinstance(node, ast.ExceptHandler)
+        if node.type is None or ast.unparse(node.type) == "Exception":
+            yield module.path, node.lineno, "catches everything; name what can be raised"
+
+
+def clocks(module: Module) -> Iterator[Found]:
+    if module.name != CLOCK:
+        for found in READS_TIME.finditer(module.text):
+            yield module.path, line_of(module, found), f"{found[0]}: only {CLOCK} reads time and sleeps"
+
+
+def unbounded_decimals(module: Module) -> Iterator[Found]:
+    """Something else than a number written there becomes a Decimal, by whatever name of it; or digits unlimited."""
+    if module.name != MAKES_DECIMALS:
+        for node in module.nodes(ast.Call):
+            assert isinstance(node, ast.Call)
+            if makes_a_decimal(node.func) and (not all(map(is_written_there, node.args)) or node.keywords):
+                yield module.path, node.lineno, f"only {MAKES_DECIMALS} makes Decimals of what comes from outside"
+    for found in UNBOUNDS.finditer(module.text):
+        yield module.path, line_of(module, found), "Python's bound of digits stays"
+
+
+def makes_a_decimal(function: ast.expr) -> bool:
+    name = ast.unparse(function).split(".")
+    made = ("Decimal", "from_float", "from_number", "create_decimal", "create_decimal_from_float")
+    return name[-1] in made
+
+
+def is_written_there(argument: ast.expr) -> bool:
+    return all(
+        isinstance(node, ast.Constant | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop)
+        for node in ast.walk(argument)
+    )
+
+
+def line_of(module: Module, found: re.Match[str]) -> int:
+    return module.text.count("\n", 0, found.start()) + 1
+
+
+def twice_named(all_modules: list[Module]) -> Iterator[Found]:
+    """Modules, and public classes, that another has the name of."""
+    first: dict[str, Path] = {}
+    for module in all_modules:
+        for name, line in names(module):
+            if name in first:
+                yield module.path, line, f"{first[name]} has a {name} as well"
+            first.setdefault(name, module.path)
+
+
+def names(module: Module) -> Iterator[tuple[str, int]]:
+    """What nobody else may be called, each with its line."""
+    if module.path.stem not in FAMILIES:
+        yield f"module {module.path.stem}", 1
+    for node in module.tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield f"class {node.name}", node.lineno
+
+
+def crowded(all_modules: list[Module]) -> Iterator[Found]:
+    """Folders that nobody reads at a glance, or that lie too deep."""
+    folders = defaultdict(list)
+    for module in all_modules:
+        folders[module.path.parent].append(module.path)
+    for folder, paths in folders.items():
+        if len(paths) > MOST_FILES:
+            yield folder, 0, f"{len(paths)} files; at most {MOST_FILES}"
+        if len(folder.parts) > DEEPEST:
+            yield folder, 0, f"deeper than {DEEPEST} folders"
+
+
+RULES = (too_long, broad_excepts, clocks, unbounded_decimals)
+RULES_OF_ALL = (twice_named, crowded)
+
+
+def broken(all_modules: list[Module]) -> list[Found]:
+    """Every place that breaks a rule."""
+    one_by_one = [found for module in all_modules for rule in RULES for found in rule(module)]
+    return one_by_one + [found for rule in RULES_OF_ALL for found in rule(all_modules)]
+
+
+def main() -> int:
+    found = broken(modules())
+    for path, line, wrong in found:
+        sys.stdout.write(f"{path}:{line}: {wrong}\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
