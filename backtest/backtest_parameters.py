@@ -41,7 +41,7 @@ class Parameters:
     decision_ms: float = 5.0
     """From the row that made an opportunity to the bots' decision."""
     failed_share: float = 0.0
-    """Of orders that the exchange refuses, drawn by seed."""
+    """Of orders that the exchange rejects, drawn by seed."""
     seed: int = 1
     follow_logged_settings: bool = False
     """Settings rows of the log change thresholds as they did then; else `settings` hold from end to end."""

@@ -24,7 +24,7 @@ from backtest.result.quote_spacing import MarketSpacing, answers, spacing_of
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.quote_history import tape_of
 from backtest.simulate.trade_simulation import BacktestError, trade
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.manifest import read_manifest
 from datasets.ticksets.tick_set import TickSet
 from market.prices.opportunities import Opportunity
@@ -39,7 +39,7 @@ ADDED_MS = (25.0, 50.0, 100.0, 250.0, 500.0)
 """What latency costs is shown at these."""
 TOLD_EVERY = 200
 """Opportunities."""
-REFUSED = f"{ImportRefusedError.__module__}.{ImportRefusedError.__qualname__}: "
+REJECTED = f"{ImportRejectedError.__module__}.{ImportRejectedError.__qualname__}: "
 """So begins the line of a worker's error that names a file which cannot be read."""
 
 
@@ -74,8 +74,8 @@ def run_backtest(
     """Find and trade. `added_ms`: trade again with orders so much later. `work`: where what was found is put aside
     meanwhile (the system's temporary folder). Memory does not grow with the rows, but with the arbitrages.
 
-    Raises ImportRefusedError where the tick set cannot be read, LookupError where a currency of it cannot be converted,
-    BacktestError where it cannot be traded, Spark stops, or the set is built anew meanwhile.
+    Raises ImportRejectedError where the tick set cannot be read, LookupError where a currency of it cannot be
+    converted, BacktestError where it cannot be traded, Spark stops, or the set is built anew meanwhile.
     """
     course, scratch = _Course(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:
@@ -134,8 +134,8 @@ def _found(
 
 
 def spark_words(text: str) -> str:
-    """What a worker of ours refused, or the first line of what Spark itself says."""
-    own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REFUSED)]
+    """What a worker of ours rejected, or the first line of what Spark itself says."""
+    own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REJECTED)]
     return own[-1] if own else first_words(text)
 
 

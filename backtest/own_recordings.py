@@ -9,8 +9,8 @@ from pathlib import Path
 
 from backtest.profile_recordings import Recording, check_enough
 from backtest.replay_profiles import FEE_RATE, RecordedMarket, ReplayProfile
-from datasets.errors import ImportRefusedError
-from datasets.rows.quote_rows import Rejections, refuse
+from datasets.errors import ImportRejectedError
+from datasets.rows.quote_rows import Rejections, reject
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.instruments.markets import Market
@@ -41,12 +41,12 @@ class _ExchangeRows:
 
 
 def load_own_recording(folder: Path) -> Recording:
-    """All exchanges of one session, at or below `folder`. Raises ImportRefusedError in one sentence."""
+    """All exchanges of one session, at or below `folder`. Raises ImportRejectedError in one sentence."""
     folders, rejected = recorded_folders(folder), Counter[str]()
     exchanges = [_exchange_rows(path, rejected) for path in folders]
     sessions = sorted({exchange.header.session_id for exchange in exchanges})
     if len(sessions) > 1:
-        refuse(folder, None, f"holds {len(sessions)} sessions; name one of them ({', '.join(sessions)})")
+        reject(folder, None, f"holds {len(sessions)} sessions; name one of them ({', '.join(sessions)})")
     rows = tuple(merge(*(exchange.rows for exchange in exchanges), key=lambda row: row.received_time))
     fed = {(row.exchange, row.symbol) for row in rows if isinstance(row, Quote)}
     told = [market for exchange in exchanges for market in exchange.header.markets]
@@ -90,7 +90,7 @@ def own_profile(session_id: str, markets: tuple[Market, ...]) -> ReplayProfile:
 
 
 def _exchange_rows(folder: Path, rejected: Rejections) -> _ExchangeRows:
-    """Raises ImportRefusedError."""
+    """Raises ImportRejectedError."""
     found: _ExchangeRows | None = None
     for entry in read_recording(folder):
         if isinstance(entry, RecordingHeader):
@@ -98,7 +98,7 @@ def _exchange_rows(folder: Path, rejected: Rejections) -> _ExchangeRows:
         elif isinstance(entry, Note) and entry.kind == "row" and found is not None:
             found.rows += _logged(folder, entry, rejected)
     if found is None:
-        refuse(folder, None, "was cut off before anything was recorded")
+        reject(folder, None, "was cut off before anything was recorded")
     return found
 
 
@@ -114,6 +114,6 @@ def _logged(folder: Path, note: Note, rejected: Rejections) -> Iterator[Quote | 
         else:
             yield mark_of(row)
     except WireError as error:
-        raise ImportRefusedError(
+        raise ImportRejectedError(
             f"{folder}: the row of {note.symbol} at {note.now} cannot be read ({error})"
         ) from error

@@ -8,10 +8,10 @@ from itertools import groupby
 from pathlib import Path
 
 from backtest.replay_profiles import RecordedMarket, ReplayProfile
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.hftbacktest import book_tickers
 from datasets.importers.lean import quote_bars
-from datasets.rows.quote_rows import Rejections, refuse
+from datasets.rows.quote_rows import Rejections, reject
 from market.instruments.markets import Market
 from market.prices.quotes import FeedMark, Quote
 
@@ -52,7 +52,7 @@ class Recording:
 
 
 def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording:
-    """Read all files. Raises ImportRefusedError: one sentence that names the file, or says what is lacking."""
+    """Read all files. Raises ImportRejectedError: one sentence that names the file, or says what is lacking."""
     recorded_files = _recorded_files(profile, files)
     rejections: Rejections = Counter()
     streams = [_quotes_of(path, recorded, rejections) for path, recorded in recorded_files]
@@ -80,9 +80,9 @@ def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tup
     for path in files:
         recorded = profile.recorded_market(path)
         if recorded is None:
-            raise ImportRefusedError(f"{path}: is no recording of {profile.name}")
+            raise ImportRejectedError(f"{path}: is no recording of {profile.name}")
         if path.resolve() in found:
-            raise ImportRefusedError(f"{path}: is named twice")
+            raise ImportRejectedError(f"{path}: is named twice")
         rank = (not recorded.market.is_fx, profile.recorded.index(recorded), path.name)
         found[path.resolve()] = (rank, path, recorded)
     return [(path, recorded) for _, path, recorded in sorted(found.values(), key=lambda item: item[0])]
@@ -90,23 +90,23 @@ def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tup
 
 def _quotes_of(path: Path, recorded: RecordedMarket, rejections: Rejections) -> Iterator[Quote]:
     if recorded.source == "own":
-        refuse(path, None, "is a part of a recorded session; name its folder")
+        reject(path, None, "is a part of a recorded session; name its folder")
     if recorded.source == "lean":
         return quote_bars(path, recorded.market, recorded.utc_offset_hours, rejections)
     return book_tickers(path, recorded.market, recorded.source, rejections)
 
 
 def check_enough(profile: ReplayProfile, markets: tuple[Market, ...]) -> None:
-    """Raises ImportRefusedError where `markets`, which have quotes, do not make an arbitrage."""
+    """Raises ImportRejectedError where `markets`, which have quotes, do not make an arbitrage."""
     traded = [market for market in markets if not market.is_fx]
     if len(traded) < 2:
         names = ", ".join(market.exchange for market in profile.markets if not market.is_fx)
-        raise ImportRefusedError(f"a replay of {profile.name} needs usable quotes of two of {names}")
+        raise ImportRejectedError(f"a replay of {profile.name} needs usable quotes of two of {names}")
     settled = {profile.settlement_currency}
     settled.update(currency for market in markets if market.is_fx for currency in (market.base, market.quote_currency))
     for market in traded:
         if market.quote_currency not in settled:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{market.exchange} {market.symbol} needs FX quotes to become {profile.settlement_currency}; "
                 f"name a file that has them"
             )

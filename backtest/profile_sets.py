@@ -22,7 +22,7 @@ CHUNK_ROWS = 50_000
 
 
 def set_of_files(home: Path, files: tuple[Path, ...]) -> TickSet:
-    """Files of one replay profile. Raises ImportRefusedError for what is none of them."""
+    """Files of one replay profile. Raises ImportRejectedError for what is none of them."""
     profile = profile_for(files)
     checksums = {path: _checksum(path) for path in files}
     folder = home / "ticks" / f"{profile.name}-{_name_of(checksums.values())}"
@@ -37,7 +37,7 @@ def _is_of(folder: Path, profile: ReplayProfile) -> bool:
 
 
 def set_of_recording(home: Path, recorded: Path) -> TickSet:
-    """A recorded session's folder of raw feeds. Raises ImportRefusedError."""
+    """A recorded session's folder of raw feeds. Raises ImportRejectedError."""
     recording = load_own_recording(recorded)
     checksums = {path: _checksum(path) for path in recording.files}
     folder = home / "ticks" / f"session-{_name_of(checksums.values())}"

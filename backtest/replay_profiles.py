@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.hftbacktest import TickerSource
 from datasets.rows.special_files import check_kind
 from datasets.ticksets.manifest import Manifest
@@ -67,9 +67,9 @@ class ReplayProfile:
         return (*said, *self.assumptions, f"taker fees in bps a side: {fees}")
 
     def with_fee_bps(self, fee_bps: Decimal) -> "ReplayProfile":
-        """The same profile with one taker fee on every exchange. Raises ImportRefusedError outside 0 to 1,000 bps."""
+        """The same profile with one taker fee on every exchange. Raises ImportRejectedError outside 0 to 1,000 bps."""
         if not 0 <= fee_bps <= 1_000:
-            raise ImportRefusedError(f"a fee of {fee_bps} bps is outside 0 to 1000")
+            raise ImportRejectedError(f"a fee of {fee_bps} bps is outside 0 to 1000")
         fees = dict.fromkeys(self.settings.taker_fees, fee_bps / BPS)
         return replace(self, settings=self.settings.model_copy(update={"taker_fees": fees}))
 
@@ -78,18 +78,18 @@ class ReplayProfile:
 
 
 def profile_for(paths: tuple[Path, ...]) -> ReplayProfile:
-    """The one profile that all the files belong to. Raises ImportRefusedError, naming the file that fits none."""
+    """The one profile that all the files belong to. Raises ImportRejectedError, naming the file that fits none."""
     if not paths:
-        raise ImportRefusedError("name at least one recorded file")
+        raise ImportRejectedError("name at least one recorded file")
     for path in paths:
         check_kind(path)
     profiles = [_profile_of(path) for path in paths]
     fault = identity_fault(profiles[0].markets, profiles[0].alike)
     if fault is not None:
-        raise ImportRefusedError(f"{profiles[0].name}: {fault}")
+        raise ImportRejectedError(f"{profiles[0].name}: {fault}")
     for path, profile in zip(paths, profiles, strict=True):
         if profile is not profiles[0]:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{path}: belongs to {profile.name}, while {paths[0]} belongs to {profiles[0].name}; "
                 "replay them one after the other"
             )
@@ -101,9 +101,9 @@ def _profile_of(path: Path) -> ReplayProfile:
         if profile.recorded_market(path) is not None:
             return profile
     if not path.exists():
-        raise ImportRefusedError(f"{path}: there is no such file")
+        raise ImportRejectedError(f"{path}: there is no such file")
     known = ", ".join(f"{item.folder}/…{item.name_end}" for profile in PROFILES for item in profile.recorded)
-    raise ImportRefusedError(
+    raise ImportRejectedError(
         f"{path}: is none of the recordings known here ({known}); `arbitrage import` makes a tick set of other files"
     )
 

@@ -12,7 +12,7 @@ from backtest.own_recordings import WORTH
 from backtest.replay_profiles import FEE_RATE, ReplayProfile, profile_of
 from backtest.result.quote_spacing import default_quote_age_ms, spacing_of
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import TickSet, batches
 from datasets.ticksets.tick_set_problems import nothing_to_compare
@@ -41,20 +41,20 @@ class RequestedBacktest:
     fee_tiers: Mapping[str, tuple[FeeTier, ...]] = field(default_factory=dict)
     """Exchange → its fees by volume, in place of its taker fee."""
     failed_share: float = 0.0
-    """Of orders that the exchange refuses."""
+    """Of orders that the exchange rejects."""
     seed: int = 1
     follow_logged_settings: bool = False
 
 
 def parameters_for(tick_set: TickSet, wish: RequestedBacktest) -> Parameters:
-    """Raises ImportRefusedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
+    """Raises ImportRejectedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
     manifest = tick_set.manifest
     profile = profile_of(manifest)
     exchanges = tuple(dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx))
     settings = own_settings(manifest) if profile is None else _settings_of(profile, exchanges)
     logged = logged_settings(tick_set)[:1] if manifest.origin == "session" else ()
     if not logged and wish.follow_logged_settings:
-        raise ImportRefusedError(f"{manifest.name}: holds no settings that could be followed, ticks alone")
+        raise ImportRejectedError(f"{manifest.name}: holds no settings that could be followed, ticks alone")
     if wish.follow_logged_settings:
         _check_followed(logged[0], wish)
     for first in logged:
@@ -68,7 +68,7 @@ def parameters_for(tick_set: TickSet, wish: RequestedBacktest) -> Parameters:
     settings = changed_settings(settings, wish.values)
     lacking = nothing_to_compare(manifest.markets, None if logged else settings.enabled_exchanges)
     if lacking is not None:
-        raise ImportRefusedError(f"{manifest.name}: {lacking}")
+        raise ImportRejectedError(f"{manifest.name}: {lacking}")
     return Parameters(
         settings=settings,
         balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
@@ -85,7 +85,9 @@ def _check_followed(first: SettingsChange, wish: RequestedBacktest) -> None:
     named = [name for name in wish.values if name in first.changed]
     named += ["the fees"] if wish.fee_bps is not None else []
     if named:
-        raise ImportRefusedError(f"{named[0]} cannot be given where the settings of the log are followed, which say it")
+        raise ImportRejectedError(
+            f"{named[0]} cannot be given where the settings of the log are followed, which say it"
+        )
 
 
 def own_settings(manifest: Manifest) -> Settings:
@@ -97,43 +99,43 @@ def own_settings(manifest: Manifest) -> Settings:
 
 
 def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
-    """Raises ImportRefusedError naming what is wrong."""
+    """Raises ImportRejectedError naming what is wrong."""
     told: dict[str, object] = {}
     for name, text in values.items():
         if name not in Settings.model_fields or name in ("version", "taker_fees"):
-            raise ImportRefusedError(f"{name!r} is no setting that a backtest can change; {_known_settings()}")
+            raise ImportRejectedError(f"{name!r} is no setting that a backtest can change; {_known_settings()}")
         told[name] = tuple(filter(None, text.split(","))) if name == "enabled_exchanges" else text
     try:
         return Settings.model_validate(settings.model_dump() | told)
     except ValidationError as error:
-        raise ImportRefusedError(explained(error, "settings")) from None
+        raise ImportRejectedError(explained(error, "settings")) from None
 
 
 def latencies(exchanges: tuple[str, ...], wish: RequestedBacktest) -> dict[str, Latency]:
-    """Of every exchange. Raises ImportRefusedError for one that the set does not have, or that is out of bounds."""
+    """Of every exchange. Raises ImportRejectedError for one that the set does not have, or that is out of bounds."""
     for told in (wish.latency_ms, wish.latency_samples):
         unknown = sorted(set(told) - {*exchanges, "*"})
         if unknown:
-            raise ImportRefusedError(f"latency of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
+            raise ImportRejectedError(f"latency of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
     every = [*wish.latency_ms.values(), *(one for some in wish.latency_samples.values() for one in some)]
     outside = [one for one in every if not 0 <= one <= LONGEST_LATENCY_MS]
     if outside:
-        raise ImportRefusedError(f"a latency of {outside[0]:g} ms is outside 0 to {LONGEST_LATENCY_MS:,.0f}")
+        raise ImportRejectedError(f"a latency of {outside[0]:g} ms is outside 0 to {LONGEST_LATENCY_MS:,.0f}")
     return {exchange: _latency_of(exchange, wish) for exchange in exchanges}
 
 
 def fee_tiers(exchanges: tuple[str, ...], wish: RequestedBacktest) -> dict[str, tuple[FeeTier, ...]]:
-    """Raises ImportRefusedError for an exchange that the set does not have."""
+    """Raises ImportRejectedError for an exchange that the set does not have."""
     unknown = sorted(set(wish.fee_tiers) - set(exchanges))
     if unknown:
-        raise ImportRefusedError(f"fees by volume of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
+        raise ImportRejectedError(f"fees by volume of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
     return dict(wish.fee_tiers)
 
 
 def failed_share(wish: RequestedBacktest) -> float:
-    """Raises ImportRefusedError."""
+    """Raises ImportRejectedError."""
     if not 0 <= wish.failed_share <= 1:
-        raise ImportRefusedError(f"{wish.failed_share * 100:g} percent of orders is outside 0 to 100")
+        raise ImportRejectedError(f"{wish.failed_share * 100:g} percent of orders is outside 0 to 100")
     return wish.failed_share
 
 

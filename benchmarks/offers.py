@@ -8,7 +8,7 @@ from uuid import uuid4
 import ccxt
 
 from exchanges.ccxt_client import make_exchange, simulated_config
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of
 from market.prices.opportunities import Opportunity, OpportunityLeg
@@ -35,7 +35,7 @@ class Offers:
         while True:
             try:
                 await self.next()
-            except (AccountRefusedError, ccxt.NetworkError):
+            except (AccountRejectedError, ccxt.NetworkError):
                 await SystemClock().sleep(RETRY_SECONDS)
             else:
                 return self
@@ -85,7 +85,7 @@ class Offers:
         )
 
     def _connected(self, exchange: str) -> Any:
-        """Raises AccountRefusedError as long as the exchange has made no accounts."""
+        """Raises AccountRejectedError as long as the exchange has made no accounts."""
         config = simulated_config(exchange, str(self._session.exchanges_url), self._session.home, is_limited=False)
         client = self._clients[exchange] = make_exchange(config)
         self._stack.push_async_callback(client.close)

@@ -1,4 +1,4 @@
-"""What a bot does while its exchange refuses the account: it begins nothing, sends nothing, and asks now and then.
+"""What a bot does while its exchange rejects the account: it begins nothing, sends nothing, and asks now and then.
 
 A ban ends, a key is given its permission back: no word of an exchange ends the process.
 """
@@ -11,25 +11,25 @@ from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.retry import Errand
 from exchanges.account_port import TradingAccount
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 
 FIRST_SECONDS = 1.0
 LONGEST_SECONDS = 10.0
-"""Between two questions, or two words that it is still so; shorter than a refused account pauses its exchange for
+"""Between two questions, or two words that it is still so; shorter than a rejected account pauses its exchange for
 (`market.decide.circuit_breaker`)."""
 ORDER_SECONDS = 15.0
 ORDER_LONGEST_SECONDS = 3_600.0
-"""How long nothing is asked once an order was refused, twice as long each time that it comes again soon: a key that
-reads but may not trade answers every question, and refuses the next order too."""
+"""How long nothing is asked once an order was rejected, twice as long each time that it comes again soon: a key that
+reads but may not trade answers every question, and rejects the next order too."""
 
 log = logging.getLogger(__name__)
 
 
 class AccountLockout:
-    """Whether the exchange refuses this bot's account, and when it is asked again."""
+    """Whether the exchange rejects this bot's account, and when it is asked again."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class AccountLockout:
         self._begun = asyncio.Event()
         self._ask_at = 0
         self._order_seconds = ORDER_SECONDS
-        """Of the next refusal of an order."""
+        """Of the next rejection of an order."""
         self._trusted_at = 0
         """From when on the account counts as sound again."""
 
@@ -57,9 +57,9 @@ class AccountLockout:
     def may_ask(self) -> bool:
         return self._steady_clock() >= self._ask_at
 
-    def begin(self, error: AccountRefusedError, *, of_an_order: bool = False) -> None:
-        """The exchange has refused the account, for the first time or still."""
-        self._health.note("account_refused", self._account.exchange)
+    def begin(self, error: AccountRejectedError, *, of_an_order: bool = False) -> None:
+        """The exchange has rejected the account, for the first time or still."""
+        self._health.note("account_rejected", self._account.exchange)
         if not self.is_on:
             log.error("paused, %s", error, extra={"exchange": self._account.exchange})
             if of_an_order:
@@ -68,7 +68,7 @@ class AccountLockout:
         self._begun.set()
 
     async def run(self) -> None:
-        """Each time the exchange refuses the account: ask now and then, until it accepts it. Without end."""
+        """Each time the exchange rejects the account: ask now and then, until it accepts it. Without end."""
         while True:
             await self._begun.wait()
             waits = backoff(FIRST_SECONDS, longest=LONGEST_SECONDS)
@@ -77,14 +77,14 @@ class AccountLockout:
                 if self.may_ask:
                     await self.ask()
                 else:
-                    self._health.note("account_refused", self._account.exchange)
+                    self._health.note("account_rejected", self._account.exchange)
             self._begun.clear()
 
     async def ask(self) -> None:
         """Once. An exchange that does not answer has not said that it accepts the account."""
         try:
             await self._account.balances()
-        except AccountRefusedError as error:
+        except AccountRejectedError as error:
             self.begin(error)
         except ExchangeUnavailableError as error:
             log.warning("still paused: %s", error, extra={"exchange": self._account.exchange})
@@ -93,10 +93,10 @@ class AccountLockout:
             log.warning("resumed, the account is accepted again", extra={"exchange": self._account.exchange})
 
     async def noticed(self, errand: Errand, *, of_an_order: bool = False) -> None:
-        """`errand`, to which a refused account is an outage like others. Raises what it raises, but for that."""
+        """`errand`, to which a rejected account is an outage like others. Raises what it raises, but for that."""
         try:
             await errand()
-        except AccountRefusedError as error:
+        except AccountRejectedError as error:
             self.begin(error, of_an_order=of_an_order)
             raise ExchangeUnavailableError(str(error)) from error
 

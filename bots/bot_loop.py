@@ -101,7 +101,8 @@ class BotLoop:
         self._tasks = asyncio.TaskGroup()
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
-        """Recover what is open, open the books, then trade what `signals` brings; wait where the account is refused."""
+        """Recover what is open, open the books, then trade what `signals` brings; wait where the account is
+        rejected."""
         async with self._tasks as tasks:
             tasks.create_task(persist(self._follow_settings))
             tasks.create_task(persist(self.health.run))
@@ -213,7 +214,7 @@ class BotLoop:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
     def _do(self, thing: PendingLeg) -> None:
-        """What the account is needed for waits while it is refused: the next round comes back to it."""
+        """What the account is needed for waits while it is rejected: the next round comes back to it."""
         identity, leg = thing.arbitrage_id, thing.leg
         if self._lockout.is_on and thing.what in ("execute", "resolve"):
             return

@@ -16,7 +16,7 @@ ROUND_SECONDS = 0.5
 MOST_FAILURES = 1_000
 """Kept over an outage of the store."""
 
-REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_refused"})
+REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_rejected"})
 
 log = logging.getLogger(__name__)
 

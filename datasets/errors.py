@@ -4,7 +4,7 @@ LONGEST_SENTENCE = 1_000
 """Characters: two paths and a row, and not a damaged file whole."""
 
 
-class ImportRefusedError(Exception):
+class ImportRejectedError(Exception):
     """A recording cannot be used: one sentence that names the file, and the line where there is one.
 
     What it quotes of a file stays on that line, steers no terminal and does not fill the screen.

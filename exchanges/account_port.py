@@ -18,7 +18,7 @@ class TradingAccount(Protocol):
         """Post the order, once; the report may not be final yet. `permit` is asked when nothing is left to be waited
         for: what it raises, NotPostedError, comes out, and nothing has left this machine.
 
-        Raises OrderRefusedError (there is no order), OutcomeUnknownError (look it up), AccountRefusedError,
+        Raises OrderRejectedError (there is no order), OutcomeUnknownError (look it up), AccountRejectedError,
         NotPostedError.
         """
         ...
@@ -29,14 +29,14 @@ class TradingAccount(Protocol):
         `others`: the exchange's ids of all orders known to be something else, which an exchange without client ids
         could take for this one: it looks back far, since no two clocks are alike. Fills carry fees and costs as the
         exchange reported them. Raises ExchangeUnavailableError,
-        OutcomeUnknownError where more than one order may be it (a person must tell), AccountRefusedError.
+        OutcomeUnknownError where more than one order may be it (a person must tell), AccountRejectedError.
         """
         ...
 
     async def open_orders(self) -> list[OpenOrder]:
         """All that rests on the account's markets, whoever placed it.
 
-        Raises ExchangeUnavailableError, AccountRefusedError.
+        Raises ExchangeUnavailableError, AccountRejectedError.
         """
         ...
 
@@ -45,14 +45,14 @@ class TradingAccount(Protocol):
         whoever placed its order; those of some minutes before may be among them, since clocks are not alike. A day is
         the longest that every exchange tells.
 
-        Raises ExchangeUnavailableError, AccountRefusedError.
+        Raises ExchangeUnavailableError, AccountRejectedError.
         """
         ...
 
     async def balances(self) -> dict[str, Decimal]:
         """Total per currency, to the digit as the exchange reports it.
 
-        Raises ExchangeUnavailableError, AccountRefusedError.
+        Raises ExchangeUnavailableError, AccountRejectedError.
         """
         ...
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import Place, address_fault, every_address, simulated_addresses
 from exchanges.exchange_credentials import ARM_VARIABLE, Credentials, environment_credentials, load_credentials
 from exchanges.log_redaction import discreet_logger
@@ -38,7 +38,7 @@ class ExchangeConfig:
 
 
 def simulated_config(exchange: str, exchanges_url: str, home: Path, *, is_limited: bool = True) -> ExchangeConfig:
-    """One of the simulated exchanges below `exchanges_url`. Raises AccountRefusedError where keys are missing."""
+    """One of the simulated exchanges below `exchanges_url`. Raises AccountRejectedError where keys are missing."""
     base_url = f"{exchanges_url.rstrip('/')}/{exchange}"
     return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange), is_limited)
 
@@ -46,20 +46,21 @@ def simulated_config(exchange: str, exchanges_url: str, home: Path, *, is_limite
 def live_config(
     exchange: str, environment: Mapping[str, str], mode: Place = "live", base_url: str | None = None
 ) -> ExchangeConfig:
-    """A real exchange or its sandbox. Raises AccountRefusedError unless that is armed and has keys in `environment`."""
+    """A real exchange or its sandbox. Raises AccountRejectedError unless that is armed and has keys in
+    `environment`."""
     _check_armed(exchange, environment)
     if mode == "sandbox" and exchange not in SANDBOXES:
-        raise AccountRefusedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
+        raise AccountRejectedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
     return ExchangeConfig(exchange, mode, base_url, environment_credentials(exchange, environment, mode == "sandbox"))
 
 
 def session_config(session: Session, exchange: str, environment: Mapping[str, str]) -> ExchangeConfig:
-    """As the session has it; keys of real accounts come from `environment`. Raises AccountRefusedError."""
+    """As the session has it; keys of real accounts come from `environment`. Raises AccountRejectedError."""
     if session.mode in ("live", "sandbox"):
         place: Place = "live" if session.mode == "live" else "sandbox"
         return live_config(exchange, environment, place, gateway_url(session, exchange))
     if session.exchanges_url is None:
-        raise AccountRefusedError("this session trades on local paper accounts, it has none at an exchange")
+        raise AccountRejectedError("this session trades on local paper accounts, it has none at an exchange")
     return simulated_config(exchange, session.exchanges_url, session.home, is_limited=session.rate_limits)
 
 
@@ -85,7 +86,7 @@ def make_exchange(
 
     `posts_only`: it posts orders that are permitted (`exchanges.requests.order_permits`), and sends nothing else.
 
-    Raises AccountRefusedError where trading for real is not armed in `environment` or lacks keys, or where an address
+    Raises AccountRejectedError where trading for real is not armed in `environment` or lacks keys, or where an address
     is neither loopback (simulated) nor https and elsewhere (live, sandbox). The client is dynamic by nature: whoever
     calls it turns answers into values at once.
     """
@@ -94,7 +95,7 @@ def make_exchange(
     elif config.mode != "simulated":
         _check_armed(config.exchange, environment or {})
         if config.credentials is None:
-            raise AccountRefusedError(f"{config.mode} trading on {config.exchange} needs keys")
+            raise AccountRejectedError(f"{config.mode} trading on {config.exchange} needs keys")
     client = client_class(config.exchange)(_settings(config))
     client.streaming = {**client.streaming, "keepAlive": _KEEP_ALIVE_MS}
     client.posts_only = posts_only
@@ -105,7 +106,7 @@ def make_exchange(
     for address in every_address(client.urls):
         fault = address_fault(config.mode, client.implode_hostname(address))
         if fault is not None:
-            raise AccountRefusedError(
+            raise AccountRejectedError(
                 f"{config.mode} {client.id}: the address {client.implode_hostname(address)} {fault}"
             )
     return client
@@ -113,7 +114,7 @@ def make_exchange(
 
 def _check_armed(exchange: str, environment: Mapping[str, str]) -> None:
     if environment.get(ARM_VARIABLE) != "yes":
-        raise AccountRefusedError(f"live trading is not armed: set {ARM_VARIABLE}=yes to trade on {exchange}")
+        raise AccountRejectedError(f"live trading is not armed: set {ARM_VARIABLE}=yes to trade on {exchange}")
 
 
 def _addresses(client: Any, config: ExchangeConfig) -> object:
@@ -124,7 +125,7 @@ def _addresses(client: Any, config: ExchangeConfig) -> object:
         return client.urls["api"]
     sandbox = client.urls.get("test")
     if not sandbox:
-        raise AccountRefusedError(f"{config.exchange} has no sandbox")
+        raise AccountRejectedError(f"{config.exchange} has no sandbox")
     return deepcopy(sandbox)
 
 

@@ -1,6 +1,6 @@
 """ccxt's exceptions turned into what to do next, minding where ccxt's own sorting misleads.
 
-ccxt calls a plain HTTP 400, 403 or 404 "not available"; bitFlyer's every refusal and Kraken's bad signature are plain
+ccxt calls a plain HTTP 400, 403 or 404 "not available"; bitFlyer's every rejection and Kraken's bad signature are plain
 `ExchangeError`s; Bitstamp's "Order not found" is one without its full stop; a clock that is off is one too, and so is
 an answer that broke off. Hence the texts and the HTTP status below.
 """
@@ -14,7 +14,7 @@ import aiohttp
 import ccxt
 
 from exchanges.errors import (
-    AccountRefusedError,
+    AccountRejectedError,
     ExchangeError,
     ExchangeUnavailableError,
     OrderRejectedError,
@@ -22,7 +22,7 @@ from exchanges.errors import (
 )
 from exchanges.exchange_credentials import Credentials
 
-Fault = Literal["account", "clock", "refused", "used", "not_found", "unavailable", "unknown"]
+Fault = Literal["account", "clock", "rejected", "used", "not_found", "unavailable", "unknown"]
 
 _CLOCK_TEXTS = (
     "timestamp expired",
@@ -60,19 +60,19 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((ccxt.DuplicateOrderId,), "used"),
     ((ccxt.AuthenticationError, ccxt.RestrictedLocation), "account"),
     # Turned away at the door: the exchange never looked at the order.
-    ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "refused"),
+    ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "rejected"),
     ((ccxt.RequestTimeout,), "unknown"),
 )
 # How ccxt words an HTTP error: "<id> <method> <url> <code> <reason> <body>".
 _HTTP_CODE = re.compile(r"https?://\S+ (\d{3}) ")
 _SIGNATURE = re.compile(r"(?i)(signature=)[^&\s]+")
-_OK, _TIMEOUT, _REFUSALS, _FAILURES = 200, 408, range(400, 500), range(500, 600)
+_OK, _TIMEOUT, _REJECTIONS, _FAILURES = 200, 408, range(400, 500), range(500, 600)
 
 
 def fault_of(error: ccxt.BaseError) -> Fault:
     """What became of a request that changes something.
 
-    refused: the exchange said no, nothing happened; clock: so, because of the time the request was signed with; used:
+    rejected: the exchange said no, nothing happened; clock: so, because of the time the request was signed with; used:
     it knows the client order id already; unknown: it may or may not have happened; unavailable: it was not reached at
     all.
     """
@@ -94,11 +94,11 @@ def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = 
     """For an order that was being posted; nothing of `keys` stands in it."""
     fault, said = fault_of(error), _said(error, keys)
     if fault == "account":
-        return AccountRefusedError(f"{exchange} refuses the account: {said}")
+        return AccountRejectedError(f"{exchange} rejects the account: {said}")
     if fault == "used":
         # An order with this id exists, so "there is no order" would be a lie.
         return OutcomeUnknownError(f"{exchange} knows an order with this client id: {said}")
-    if fault in ("refused", "clock", "not_found", "unavailable"):
+    if fault in ("rejected", "clock", "not_found", "unavailable"):
         return OrderRejectedError(f"{exchange} did not take the order: {said}")
     return OutcomeUnknownError(f"{exchange} may or may not have the order: {said}")
 
@@ -106,7 +106,7 @@ def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = 
 def read_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
     """For a request that changes nothing; nothing of `keys` stands in it."""
     if fault_of(error) == "account":
-        return AccountRefusedError(f"{exchange} refuses the account: {_said(error, keys)}")
+        return AccountRejectedError(f"{exchange} rejects the account: {_said(error, keys)}")
     return ExchangeUnavailableError(f"{exchange} did not answer: {_said(error, keys)}")
 
 
@@ -141,7 +141,7 @@ def _fault_on_the_way(error: ccxt.BaseError, text: str) -> Fault:
     """Of a request that got no answer, or none that can be read."""
     code = _http_code(error, text)
     if code is not None:
-        return "refused" if code in _REFUSALS and code != _TIMEOUT else "unknown"
+        return "rejected" if code in _REJECTIONS and code != _TIMEOUT else "unknown"
     # No connection came about, so not a byte was sent.
     never_sent = isinstance(error.__cause__, (aiohttp.ClientConnectorError, socket.gaierror))
     return "unavailable" if never_sent else "unknown"
@@ -152,7 +152,7 @@ def _fault_in_words(error: ccxt.BaseError, text: str) -> Fault:
     code = _http_code(error, text)
     if code in _FAILURES or code == _TIMEOUT:
         return "unknown"
-    return "unknown" if code == _OK and not _holds_a_document(str(error)) else "refused"
+    return "unknown" if code == _OK and not _holds_a_document(str(error)) else "rejected"
 
 
 def _http_code(error: ccxt.BaseError, text: str) -> int | None:
@@ -164,7 +164,7 @@ def _http_code(error: ccxt.BaseError, text: str) -> int | None:
 
 
 def _holds_a_document(text: str) -> bool:
-    """Whether the exchange's words are there whole: what broke off, or came from a proxy, is no refusal."""
+    """Whether the exchange's words are there whole: what broke off, or came from a proxy, is no rejection."""
     try:
         return isinstance(json.loads(text[text.index("{") :]), dict)
     except ValueError:

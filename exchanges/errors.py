@@ -17,8 +17,8 @@ class OutcomeUnknownError(ExchangeError):
     """The order may or may not be live; look it up, never send it again."""
 
 
-class AccountRefusedError(ExchangeError):
-    """Keys, permissions or the account itself are refused; the whole exchange stops for us."""
+class AccountRejectedError(ExchangeError):
+    """Keys, permissions or the account itself are rejected; the whole exchange stops for us."""
 
 
 class NotPostedError(ExchangeError):

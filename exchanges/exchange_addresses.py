@@ -5,7 +5,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 
 # ccxt reaches Binance by many names; those beyond spot answer that they have no markets, or nothing at all.
 _BINANCE_REST = {
@@ -38,7 +38,7 @@ _BINANCE_STREAMS = ("spot", "margin", "linear", "inverse", "stock", "option", "o
 def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
     """All addresses that ccxt has for `exchange`, each below `base_url`: none is left that leads to the real one.
 
-    As `urls["api"]`, either put in place or given to ccxt's constructor. Raises AccountRefusedError where no such
+    As `urls["api"]`, either put in place or given to ccxt's constructor. Raises AccountRejectedError where no such
     exchange is simulated.
     """
     base = base_url.rstrip("/")
@@ -58,7 +58,7 @@ def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
         calls = dict.fromkeys(("spot", "linear", "inverse"), socket.removesuffix("/ws") + "/ws-api/v3")
         streams = {**dict.fromkeys(_BINANCE_STREAMS, socket), "ws-api": calls}
         return {**{name: base + path for name, path in _BINANCE_REST.items()}, "ws": streams}
-    raise AccountRefusedError(f"there is no simulated {exchange}")
+    raise AccountRejectedError(f"there is no simulated {exchange}")
 
 
 SANDBOX_FEEDS = {

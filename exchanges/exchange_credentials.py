@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 
 ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
 """Must be `yes` before anything is sent to a real exchange, or to its sandbox."""
@@ -25,7 +25,7 @@ class Credentials:
     uid: str = field(default="", repr=False)
 
     def hidden_in(self, text: str) -> str:
-        """`text` without them: some exchanges repeat the key in their refusal."""
+        """`text` without them: some exchanges repeat the key in their rejection."""
         for part in (self.api_key, self.secret, self.password, self.uid):
             if part:
                 text = text.replace(part, _HIDDEN)
@@ -37,15 +37,15 @@ def credentials_path(home: Path) -> Path:
 
 
 def load_credentials(home: Path, exchange: str) -> Credentials:
-    """Keys of a simulated exchange's test account. Raises AccountRefusedError where there are none."""
+    """Keys of a simulated exchange's test account. Raises AccountRejectedError where there are none."""
     path = credentials_path(home)
     try:
         keys = json.loads(path.read_text())[exchange]
         return Credentials(keys["apiKey"], keys["secret"], keys.get("password", ""), keys.get("uid", ""))
     except FileNotFoundError:
-        raise AccountRefusedError(f"{path} is missing: the simulated exchanges have not been started yet") from None
+        raise AccountRejectedError(f"{path} is missing: the simulated exchanges have not been started yet") from None
     except (KeyError, TypeError, ValueError):
-        raise AccountRefusedError(f"{path} holds no usable keys for {exchange}") from None
+        raise AccountRejectedError(f"{path} holds no usable keys for {exchange}") from None
 
 
 def key_variables(exchange: str, is_sandbox: bool) -> dict[str, str]:
@@ -63,10 +63,10 @@ def every_key_variable() -> set[str]:
 
 
 def environment_credentials(exchange: str, environment: Mapping[str, str], is_sandbox: bool = False) -> Credentials:
-    """Keys of a real exchange. Raises AccountRefusedError, naming each variable that is missing."""
+    """Keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
     variables = key_variables(exchange, is_sandbox)
     missing = [name for name in variables.values() if not environment.get(name, "").strip()]
     if missing:
         kind = "sandbox" if is_sandbox else "live"
-        raise AccountRefusedError(f"{kind} trading on {exchange} needs {' and '.join(missing)} in the environment")
+        raise AccountRejectedError(f"{kind} trading on {exchange} needs {' and '.join(missing)} in the environment")
     return Credentials(**{part: environment[name].strip() for part, name in variables.items()})

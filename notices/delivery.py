@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from market.time_units import MICROSECONDS
 from notices.batching import batch_name, next_batch
 from notices.channels.sender_port import Sender
-from notices.errors import DestinationRefusedError, DestinationUnavailableError
+from notices.errors import DestinationRejectedError, DestinationUnavailableError
 from notices.notice_messages import NoticeMessage
 from session.backoff import CHANCE, jittered
 from session.clock import wall_now
@@ -89,7 +89,7 @@ class Delivery:
             await self._sender.send(message)
         except DestinationUnavailableError as error:
             await self._failed(name, min(row.noted_at for row in batch), error)
-        except DestinationRefusedError as error:
+        except DestinationRejectedError as error:
             await self._give_up(name, str(error))
         else:
             self._failures = self._next_try_at = 0

@@ -18,5 +18,5 @@ class DestinationUnavailableError(NoticesError):
         """Seconds that the destination asked for; None where it named none."""
 
 
-class DestinationRefusedError(NoticesError):
+class DestinationRejectedError(NoticesError):
     """It will not take this message however often it is sent."""

@@ -25,7 +25,7 @@ def notices_of_arbitrage(arbitrage: Arbitrage, patience: int, now: int = 0) -> l
         if step.what == SINGLE and place == 0 and until - step.at < patience:
             continue
         notice = _notice_of(arbitrage, step, is_alarmed)
-        is_alarmed = step.what in (SINGLE, "held")
+        is_alarmed = step.what in (SINGLE, "residual")
         if notice is not None:
             told.append(notice)
     return told
@@ -44,7 +44,7 @@ def _notice_of(arbitrage: Arbitrage, step: Transition, is_alarmed: bool) -> Noti
     kind: NoticeKind = "single_legs"
     if step.what == SINGLE:
         event, line = "single_leg_begun", _begun_line(arbitrage, step)
-    elif step.what == "held":
+    elif step.what == "residual":
         event, line = "single_leg_held", _held_line(arbitrage, step)
     elif is_alarmed:
         event, line = "single_leg_resolved", _resolved_line(arbitrage, step.what)

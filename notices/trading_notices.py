@@ -14,10 +14,10 @@ _SWITCHED: dict[TradingState, tuple[str, str]] = {
     "running": ("trading_resumed", "Trading RESUMED by {who}"),
 }
 _FAILURES = {
-    "order_refused": "refused orders",
+    "order_rejected": "rejected orders",
     "outcome_unknown": "orders of unknown outcome",
     "look_up_unanswered": "unanswered look-ups",
-    "account_refused": "refusals of the account",
+    "account_rejected": "rejections of the account",
 }
 
 

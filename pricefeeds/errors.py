@@ -13,7 +13,7 @@ class FeedDroppedError(FeedError):
     """The connection was lost, silent or talked nonsense; subscribing anew may succeed in a moment."""
 
 
-class FrameRefusedError(FeedDroppedError):
+class FrameRejectedError(FeedDroppedError):
     """One message cannot be true, or one before it was lost: the book is not to be believed until it is built anew."""
 
     def __init__(self, kind: FrameFault, detail: str) -> None:
@@ -33,5 +33,5 @@ class RestFailedError(FeedDroppedError):
     """REST did not give what was asked for; asking again later may."""
 
 
-class FeedRefusedError(FeedError):
+class FeedRejectedError(FeedError):
     """The exchange said no to the subscription; trying again changes nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import get_args
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedStatus
@@ -19,7 +19,7 @@ from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, Heard
 
 MakeConversation = Callable[[Market], Conversation]
-"""A new conversation, as on a new connection. Raises FeedRefusedError."""
+"""A new conversation, as on a new connection. Raises FeedRejectedError."""
 
 LATE_AFTER = LATE_SECONDS * MICROSECONDS
 _STATUSES: dict[str, FeedStatus] = {status: status for status in get_args(FeedStatus)}
@@ -46,7 +46,7 @@ class RawReplay:
     session_id: str
     files: int
     notes: dict[NoteKind, int]
-    refused_messages: int
+    rejected_messages: int
     """Messages that the conversation could not take."""
     equal_rows: dict[str, int]
     """Symbol → rows that came out again, byte for byte."""
@@ -64,7 +64,7 @@ class ReplayedFeed:
         self._make_conversation = make_conversation
         self._feed: SymbolFeed | None = None
         self._conversation: Conversation | None = None
-        self.refused_messages = 0
+        self.rejected_messages = 0
 
     def rows(self, note: Note) -> list[Row]:
         """What the feed says to a note that is no row. Raises ValueError for what no feeder could have noted."""
@@ -84,7 +84,7 @@ class ReplayedFeed:
         return [row for said in heard if isinstance(said, BookTop) for row in feed.take(said, now)]
 
     def _heard(self, note: Note) -> list[Heard]:
-        """Nothing for a refused message: what the feeder made of it was noted too, as `lost` and `closed`."""
+        """Nothing for a rejected message: what the feeder made of it was noted too, as `lost` and `closed`."""
         if note.kind == "closed":
             self._conversation = None
             return []
@@ -94,7 +94,7 @@ class ReplayedFeed:
                 return self._conversation.open(note.now)
             return self._said(note)
         except (FeedError, *UNEXPECTED):
-            self.refused_messages += 1
+            self.rejected_messages += 1
             return []
 
     def _said(self, note: Note) -> list[Heard]:
@@ -122,7 +122,7 @@ _STEPS: dict[NoteKind, Callable[[SymbolFeed, Note], list[Row]]] = {
 
 
 def conversation_of(market: Market) -> Conversation:
-    """Without keys: what was sent to the exchange is not lived again. Raises FeedRefusedError."""
+    """Without keys: what was sent to the exchange is not lived again. Raises FeedRejectedError."""
     return wire_of(market.exchange).conversation(market, None)
 
 
@@ -131,7 +131,7 @@ def reenact(
 ) -> RawReplay:
     """Live one exchange's recording again, up to its end or the first difference.
 
-    `entries` as `read_recording` gives them. Raises ImportRefusedError, as reading does, and for notes that no feeder
+    `entries` as `read_recording` gives them. Raises ImportRejectedError, as reading does, and for notes that no feeder
     could have written.
     """
     stage = _Stage(make_conversation)
@@ -161,12 +161,12 @@ class _Stage:
         self._equal: Counter[str] = Counter()
         self._files = 0
         self._cut: list[str] = []
-        self._refused_messages = 0
+        self._rejected_messages = 0
         self.difference: ReplayDifference | None = None
 
     def take_header(self, header: RecordingHeader) -> None:
         if self._header is not None and self._header.exchange != header.exchange:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"part {header.part} is of {header.exchange}, the others of {self._header.exchange}"
             )
         if self._header is None:
@@ -186,7 +186,7 @@ class _Stage:
     def take_note(self, note: Note) -> None:
         feed = self._feeds.get(note.symbol)
         if feed is None:
-            raise ImportRefusedError(f"{note.symbol} is no market of this recording, yet a note is about it")
+            raise ImportRejectedError(f"{note.symbol} is no market of this recording, yet a note is about it")
         self._notes[note.kind] += 1
         if note.kind == "row":
             self._compare(note)
@@ -196,7 +196,7 @@ class _Stage:
         try:
             self._said[note.symbol].extend(row_text(row) for row in feed.rows(note))
         except ValueError as error:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{note.symbol}: the note {note.kind!r} of {note.now} cannot be ({error})"
             ) from error
 
@@ -207,14 +207,14 @@ class _Stage:
             session_id="" if header is None else header.session_id,
             files=self._files,
             notes=dict(self._notes),
-            refused_messages=self._refused_messages + sum(feed.refused_messages for feed in self._feeds.values()),
+            rejected_messages=self._rejected_messages + sum(feed.rejected_messages for feed in self._feeds.values()),
             equal_rows=dict(self._equal),
             cut=tuple(self._cut),
             difference=self.difference,
         )
 
     def _enter(self, header: RecordingHeader) -> None:
-        self._refused_messages += sum(feed.refused_messages for feed in self._feeds.values())
+        self._rejected_messages += sum(feed.rejected_messages for feed in self._feeds.values())
         late_after = _late_after(header)
         self._feeds = {
             market.symbol: ReplayedFeed(market, self._make_conversation, late_after) for market in header.markets
@@ -244,7 +244,7 @@ def _late_after(header: RecordingHeader) -> int:
     try:
         return int(header.settings.get("late_after", LATE_AFTER))
     except ValueError:
-        raise ImportRefusedError(f"part {header.part} was recorded with a late_after that is no number") from None
+        raise ImportRejectedError(f"part {header.part} was recorded with a late_after that is no number") from None
 
 
 def _status_of(data: str | bytes) -> FeedStatus:

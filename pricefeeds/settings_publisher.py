@@ -1,4 +1,4 @@
-"""The settings bridge: every version of the settings, in order, into the log, and the newest again each second."""
+"""The settings publisher: every version of the settings, in order, into the log, and the newest again each second."""
 
 import asyncio
 import contextlib
@@ -49,19 +49,21 @@ async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
         async with await answered(lambda: open_store(session)) as store, contextlib.AsyncExitStack() as stack:
             reader = await open_reader(session)
             stack.push_async_callback(reader.close)
-            bridge = SettingsPublisher(store, StoredSettings(reader).between, rows.settings, session.clock(), written)
-            await _run_tasks(bridge, writer, ready)
+            publisher = SettingsPublisher(
+                store, StoredSettings(reader).between, rows.settings, session.clock(), written
+            )
+            await _run_tasks(publisher, writer, ready)
     finally:
         await writer.close()
 
 
-async def _run_tasks(bridge: "SettingsPublisher", writer: TopicWriter, ready: Callable[[], None]) -> None:
+async def _run_tasks(publisher: "SettingsPublisher", writer: TopicWriter, ready: Callable[[], None]) -> None:
     async def tell() -> None:
-        await bridge.has_begun.wait()
+        await publisher.has_begun.wait()
         await writer.flush()
         ready()
 
-    await together(bridge.follow(), bridge.repeat(), tell())
+    await together(publisher.follow(), publisher.repeat(), tell())
 
 
 class StoredSettings:

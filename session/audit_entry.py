@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-AuditOutcome = Literal["begun", "done", "refused", "failed"]
-"""`begun`: under way, or its process ended before it did. `refused`: nothing was changed. `failed`: it is not known
+AuditOutcome = Literal["begun", "done", "rejected", "failed"]
+"""`begun`: under way, or its process ended before it did. `rejected`: nothing was changed. `failed`: it is not known
 whether something was."""
 
 
@@ -26,7 +26,7 @@ class AuditEntry:
     before: Mapping[str, object] = field(default_factory=dict)
     after: Mapping[str, object] = field(default_factory=dict)
     reason: str = ""
-    """Why it was refused or failed."""
+    """Why it was rejected or failed."""
     on_behalf: str = ""
     """Who the caller said it is for; nothing checks it."""
     at: int = 0

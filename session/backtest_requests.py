@@ -29,7 +29,7 @@ class BacktestRequest:
     fee_tiers: dict[str, str] = field(default_factory=dict)
     """Exchange → its fees by volume as `volume:bps,volume:bps`, in place of its taker fee."""
     failed_percent: float = 0.0
-    """Of orders that exchanges refuse."""
+    """Of orders that exchanges reject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class BacktestFigures:
     quotes: int
     opportunities: int
     trades: int
-    refusals: int
+    rejections: int
     net: BoundedDecimal
     fees: BoundedDecimal
     drawdown: BoundedDecimal

@@ -21,7 +21,7 @@ _EXCHANGE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(EXCHANGES, key=len, reverse
 
 STATES: Mapping[str, str] = {
     # of an arbitrage, and how far its legs have come
-    "half_reserved": "awaiting second leg",
+    "awaiting_second_leg": "awaiting second leg",
     "reserved": "reserved",
     "sent": "sent",
     "partly_filled": "partly filled",
@@ -32,7 +32,7 @@ STATES: Mapping[str, str] = {
     "flattening": "flattening",
     "closed": "closed",
     "unwound": "unwound",
-    "held": "residual",
+    "residual": "residual",
     "expired": "expired",
     "unfilled": "not filled",
     # of one of its orders
@@ -103,10 +103,10 @@ REASONS: Mapping[str, str] = {
     "no_price": "No fresh quote values the fee",
     "costs_more_than_earned": "Costs more than was earned",
     # what an exchange did badly
-    "order_refused": "The exchange rejected an order",
+    "order_rejected": "The exchange rejected an order",
     "outcome_unknown": "No answer to an order",
     "look_up_unanswered": "No answer to the search for an order",
-    "account_refused": "The exchange rejected the account",
+    "account_rejected": "The exchange rejected the account",
 }
 
 ROLES: Mapping[str, str] = {

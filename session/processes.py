@@ -10,7 +10,7 @@ ProcessKind = Literal[
     "feed",
     "bot",
     "cep",
-    "bridge",
+    "publisher",
     "ui",
     "kafka",
     "mongodb",
@@ -69,7 +69,7 @@ class Process:
     kind: ProcessKind
     exchange: str | None
     state: ProcessState
-    told_state: ProcessState
+    reported_state: ProcessState
     """What was told last; `state` is `unknown` where that is old."""
     pid: int | None
     since: int

@@ -94,7 +94,7 @@ class SimulatedExchanges:
         """Recover what the journals in `<home>/<folder>/` know; the first start makes accounts and keys.
 
         `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. Raises
-        KeyError where there is no such exchange, AccountRefusedError where the file of the keys is damaged.
+        KeyError where there is no such exchange, AccountRejectedError where the file of the keys is damaged.
         """
         names = tuple(only) or EXCHANGES
         credentials = ensure_credentials(home, EXCHANGES)

@@ -71,7 +71,7 @@ def finished(
     is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
     fills = _new_fills(rows, leg, report)
     is_booked = "done" in leg.times and not _has_turned_up(leg, report)
-    if arbitrage.state == "half_reserved" or (is_booked and not fills and not is_stuck):
+    if arbitrage.state == "awaiting_second_leg" or (is_booked and not fills and not is_stuck):
         return rows
     closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
     booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
@@ -92,7 +92,7 @@ def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> Res
     """The rows once a single leg that was left since nothing could be sent is unwound after all; the same rows where
     there is none."""
     arbitrage = rows.arbitrage
-    if arbitrage is None or arbitrage.state != "held" or arbitrage.reason not in RESUMED or _is_halted(settings):
+    if arbitrage is None or arbitrage.state != "residual" or arbitrage.reason not in RESUMED or _is_halted(settings):
         return rows
     again = _reopened(arbitrage, "resumed", rows.now)
     # what never left may be wanted again
@@ -116,8 +116,8 @@ def _with_those_left_out(rows: ReservationState, before: Arbitrage) -> Reservati
     if rows.arbitrage is None:
         return rows
     known = {leg.role for leg in rows.arbitrage.legs}
-    left_out = tuple(leg for leg in before.legs if leg.role not in known)
-    return replace(rows, arbitrage=replace(rows.arbitrage, legs=rows.arbitrage.legs + left_out))
+    skipped = tuple(leg for leg in before.legs if leg.role not in known)
+    return replace(rows, arbitrage=replace(rows.arbitrage, legs=rows.arbitrage.legs + skipped))
 
 
 def _reopened(arbitrage: Arbitrage, reason: str, now: int) -> Arbitrage:
@@ -178,8 +178,8 @@ def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, adv
             break
         tried = replace(tried, legs=(*tried.legs, *(_given_up(leg, rows.now) for leg in added)))
     else:
-        following, added = replace(tried, state="held", profit=profit_of(tried)), ()
-    if following.state == "held" and tried is not before:
+        following, added = replace(tried, state="residual", profit=profit_of(tried)), ()
+    if following.state == "residual" and tried is not before:
         following = replace(following, reason="insufficient_balance")
     after = replace(rows, arbitrage=following)
     for leg in added:

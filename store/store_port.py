@@ -186,7 +186,7 @@ class TradeStore(Protocol):
         """Keep it unless its id is known; True where it was new."""
         ...
 
-    async def refuse(self, refusal: Rejection) -> None:
+    async def reject(self, rejection: Rejection) -> None:
         """Keep the first of each (pair, exchange, reason) per second whole, count the rest."""
         ...
 

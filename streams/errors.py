@@ -9,5 +9,5 @@ class StreamUnavailableError(StreamError):
     """Kafka was not reached, or not in time; the same call may succeed in a moment."""
 
 
-class StreamRefusedError(StreamError):
+class StreamRejectedError(StreamError):
     """Kafka said no; trying again changes nothing."""

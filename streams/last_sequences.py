@@ -16,7 +16,7 @@ async def last_sequences(address: str, exchange: str) -> dict[str, int]:
     """Symbol → highest sequence among the newest 5,000 rows of each partition of `ticks` that are of this exchange.
 
     A symbol that has been silent for longer is not in it: its next sequence, at least the time of receipt, is above
-    all that it ever had. Raises StreamUnavailableError, StreamRefusedError.
+    all that it ever had. Raises StreamUnavailableError, StreamRejectedError.
     """
     sequences: dict[str, int] = {}
     async with TopicReader(address, (TICKS,), Newest(TAIL_ROWS)) as reader:
@@ -35,7 +35,7 @@ async def newest_settings_rows(address: str) -> list[Record]:
     """The newest settings rows of `ticks`, in the order of each partition.
 
     Of each partition there is at least one, where it has any among its newest million rows. Raises
-    StreamUnavailableError, StreamRefusedError.
+    StreamUnavailableError, StreamRejectedError.
     """
     found: list[Record] = []
     for rows in SETTINGS_ROWS:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from streams.errors import StreamRefusedError
+from streams.errors import StreamRejectedError
 from streams.partition_consumer import PartitionConsumer
 from streams.records import Position, Record
 from streams.topic_admin import check_reachable
@@ -26,7 +26,7 @@ class LatestRows:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-glance")
 
     async def open(self) -> None:
-        """Raises StreamUnavailableError within seconds, StreamRefusedError where the topic is missing. Opens once."""
+        """Raises StreamUnavailableError within seconds, StreamRejectedError where the topic is missing. Opens once."""
         if self._consumer is None:
             await check_reachable(self._address)
             self._consumer = await self._in_thread(self._resting_consumer)
@@ -37,14 +37,14 @@ class LatestRows:
         Raises StreamUnavailableError.
         """
         if self._consumer is None:
-            raise StreamRefusedError("this glance is closed.")
+            raise StreamRejectedError("this glance is closed.")
         consumer = self._consumer
         return await self._in_thread(lambda: consumer.newest(rows))
 
     async def ends(self) -> dict[Position, int]:
         """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
         if self._consumer is None:
-            raise StreamRefusedError("this glance is closed.")
+            raise StreamRejectedError("this glance is closed.")
         return await self._in_thread(self._consumer.ends)
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Me
 
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
-from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.log_throttle import LogThrottle
 from streams.records import Newest, Position, Record, Start
 from streams.topic_admin import client_settings, reason_of
@@ -29,7 +29,7 @@ WITHOUT_LEADER = (
 class PartitionConsumer:
     """All partitions of `topics`, assigned from `start` on. Every method may raise StreamUnavailableError.
 
-    Raises StreamRefusedError where a topic is missing.
+    Raises StreamRejectedError where a topic is missing.
     """
 
     def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
@@ -112,7 +112,7 @@ class PartitionConsumer:
         metadata = self._consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
         if metadata.error is not None:
             if metadata.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise StreamRefusedError(f"there is no topic {topic} at {self._address}; create it first.")
+                raise StreamRejectedError(f"there is no topic {topic} at {self._address}; create it first.")
             raise KafkaException(metadata.error)
         places = [TopicPartition(topic, partition) for partition in sorted(metadata.partitions)]
         if isinstance(start, int):

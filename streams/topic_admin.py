@@ -12,7 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from market.time_units import MICROSECONDS
 from session.clock import steady_now
 from session.logins import login_of
-from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
 
 REACH_SECONDS = 4.0
@@ -43,7 +43,7 @@ ASK_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
     """Return once Kafka at `address` (host:port, several with commas) has answered for its metadata.
 
-    Raises StreamUnavailableError within `seconds`, StreamRefusedError where the address is none.
+    Raises StreamUnavailableError within `seconds`, StreamRejectedError where the address is none.
     """
     deadline = steady_now() + int(seconds * MICROSECONDS)
     await _connect(address, seconds)
@@ -64,7 +64,7 @@ async def is_answering(address: str, seconds: float, patience: float) -> bool:
     """Whether a host at `address` takes a connection within `seconds`, which the system does even for a busy one, and
     answers within `patience`, which a frozen one does not.
 
-    Behind TLS only the connection is looked at. Raises StreamRefusedError where the address is none.
+    Behind TLS only the connection is looked at. Raises StreamRejectedError where the address is none.
     """
     login = login_of(address)
     question = b"" if login is not None and login.protocol == "SASL_SSL" else ASK_VERSIONS
@@ -78,7 +78,7 @@ async def is_answering(address: str, seconds: float, patience: float) -> bool:
 async def ensure_topics(address: str, partitions: int) -> None:
     """Create those of our topics that are not there. `ticks` gets `partitions`, and so do the topics keyed like it.
 
-    Raises StreamUnavailableError, or StreamRefusedError where a topic is there with another number of partitions.
+    Raises StreamUnavailableError, or StreamRejectedError where a topic is there with another number of partitions.
     """
     await check_reachable(address)
     client = _client(address)
@@ -86,7 +86,7 @@ async def ensure_topics(address: str, partitions: int) -> None:
     for topic in ALL_TOPICS:
         wanted = partitions_of(topic, partitions)
         if topic in there and there[topic] != wanted:
-            raise StreamRefusedError(
+            raise StreamRejectedError(
                 f"topic {topic} at {address} has {there[topic]} partitions and the configuration says {wanted}; "
                 "configure that number, or delete the topic (embedded: remove the data folder's kafka)."
             )
@@ -138,7 +138,7 @@ async def _connect(address: str, seconds: float, question: bytes = b"", patience
     for host_port in address.split(","):
         host, _, port = host_port.strip().rpartition(":")
         if not host or not port.isdecimal():
-            raise StreamRefusedError(f"{address} is no Kafka address; write host:port.")
+            raise StreamRejectedError(f"{address} is no Kafka address; write host:port.")
         try:
             async with asyncio.timeout(seconds):
                 reader, writer = await asyncio.open_connection(host, int(port))
@@ -199,5 +199,5 @@ def _create(client: AdminClient, topics: list[NewTopic], address: str) -> None:
 
 def creation_error(topic: str, address: str, cause: KafkaError) -> StreamError:
     """What it means to us that a topic was not created."""
-    kind = StreamUnavailableError if cause.code() in PASSING else StreamRefusedError
+    kind = StreamUnavailableError if cause.code() in PASSING else StreamRejectedError
     return kind(f"topic {topic} could not be created at {address} ({cause.str()}).")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, TypeVar
 
-from streams.errors import StreamRefusedError
+from streams.errors import StreamRejectedError
 from streams.partition_consumer import PartitionConsumer
 from streams.records import Position, Record, Start
 from streams.topic_admin import check_reachable
@@ -48,7 +48,7 @@ class TopicReader:
     async def open(self) -> None:
         """Fix the place to start from: with "latest", all that is written after this returns will be read.
 
-        Raises StreamUnavailableError within seconds, StreamRefusedError where a topic is missing. Opens once.
+        Raises StreamUnavailableError within seconds, StreamRejectedError where a topic is missing. Opens once.
         """
         if self._consumer is None:
             await check_reachable(self._address)
@@ -126,7 +126,7 @@ class TopicReader:
 
     def _opened(self) -> PartitionConsumer:
         if self._consumer is None:
-            raise StreamRefusedError("this reader is closed.")
+            raise StreamRejectedError("this reader is closed.")
         return self._consumer
 
     async def _in_thread(self, function: Callable[[], _Answer]) -> _Answer:

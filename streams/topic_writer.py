@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
-from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.log_throttle import LogThrottle
 from streams.topic_admin import check_reachable, client_settings, reason_of
 
@@ -53,7 +53,7 @@ class TopicWriter:
         """Hand one row over; returns at once. Without a partition, the key's (as `topics.partition_of` has it).
 
         Raises StreamUnavailableError where an earlier row was lost, or this one has no room in the buffer and was not
-        taken; StreamRefusedError where Kafka refused a row.
+        taken; StreamRejectedError where Kafka rejected a row.
         """
         self._producer.poll(0)  # hear what became of earlier rows
         self._raise_failure()
@@ -111,7 +111,7 @@ class TopicWriter:
     def _on_error(self, error: KafkaError) -> None:
         self._troubles.note(error.str())
         if error.fatal() and self._failure is None:
-            self._failure = StreamRefusedError(f"Kafka at {self._address} shut this writer out ({error.str()}).")
+            self._failure = StreamRejectedError(f"Kafka at {self._address} shut this writer out ({error.str()}).")
 
 
 def _stream_error(error: KafkaError, sentence: str) -> StreamError:
@@ -121,5 +121,5 @@ def _stream_error(error: KafkaError, sentence: str) -> StreamError:
         KafkaError._PURGE_QUEUE,
         KafkaError._TRANSPORT,
     )
-    kind = StreamUnavailableError if again else StreamRefusedError
+    kind = StreamUnavailableError if again else StreamRejectedError
     return kind(f"{sentence} ({reason_of(KafkaException(error))}).")

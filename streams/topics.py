@@ -9,7 +9,7 @@ OPPORTUNITIES = "opportunities"
 SPREADS = "spreads"
 """Spread windows; key: base."""
 REJECTS = "rejects"
-"""Quotes that the feeders refused, with the reason; key: exchange."""
+"""Quotes that the feeders rejected, with the reason; key: exchange."""
 
 HEALTH = "health"
 """What Spark's queries tell of themselves (`streams.query_progress`); key: query. Nothing is decided by it."""

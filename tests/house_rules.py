@@ -23,7 +23,7 @@ CLOCK = "session/clock.py"
 OUTERMOST = {"launch/supervisor/process_main.py"}
 MAKES_DECIMALS = "market/money.py"
 UNBOUNDS = re.compile(r"set_int_max_str_digits|PYTHONINTMAXSTRDIGITS|int_max_str_digits")
-"""Python itself refuses whole numbers of more than 4,300 digits; who switched that off would bring hours back."""
+"""Python itself rejects whole numbers of more than 4,300 digits; who switched that off would bring hours back."""
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 450
 MOST_FILES = 24

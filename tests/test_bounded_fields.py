@@ -55,15 +55,15 @@ def test_the_look_finds_what_it_forbids() -> None:
 
 
 @pytest.mark.parametrize("huge", HUGE)
-def test_settings_and_documents_refuse_it_in_one_sentence(huge: str) -> None:
+def test_settings_and_documents_reject_it_in_one_sentence(huge: str) -> None:
     adapter = TypeAdapter(Fill)
     for read in (
         lambda: Settings.model_validate({"enabled_exchanges": (), "max_notional": huge}),
         lambda: adapter.validate_python({"price": huge}),
     ):
-        with pytest.raises(ValidationError) as refused:
+        with pytest.raises(ValidationError) as rejected:
             read()
-        (why,) = [one["msg"] for one in refused.value.errors() if one["loc"][0] in ("max_notional", "price")]
+        (why,) = [one["msg"] for one in rejected.value.errors() if one["loc"][0] in ("max_notional", "price")]
         assert "out of bounds: write at most 40 digits" in why
         assert len(why) < 200
 

@@ -1,4 +1,4 @@
-"""At each edge a number that no sum could hold is refused by that edge's own error, in one short sentence."""
+"""At each edge a number that no sum could hold is rejected by that edge's own error, in one short sentence."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,9 @@ from datasets.rows.quote_rows import level_of as imported_level
 from exchanges.order_api import AnswerNotUnderstoodError, number_in
 from exchanges.paper.paper_journal import JournalRow
 from launch.cli.arguments import decimal_number
-from pricefeeds.errors import FrameRefusedError
+from pricefeeds.errors import FrameRejectedError
 from pricefeeds.wire.frames import level_of
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.web.exchange_gateway import decimal_field
 from store.errors import StoreError
 from store.server.documents import amount_of
@@ -20,10 +20,10 @@ from streams.message_format import levels_of
 
 EDGES: dict[str, tuple[Callable[[str], Any], type[Exception]]] = {
     "an exchange's answer": (lambda text: number_in({"price": text}, "price"), AnswerNotUnderstoodError),
-    "an exchange's stream": (lambda text: level_of(text, "1"), FrameRefusedError),
+    "an exchange's stream": (lambda text: level_of(text, "1"), FrameRejectedError),
     "a simulator's request": (
         lambda text: decimal_field({"size": text}, "size", "amount_invalid"),
-        RequestRefusedError,
+        RequestRejectedError,
     ),
     "a message of Kafka": (lambda text: levels_of(f'[["{text}","1"]]'), ValueError),
     "an importer's file": (lambda text: imported_level(text, "1"), ValueError),
@@ -38,11 +38,11 @@ EDGES: dict[str, tuple[Callable[[str], Any], type[Exception]]] = {
 
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("text", ["1e-999999999", "1e50000000", "9" * 1_000_000, "NaN", "1_000"])
-def test_it_is_refused(edge: str, text: str) -> None:
+def test_it_is_rejected(edge: str, text: str) -> None:
     read, error = EDGES[edge]
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         read(text)
-    assert len(str(refused.value)) < 600
+    assert len(str(rejected.value)) < 600
 
 
 @pytest.mark.parametrize("edge", EDGES)

@@ -73,7 +73,7 @@ def _piece(tick_set: TickSet, units: list[tuple[Partition, int]]) -> Piece:
 
 
 def looked_at(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> Iterator[Looked]:
-    """The piece's row groups in their order. Raises ImportRefusedError where a file cannot be read."""
+    """The piece's row groups in their order. Raises ImportRejectedError where a file cannot be read."""
     log, first = KernelLog(layout, "", settings), 0
     for place in piece:
         opening = None

@@ -17,8 +17,8 @@ class ReplayOutcome:
     opportunities: int
     """Distinct ids."""
     arbitrages: tuple[Arbitrage, ...]
-    refusals: Mapping[str, int]
-    """Reason → opportunities refused, counted ones included."""
+    rejections: Mapping[str, int]
+    """Reason → opportunities rejected, counted ones included."""
     sent: Mapping[str, int]
     """Exchange → quotes that the replayer wrote to the log."""
     speed: float
@@ -36,7 +36,7 @@ def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
         f"quotes rejected {sum(recording.rejected.values())}{bracketed(recording.rejected)}",
         f"opportunities   {outcome.opportunities}",
         *trade_lines(outcome.arbitrages),
-        f"refusals        {sum(outcome.refusals.values())}{bracketed(outcome.refusals)}",
+        f"rejections        {sum(outcome.rejections.values())}{bracketed(outcome.rejections)}",
     ]
     if recording.outside:
         lines.insert(4, f"left out        {recording.outside}  (FX quotes at times without a traded quote)")
@@ -65,8 +65,8 @@ def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, objec
         "opportunities": outcome.opportunities,
         "trades": len(traded_of(outcome.arbitrages)),
         "arbitrages_by_end": ends_of(outcome.arbitrages),
-        "refusals": sum(outcome.refusals.values()),
-        "refusals_by_reason": dict(outcome.refusals),
+        "rejections": sum(outcome.rejections.values()),
+        "rejections_by_reason": dict(outcome.rejections),
         "currency": profile.settlement_currency,
         "profit": {name: text_of(amount) for name, amount in _profit(outcome)},
     }

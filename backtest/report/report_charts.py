@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from backtest.result.backtest_result import LatencyCost
 from backtest.result.performance import Performance
-from backtest.result.trading_outcome import Lifetime, RefusedSum, SimulatedEquityPoint
+from backtest.result.trading_outcome import Lifetime, RejectedSum, SimulatedEquityPoint
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 
 INK, FAINT, LINE, GOOD, BAD = "#010101", "#020202", "#030303", "#040404", "#050505"
@@ -157,20 +157,20 @@ def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
     return _picture("latency", draw)
 
 
-def refusal_chart(refusals: Mapping[str, RefusedSum], currency: str) -> str | None:
+def rejection_chart(rejections: Mapping[str, RejectedSum], currency: str) -> str | None:
     """Profit missed by reason, the most first; None without any."""
-    ordered = sorted(refusals.items(), key=lambda item: (-item[1].missed, item[0]))[:10]
+    ordered = sorted(rejections.items(), key=lambda item: (-item[1].missed, item[0]))[:10]
     if not ordered:
         return None
 
     def draw(axes: Axes) -> None:
         names = [reason.replace("_", " ") for reason, _ in ordered]
-        axes.barh(names, [float(refused.missed) for _, refused in ordered], color=LINE, height=0.65)
+        axes.barh(names, [float(rejected.missed) for _, rejected in ordered], color=LINE, height=0.65)
         axes.invert_yaxis()
         _show_amounts(axes)
         axes.set_xlabel(f"missed profit, {currency}, once per episode")
 
-    return _picture("refusals", draw)
+    return _picture("rejections", draw)
 
 
 def _over_time(name: str, points: Sequence[SimulatedEquityPoint], currency: str, color: str) -> str | None:

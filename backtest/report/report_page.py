@@ -17,8 +17,8 @@ from backtest.report.report_tables import (
     money,
     profit_table,
     quality_table,
-    refusal_table,
     rejected_table,
+    rejection_table,
     setting_table,
     trade_tables,
     traded,
@@ -54,10 +54,10 @@ def _figures(result: BacktestResult) -> tuple[str, ...]:
 
 def _trading(result: BacktestResult) -> tuple[str, ...]:
     """What was traded, and what was not."""
-    missed = _table(refusal_table(result), "Nothing was refused.")
+    missed = _table(rejection_table(result), "Nothing was rejected.")
     return (
         _section("Trades", *_trades(result)),
-        _section("Missed profit, by the reason not to trade", _paragraph(REFUSED_WORDS), missed),
+        _section("Missed profit, by the reason not to trade", _paragraph(REJECTED_WORDS), missed),
         _section("How long opportunities lived", _table(lifetime_table(result.trading.lifetimes), "There were none.")),
         _section("What latency costs", _paragraph(LATENCY_WORDS), _table(latency_table(result), "Not asked for.")),
     )
@@ -91,7 +91,7 @@ PROFIT_WORDS = (
     "Gross is what the best prices seen promised; the other parts lead from there to what was booked, and sum to the "
     "net to the last digit."
 )
-REFUSED_WORDS = (
+REJECTED_WORDS = (
     "A gap that stands open is seen at row after row: an episode is such a run between the same two markets. Missed is "
     "what one trade on it would have brought at its best sighting, cut to max notional, balances and smallest orders; "
     "nothing where it was traded. Each episode counts once, under the reason of that sighting."
@@ -113,7 +113,7 @@ def _headline(result: BacktestResult) -> str:
         (f"{trading.trades:,}", "trades, from bars" if result.is_of_bars else "trades", ""),
         (money(trading.missed), f"missed profit, {currency}", ""),
         (f"{trading.opportunities:,}", "opportunities", ""),
-        (f"{sum(one.count for one in trading.refusals.values()):,}", "refused", ""),
+        (f"{sum(one.count for one in trading.rejections.values()):,}", "rejected", ""),
         (f"{manifest.quotes:,}", "quotes", ""),
         (f"{sum(manifest.rejected.values()):,}", "rows left out", ""),
     )
@@ -155,7 +155,7 @@ def _pictures(result: BacktestResult) -> str:
         ("What latency costs", charts.latency_chart(result.latency_costs, currency)),
         ("Net spread of opportunities", charts.net_bps_chart(trading.net_bps_counts)),
         ("How long they lived", charts.lifetime_chart(trading.lifetimes)),
-        ("Missed profit by reason", charts.refusal_chart(trading.refusals, currency)),
+        ("Missed profit by reason", charts.rejection_chart(trading.rejections, currency)),
     )
     drawn = "".join(
         f'<figure class="chart"><figcaption>{name}</figcaption>{picture}</figure>'

@@ -47,17 +47,17 @@ def trade_tables(arbitrages: Sequence[Arbitrage]) -> list[ReportTable]:
     return [ReportTable(head, tuple(page), frozenset({0, 5, 6, 8})) for page in pages]
 
 
-def refusal_table(result: BacktestResult) -> ReportTable:
+def rejection_table(result: BacktestResult) -> ReportTable:
     """Reason, how many, in how many episodes, and what these missed; the dearest first, the whole last."""
-    refusals = result.trading.refusals
-    ordered = sorted(refusals.items(), key=lambda item: (-item[1].missed, item[0]))
+    rejections = result.trading.rejections
+    ordered = sorted(rejections.items(), key=lambda item: (-item[1].missed, item[0]))
     rows = [
         (reason.replace("_", " "), f"{one.count:,}", f"{one.episodes:,}", money(one.missed)) for reason, one in ordered
     ]
     if len(rows) > 1:
-        counts = sum(one.count for one in refusals.values()), sum(one.episodes for one in refusals.values())
+        counts = sum(one.count for one in rejections.values()), sum(one.episodes for one in rejections.values())
         rows.append(("all", f"{counts[0]:,}", f"{counts[1]:,}", money(result.trading.missed)))
-    head = ("reason", "sightings refused", "episodes", f"missed profit, {result.trading.profit.currency}")
+    head = ("reason", "sightings rejected", "episodes", f"missed profit, {result.trading.profit.currency}")
     return ReportTable(head, tuple(rows), frozenset({1, 2, 3}), has_sum=len(rows) > 1)
 
 

@@ -63,10 +63,10 @@ def _trading_rows(trading: TradingOutcome) -> dict[str, object]:
         "opportunities": trading.opportunities,
         "trades": trading.trades,
         "arbitrages_by_end": ends_of(trading.arbitrages),
-        "refusals": sum(refused.count for refused in trading.refusals.values()),
-        "refusals_by_reason": {
-            reason: {"count": refused.count, "episodes": refused.episodes, "missed": text_of(refused.missed)}
-            for reason, refused in sorted(trading.refusals.items())
+        "rejections": sum(rejected.count for rejected in trading.rejections.values()),
+        "rejections_by_reason": {
+            reason: {"count": rejected.count, "episodes": rejected.episodes, "missed": text_of(rejected.missed)}
+            for reason, rejected in sorted(trading.rejections.items())
         },
         "pnl": profit_row(trading.profit),
         "equity_end": text_of(trading.equity[-1].net) if trading.equity else "0",

@@ -14,7 +14,7 @@ from market.trade.arbitrages import PROFIT_PARTS
 def result_lines(result: BacktestResult) -> list[str]:
     manifest, trading = result.manifest, result.trading
     recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
-    refused = {reason: one.count for reason, one in sorted(trading.refusals.items()) if one.count}
+    rejected = {reason: one.count for reason, one in sorted(trading.rejections.items()) if one.count}
     bars = bars_words(result.spacing)
     currency = trading.profit.currency
     lines = [
@@ -25,7 +25,7 @@ def result_lines(result: BacktestResult) -> list[str]:
         f"quotes rejected {sum(manifest.rejected.values())}{bracketed(manifest.rejected)}",
         f"opportunities   {trading.opportunities}{bracketed(_parts(trading))}",
         *trade_lines(trading.arbitrages),
-        f"refusals        {sum(refused.values())}{bracketed(refused)}",
+        f"rejections        {sum(rejected.values())}{bracketed(rejected)}",
     ]
     lines += [f"p&l {part:<13} {getattr(trading.profit, part):>z14.2f} {currency}" for part in PROFIT_PARTS]
     lines += _performance_lines(result)
@@ -35,9 +35,9 @@ def result_lines(result: BacktestResult) -> list[str]:
 
 def _parts(trading: TradingOutcome) -> dict[str, int]:
     """What became of the opportunities; they sum to all of them."""
-    refused = sum(one.count for one in trading.refusals.values())
-    parts = {"traded": trading.trades, "refused": refused}
-    neither = trading.opportunities - trading.trades - refused
+    rejected = sum(one.count for one in trading.rejections.values())
+    parts = {"traded": trading.trades, "rejected": rejected}
+    neither = trading.opportunities - trading.trades - rejected
     # over before anybody decided, or reserved and not filled
     return parts | ({"neither": neither} if neither else {})
 

@@ -52,7 +52,7 @@ class Marks:
 
 
 def marks_of(tick_set: TickSet) -> Marks:
-    """Reads the row groups that the moments lie in, nothing of the others. Raises ImportRefusedError."""
+    """Reads the row groups that the moments lie in, nothing of the others. Raises ImportRejectedError."""
     manifest = tick_set.manifest
     start, end = manifest.start_time, manifest.end_time
     interval = next((one for one in INTERVALS if (end - start) // one >= LEAST_INTERVALS), None)

@@ -130,7 +130,7 @@ def figures_of(result: BacktestResult) -> BacktestFigures:
         quotes=result.manifest.quotes,
         opportunities=trading.opportunities,
         trades=trading.trades,
-        refusals=sum(refused.count for refused in trading.refusals.values()),
+        rejections=sum(rejected.count for rejected in trading.rejections.values()),
         net=trading.profit.net,
         fees=trading.profit.fees,
         drawdown=drawdown.depth,
@@ -201,5 +201,5 @@ def _further_words(parameters: Parameters) -> list[str]:
         else "one version of the settings holds from end to end"
     ]
     if parameters.failed_share:
-        words.append(f"{parameters.failed_share:.1%} of orders are refused by the exchange, drawn by seed")
+        words.append(f"{parameters.failed_share:.1%} of orders are rejected by the exchange, drawn by seed")
     return [*words, "nobody else reacts to our orders; what they took is gone until the exchange shows another amount"]

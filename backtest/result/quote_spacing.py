@@ -55,7 +55,7 @@ def is_of_bars(manifest: Manifest) -> bool:
 
 
 def spacing_of(tick_set: TickSet) -> tuple[MarketSpacing, ...]:
-    """Of every market, in the manifest's order. Raises ImportRefusedError where the set cannot be read."""
+    """Of every market, in the manifest's order. Raises ImportRejectedError where the set cannot be read."""
     manifest = tick_set.manifest
     of_bars = markets_of_bars(manifest)
     gaps: dict[tuple[str, str], list[Microseconds]] = {(one.exchange, one.symbol): [] for one in manifest.markets}

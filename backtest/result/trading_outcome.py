@@ -10,8 +10,8 @@ from market.trade.arbitrages import Arbitrage, ProfitAndLoss
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedSum:
-    """Opportunities refused for one reason: `count` sightings. `episodes` of them that were traded at no sighting, and
+class RejectedSum:
+    """Opportunities rejected for one reason: `count` sightings. `episodes` of them that were traded at no sighting, and
     what one trade on each would have brought at most (`market.accounting.episodes`); an episode counts under one
     reason alone."""
 
@@ -48,7 +48,7 @@ class TradingOutcome:
     """Distinct ids."""
     arbitrages: tuple[Arbitrage, ...]
     """By the time they began."""
-    refusals: dict[str, RefusedSum]
+    rejections: dict[str, RejectedSum]
     """By reason; `expired`: nobody had decided in time."""
     profit: ProfitAndLoss
     """Sum over the arbitrages."""
@@ -68,7 +68,7 @@ class TradingOutcome:
     @property
     def missed(self) -> Decimal:
         """Profit missed, once per episode that was not traded."""
-        return total(refused.missed for refused in self.refusals.values())
+        return total(rejected.missed for rejected in self.rejections.values())
 
     @property
     def trades(self) -> int:

@@ -1,4 +1,4 @@
-"""How long an order travels in a backtest, and which orders the exchange refuses: drawn by seed and order, so that
+"""How long an order travels in a backtest, and which orders the exchange rejects: drawn by seed and order, so that
 neither the order of events nor the number of workers changes it."""
 
 from random import Random
@@ -13,9 +13,9 @@ def latency_microseconds(latency: Latency, seed: int, client_order_id: str) -> i
     return round(_drawn(seed, "latency", client_order_id).choice(latency.samples_ms) * 1_000)
 
 
-def is_refused(share: float, seed: int, client_order_id: str) -> bool:
+def is_rejected(share: float, seed: int, client_order_id: str) -> bool:
     """Whether this is one of the `share` of orders that fail."""
-    return share > 0 and _drawn(seed, "refused", client_order_id).random() < share
+    return share > 0 and _drawn(seed, "rejected", client_order_id).random() < share
 
 
 def _drawn(seed: int, what: str, client_order_id: str) -> Random:

@@ -58,7 +58,7 @@ class QuoteHistory:
 
     @property
     def settings_changes(self) -> tuple[SettingsChange, ...]:
-        """Of the recorded session, up to where the tape was cut. Raises ImportRefusedError."""
+        """Of the recorded session, up to where the tape was cut. Raises ImportRejectedError."""
         return tuple(change for change in self._changes() if self._told(change.time) == change.time)
 
     def until(self, end: int) -> "QuoteHistory":
@@ -114,7 +114,7 @@ def _from_here_on(places: Sequence[HistoryPosition]) -> list[int]:
 
 
 def tape_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHistory:
-    """Of a tick set; `kept` None keeps what was read once, for many runs over one set. Raises ImportRefusedError."""
+    """Of a tick set; `kept` None keeps what was read once, for many runs over one set. Raises ImportRejectedError."""
     places = {
         base: [place for partition in tick_set.partitions_of(base) for place in _places(tick_set, partition)]
         for base in tick_set.manifest.bases

@@ -24,7 +24,7 @@ class SettingsChange:
 
 
 def logged_settings(tick_set: TickSet) -> tuple[SettingsChange, ...]:
-    """In the order of the log; each base has the same ones. Raises ImportRefusedError."""
+    """In the order of the log; each base has the same ones. Raises ImportRejectedError."""
     bases = tick_set.manifest.bases
     return tuple(_changes(tick_set, bases[0])) if bases else ()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from backtest.backtest_parameters import Latency
-from backtest.simulate.order_latency import is_refused, latency_microseconds
+from backtest.simulate.order_latency import is_rejected, latency_microseconds
 from backtest.simulate.quote_history import QuoteHistory
 from exchanges.errors import OrderRejectedError
 from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
@@ -56,7 +56,7 @@ class SimulatedAccount:
         """Raises OrderRejectedError, NotPostedError."""
         conditions = self._conditions
         permit.ask()
-        if is_refused(conditions.failed_share, conditions.seed, order.client_order_id):
+        if is_rejected(conditions.failed_share, conditions.seed, order.client_order_id):
             raise OrderRejectedError(f"{self._exchange}: drawn to fail")
         self._accept(order)
         await conditions.clock.sleep(
@@ -83,9 +83,9 @@ class SimulatedAccount:
     def _accept(self, order: LimitOrder) -> None:
         market = self._conditions.markets[order.exchange, order.symbol]
         fee_rate = self._conditions.settings().taker_fees[self._exchange]
-        refusal = self._ledger.refusal_of(order, market, fee_rate)
-        if refusal is not None:
-            raise OrderRejectedError(refusal)
+        rejection = self._ledger.rejection_of(order, market, fee_rate)
+        if rejection is not None:
+            raise OrderRejectedError(rejection)
         now = self._conditions.clock.now()
         accepted = Accepted(
             order=order,

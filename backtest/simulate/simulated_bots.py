@@ -7,11 +7,11 @@ from functools import partial
 from backtest.backtest_parameters import Parameters
 from backtest.simulate.event_queue import EventQueue, at_once
 from backtest.simulate.simulated_account import SimulatedAccount
-from backtest.simulate.simulated_rejections import EXPIRED, RefusalCounts
+from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.tiered_fees import TieredFees
 from bots.bot_loop import ROUND_SECONDS
 from bots.decide.opportunity_checks import is_expired
-from bots.decide.order_decision import refused_by_settings
+from bots.decide.order_decision import rejected_by_settings
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor, LegKey
@@ -50,7 +50,7 @@ class SimulatedBots:
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
         self.knowledge = StateCache(store.settings_in_force())
-        self.refusals = RefusalCounts()
+        self.rejections = RejectionCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
         self._most_notional: tuple[Settings | None, Decimal] = (None, ZERO)
@@ -81,15 +81,15 @@ class SimulatedBots:
         if is_expired(opportunity, self._agenda.now()):
             self.missed += 1
             return EXPIRED
-        reason = self._refusal(opportunity)
+        reason = self._rejection(opportunity)
         if reason is not None:
-            self.refusals.refuse(opportunity, reason, self._agenda.now())
+            self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
         for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
             at_once(self._reservers[exchange].attempt(opportunity))
         is_begun = self._follow(opportunity.opportunity_id)
-        refused = self.refusals.newest_reason(opportunity.opportunity_id)
-        return refused if is_begun or refused is not None else EXPIRED
+        rejected = self.rejections.newest_reason(opportunity.opportunity_id)
+        return rejected if is_begun or rejected is not None else EXPIRED
 
     def bounds(self, opportunity: Opportunity) -> TradeBounds:
         """What one trade could use now."""
@@ -107,7 +107,7 @@ class SimulatedBots:
         )
 
     def _least(self, leg: OpportunityLeg) -> Decimal:
-        """The smallest order, lots left aside: asked for each refusal, so cheaply."""
+        """The smallest order, lots left aside: asked for each rejection, so cheaply."""
         market = self._markets.get((leg.exchange, leg.symbol))
         return ZERO if market is None else max(market.minimum_amount, market.minimum_notional / leg.price)
 
@@ -118,10 +118,10 @@ class SimulatedBots:
         version = self._store.settings_in_force().version
         self.knowledge.settings = at_once(self._store.change_settings(settings, version, "backtest"))
 
-    def _refusal(self, opportunity: Opportunity) -> str | None:
+    def _rejection(self, opportunity: Opportunity) -> str | None:
         """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
-        refused = refused_by_settings(opportunity, self._markets, self.knowledge.settings)
-        return self._anyone.early_refusal(opportunity) if refused is None else refused.reason
+        rejected = rejected_by_settings(opportunity, self._markets, self.knowledge.settings)
+        return self._anyone.early_rejection(opportunity) if rejected is None else rejected.reason
 
     def _reserver(self, exchange: str) -> LegReserver:
         return LegReserver(
@@ -130,7 +130,7 @@ class SimulatedBots:
             markets=self._markets,
             clock=self._agenda,
             knowledge=self.knowledge,
-            notes=self.refusals,
+            notes=self.rejections,
             # both legs are begun together, once both are reserved
             execute=lambda _identity, _role: None,
             wall_clock=self._agenda.now,
@@ -143,7 +143,7 @@ class SimulatedBots:
             return False
         self.knowledge.see_arbitrage(arbitrage)
         self._see_balances()
-        if arbitrage.state == "half_reserved" and identity not in self._waiting:
+        if arbitrage.state == "awaiting_second_leg" and identity not in self._waiting:
             self._waiting.add(identity)
             self._agenda.plan(arbitrage.reserve_by + 1, lambda: self._expire(identity))
         if arbitrage.state in OPEN_STATES:

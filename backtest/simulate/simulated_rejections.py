@@ -1,17 +1,17 @@
-"""What a backtest keeps of refused opportunities: how many for each reason, and what they missed, once per episode."""
+"""What a backtest keeps of rejected opportunities: how many for each reason, and what they missed, once per episode."""
 
 from collections.abc import Callable, Iterable
 
-from backtest.result.trading_outcome import RefusedSum
+from backtest.result.trading_outcome import RejectedSum
 from market.accounting.episodes import Episode, MissedProfit, missed_by_reason
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 
 EXPIRED = "expired"
-"""No refusal: it was over before anybody decided."""
+"""No rejection: it was over before anybody decided."""
 
 
-class RefusalCounts:
+class RejectionCounts:
     """In the place of a live bot's notes."""
 
     def __init__(self) -> None:
@@ -21,28 +21,28 @@ class RefusalCounts:
     def keep(self, opportunity: Opportunity) -> None:
         """Those that were acted on are in the arbitrages."""
 
-    def refuse(
+    def reject(
         self,
         opportunity: Opportunity,
         reason: str,
-        refused_at: int,
+        rejected_at: int,
         grounds: Callable[[], str] | None = None,
     ) -> None:
-        # the store may refuse both bots, yet it is one opportunity
+        # the store may reject both bots, yet it is one opportunity
         if self.newest_reason(opportunity.opportunity_id) is None:
             self._counts[reason] = self._counts.get(reason, 0) + 1
             self._newest = (opportunity.opportunity_id, reason)
 
     def newest_reason(self, identity: str) -> str | None:
-        """Why the opportunity was refused that was decided upon last; None where it was not."""
+        """Why the opportunity was rejected that was decided upon last; None where it was not."""
         return self._newest[1] if self._newest is not None and self._newest[0] == identity else None
 
-    def sums(self, episodes: Iterable[Episode]) -> dict[str, RefusedSum]:
+    def sums(self, episodes: Iterable[Episode]) -> dict[str, RejectedSum]:
         """By reason, in the order of their names; those of episodes that merely expired, too."""
         missed = missed_by_reason(episodes)
         none = MissedProfit(0, ZERO)
         return {
-            reason: RefusedSum(
+            reason: RejectedSum(
                 self._counts.get(reason, 0), missed.get(reason, none).episodes, missed.get(reason, none).profit
             )
             for reason in sorted(self._counts.keys() | missed.keys())

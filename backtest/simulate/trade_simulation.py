@@ -109,7 +109,7 @@ class _Floor:
         return TradingOutcome(
             opportunities=spreads.opportunities,
             arbitrages=arbitrages,
-            refusals=self.bots.refusals.sums(episodes),
+            rejections=self.bots.rejections.sums(episodes),
             profit=_profit(arbitrages, spreads.currency),
             equity=tuple(_equity(arbitrages)),
             fills=fills,

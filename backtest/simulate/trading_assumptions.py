@@ -19,7 +19,7 @@ def told_assumptions(
     settings = parameters.settings
     told = [_matched(accounts)]
     if not has_history and settings.min_share_above_10s > 0:
-        told.append("no spread windows were given, so min_share_above_10s refused every opportunity")
+        told.append("no spread windows were given, so min_share_above_10s rejected every opportunity")
     if not has_history and settings.quarantine_deviations > 0 and spreads.best_net_bps > settings.quarantine_floor_bps:
         told.append("no spread windows were given: the quarantine judged by its ceiling alone, not by a pair's history")
     if missed:

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import product
 from math import prod
 
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from market.money import BoundedDecimal, decimal_of, decimal_of_whole, text_of
 
 MOST_SETS = 100_000
@@ -73,61 +73,61 @@ class Grid:
 
 
 def checked_grid(grid: Grid) -> Grid:
-    """The grid, where it makes a sweep. Raises SweepRefusedError in one sentence."""
+    """The grid, where it makes a sweep. Raises SweepRejectedError in one sentence."""
     if not grid.names:
-        raise SweepRefusedError("nothing is varied: name at least one parameter with --grid or --range")
+        raise SweepRejectedError("nothing is varied: name at least one parameter with --grid or --range")
     twice = sorted({name for name in grid.names if grid.names.count(name) > 1})
     if twice:
-        raise SweepRefusedError(f"{twice[0]} is given twice; name all its values in one --grid")
+        raise SweepRejectedError(f"{twice[0]} is given twice; name all its values in one --grid")
     if grid.ranges and grid.draws is None:
-        raise SweepRefusedError(f"{grid.ranges[0].name} is a range: say with --random N how many sets to draw")
+        raise SweepRejectedError(f"{grid.ranges[0].name} is a range: say with --random N how many sets to draw")
     if grid.draws is not None and grid.draws < 1:
-        raise SweepRefusedError("--random must draw at least one set")
+        raise SweepRejectedError("--random must draw at least one set")
     if grid.size > MOST_SETS:
-        raise SweepRefusedError(f"{grid.size:,} sets are too many: a sweep has up to {MOST_SETS:,}")
+        raise SweepRejectedError(f"{grid.size:,} sets are too many: a sweep has up to {MOST_SETS:,}")
     return grid
 
 
 def axis_of(text: str) -> GridAxis:
-    """`NAME=FROM:TO:STEP` or `NAME=VALUE,VALUE…`. Raises SweepRefusedError."""
+    """`NAME=FROM:TO:STEP` or `NAME=VALUE,VALUE…`. Raises SweepRejectedError."""
     name, told = _named(text, "--grid", "NAME=FROM:TO:STEP or NAME=VALUE,VALUE")
     if ":" not in told:
         values = tuple(_number(text, word) for word in told.split(","))
         if len(set(values)) < len(values):
-            raise SweepRefusedError(f"--grid {text}: names one value twice")
+            raise SweepRejectedError(f"--grid {text}: names one value twice")
         return GridAxis(name, values)
     words = told.split(":")
     if len(words) != 3:
-        raise SweepRefusedError(f"--grid {text}: a row of values is FROM:TO:STEP")
+        raise SweepRejectedError(f"--grid {text}: a row of values is FROM:TO:STEP")
     first, last, step = (_number(text, word) for word in words)
     if step <= 0:
-        raise SweepRefusedError(f"--grid {text}: the step must be greater than 0")
+        raise SweepRejectedError(f"--grid {text}: the step must be greater than 0")
     if last < first:
-        raise SweepRefusedError(f"--grid {text}: is empty, since {text_of(last)} lies below {text_of(first)}")
+        raise SweepRejectedError(f"--grid {text}: is empty, since {text_of(last)} lies below {text_of(first)}")
     count = int((last - first) // step) + 1
     if count > MOST_SETS:
-        raise SweepRefusedError(f"--grid {text}: {count:,} values are too many: a sweep has up to {MOST_SETS:,} sets")
+        raise SweepRejectedError(f"--grid {text}: {count:,} values are too many: a sweep has up to {MOST_SETS:,} sets")
     return GridAxis(name, tuple(first + step * number for number in range(count)))
 
 
 def range_of(text: str) -> Range:
-    """`NAME=LOW:HIGH`. Raises SweepRefusedError."""
+    """`NAME=LOW:HIGH`. Raises SweepRejectedError."""
     name, told = _named(text, "--range", "NAME=LOW:HIGH")
     words = told.split(":")
     if len(words) != 2:
-        raise SweepRefusedError(f"--range {text}: is not NAME=LOW:HIGH")
+        raise SweepRejectedError(f"--range {text}: is not NAME=LOW:HIGH")
     low, high = (_number(text, word, "--range") for word in words)
     if high <= low:
-        raise SweepRefusedError(f"--range {text}: is empty, since {text_of(high)} does not lie above {text_of(low)}")
+        raise SweepRejectedError(f"--range {text}: is empty, since {text_of(high)} does not lie above {text_of(low)}")
     return Range(name, low, high)
 
 
 def _named(text: str, option: str, form: str) -> tuple[str, str]:
     name, is_told, told = (part.strip() for part in text.partition("="))
     if not name or not is_told:
-        raise SweepRefusedError(f"{option} {text}: is not {form}")
+        raise SweepRejectedError(f"{option} {text}: is not {form}")
     if not told:
-        raise SweepRefusedError(f"{option} {text}: has no values")
+        raise SweepRejectedError(f"{option} {text}: has no values")
     return name, told
 
 
@@ -135,9 +135,9 @@ def _number(text: str, word: str, option: str = "--grid") -> Decimal:
     try:
         number = decimal_of(word.strip())
     except ValueError as error:
-        raise SweepRefusedError(f"{option} {text}: {error}") from None
+        raise SweepRejectedError(f"{option} {text}: {error}") from None
     if abs(number) >= Decimal("1E15") or (number and number.adjusted() < -15):
-        raise SweepRefusedError(f"{option} {text}: {word.strip()} is beyond what any parameter takes")
+        raise SweepRejectedError(f"{option} {text}: {word.strip()} is beyond what any parameter takes")
     return number
 
 

@@ -5,7 +5,7 @@ class SweepError(Exception):
     """A sweep cannot go on."""
 
 
-class SweepRefusedError(SweepError):
+class SweepRejectedError(SweepError):
     """What was asked for makes no sweep: one sentence that says what to change; trying again changes nothing."""
 
 

@@ -13,7 +13,7 @@ from backtest.detect.spark_failures import LOST, first_words
 from backtest.detect.spark_progress import watched_jobs
 from backtest.result.asset_marks import marks_of
 from backtest.sweep.sweep_candidates import NEVER, rate_ages, widest
-from backtest.sweep.sweep_errors import SweepRefusedError, SweepStoppedError
+from backtest.sweep.sweep_errors import SweepRejectedError, SweepStoppedError
 from backtest.sweep.sweep_parameters import variables_of, with_values
 from backtest.sweep.sweep_store import SweepDefinition, SweepStore
 from backtest.sweep.sweep_task import run_chunk
@@ -34,8 +34,8 @@ def run_sweep(
 ) -> None:
     """Do what is missing of a sweep that `store` has begun.
 
-    Raises SweepRefusedError where no set is left, there is too much to trade or the ticks are others by now,
-    SweepStoppedError where Spark gave up, ImportRefusedError where the tick set cannot be read.
+    Raises SweepRejectedError where no set is left, there is too much to trade or the ticks are others by now,
+    SweepStoppedError where Spark gave up, ImportRejectedError where the tick set cannot be read.
     """
     missing = store.missing(definition)
     if not missing:
@@ -58,23 +58,23 @@ def run_sweep(
 def check_unchanged(tick_set: TickSet, store: SweepStore, chunks: list[int]) -> None:
     """Take back what was done meanwhile of a set that was built anew: some of it may have been read from either.
 
-    Raises SweepRefusedError.
+    Raises SweepRejectedError.
     """
     if read_manifest(tick_set.folder) != tick_set.manifest:
         store.remove(chunks)
-        raise SweepRefusedError(
+        raise SweepRejectedError(
             f"{tick_set.manifest.name}: was built anew while it was read, so nothing of this is kept; "
             "sweep it under another --name"
         )
 
 
 def sets_of(definition: SweepDefinition) -> list[Parameters]:
-    """Those whose settings go together. Raises SweepRefusedError where there is none."""
+    """Those whose settings go together. Raises SweepRejectedError where there is none."""
     known = variables_of(definition.parameters)
     made = (with_values(definition.parameters, point, known) for point in definition.grid.points())
     found = [parameters for parameters in made if parameters is not None]
     if not found:
-        raise SweepRefusedError("no set is left, because in each of them min_net_bps lies below emit_net_bps")
+        raise SweepRejectedError("no set is left, because in each of them min_net_bps lies below emit_net_bps")
     return found
 
 
@@ -85,7 +85,7 @@ def _detect(spark: SparkSession, tick_set: TickSet, sets: list[Parameters], stor
     put_aside(detected(spark, tick_set, widest(sets)), scratch)
     count = count_of(scratch)
     if count > MOST_CANDIDATES:
-        raise SweepRefusedError(
+        raise SweepRejectedError(
             f"{count:,} opportunities are too many for a sweep, which takes {MOST_CANDIDATES:,}; raise emit_net_bps"
         )
     ages = [NEVER] * count

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from backtest.backtest_parameters import Latency, Parameters
 from backtest.sweep.parameter_grids import Grid, GridAxis, Point, Range
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from market.decide.settings import Settings
 from market.money import BPS, BoundedDecimal, text_of
 from market.validation_messages import fault_words
@@ -40,11 +40,11 @@ class Variable:
     is_whole: bool
 
     def checked(self, value: Decimal) -> Decimal:
-        """Raises SweepRefusedError outside the setting's own bounds."""
+        """Raises SweepRejectedError outside the setting's own bounds."""
         try:
             self.adapter.validate_python(text_of(value))
         except ValidationError as error:
-            raise SweepRefusedError(f"{self.name}={text_of(value)}: {fault_words(error.errors()[0])}") from None
+            raise SweepRejectedError(f"{self.name}={text_of(value)}: {fault_words(error.errors()[0])}") from None
         return value
 
 
@@ -65,13 +65,14 @@ def variables_of(parameters: Parameters) -> dict[str, Variable]:
 
 
 def checked_against(grid: Grid, parameters: Parameters) -> Grid:
-    """The grid with its ranges of whole numbers marked. Raises SweepRefusedError: unknown name, value out of bounds."""
+    """The grid with its ranges of whole numbers marked. Raises SweepRejectedError: unknown name, value out of
+    bounds."""
     known = variables_of(parameters)
     for name in grid.names:
         if name not in known:
             general = ", ".join(other for other in known if "." not in other)
             exchanges = ", ".join(parameters.settings.taker_fees)
-            raise SweepRefusedError(
+            raise SweepRejectedError(
                 f"{name!r} is no parameter of a sweep; there are {general}, "
                 f"the fee and the latency also of one exchange ({exchanges}), as in latency_ms.NAME"
             )

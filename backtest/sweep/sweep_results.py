@@ -25,7 +25,7 @@ _FIELDS: dict[str, pa.DataType] = {
     "parameters": pa.string(),
     "opportunities": pa.int64(),
     "trades": pa.int64(),
-    "refused": pa.int64(),
+    "rejected": pa.int64(),
     **dict.fromkeys(PROFIT_PARTS, pa.string()),
     "drawdown": pa.string(),
     "missed": pa.string(),
@@ -53,13 +53,13 @@ class SetResult:
     point: Point
     opportunities: int
     trades: int
-    refused: int
+    rejected: int
     profit: dict[str, Decimal]
     drawdown: Decimal
     """The deepest fall of the net profit below its highest so far, as a positive number."""
     is_balanced: bool
     digest: str
-    """Of every fill, refusal and closing balance: two runs with one digest did the same."""
+    """Of every fill, rejection and closing balance: two runs with one digest did the same."""
     missed: Decimal = ZERO
     """Once per episode that was not traded."""
     return_on_capital: Decimal | None = None
@@ -83,7 +83,7 @@ def result_of(
         point=point,
         opportunities=outcome.opportunities,
         trades=outcome.trades,
-        refused=sum(refused.count for refused in outcome.refusals.values()),
+        rejected=sum(rejected.count for rejected in outcome.rejections.values()),
         profit={name: _part(outcome, name) for name in PROFIT_PARTS},
         drawdown=drawdown_of(outcome.equity).depth,
         missed=outcome.missed,
@@ -110,7 +110,7 @@ def best_first(results: Iterable[SetResult]) -> list[SetResult]:
 def digest_of(outcome: TradingOutcome) -> str:
     """128 bits in hexadecimal digits."""
     words = [repr(fill) for fill in outcome.fills]
-    words += [f"{reason} {refused.count} {refused.missed}" for reason, refused in sorted(outcome.refusals.items())]
+    words += [f"{reason} {rejected.count} {rejected.missed}" for reason, rejected in sorted(outcome.rejections.items())]
     words += [
         f"{exchange} {currency} {text_of(amount)}"
         for exchange, balances in sorted(outcome.after.items())
@@ -135,7 +135,7 @@ def _row_of(result: SetResult) -> dict[str, object]:
         "parameters": json.dumps({name: text_of(value) for name, value in result.point}),
         "opportunities": result.opportunities,
         "trades": result.trades,
-        "refused": result.refused,
+        "rejected": result.rejected,
         **{name: text_of(amount) for name, amount in result.profit.items()},
         "drawdown": text_of(result.drawdown),
         "missed": text_of(result.missed),
@@ -155,7 +155,7 @@ def _result_of(row: dict[str, Any]) -> SetResult:
         point=tuple((name, decimal_of(value)) for name, value in parameters.items()),
         opportunities=row["opportunities"],
         trades=row["trades"],
-        refused=row["refused"],
+        rejected=row["rejected"],
         profit={name: decimal_of(row[name]) for name in PROFIT_PARTS},
         drawdown=decimal_of(row["drawdown"]),
         missed=decimal_of(row["missed"]),

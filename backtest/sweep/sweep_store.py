@@ -1,6 +1,6 @@
 """A sweep on disk: what was asked, what detection found, and the results, a part per finished chunk.
 
-    <home>/sweeps/NAME/sweep.json                     the definition; a sweep of another one is refused under its name
+    <home>/sweeps/NAME/sweep.json                     the definition; a sweep of another one is rejected under its name
     <home>/sweeps/NAME/candidates/                       what the widest settings emit, once detection is through
     <home>/sweeps/NAME/results/part-00017.parquet     the sets of one chunk, whole or not there at all
 
@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from backtest.backtest_parameters import Parameters
 from backtest.result.asset_marks import Marks
 from backtest.sweep.parameter_grids import Grid
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from backtest.sweep.sweep_results import SetResult, results_of, table_of
 
 FORMAT = 2
@@ -76,7 +76,7 @@ class SweepStore:
         return self.folder / CANDIDATES
 
     def begin(self, definition: SweepDefinition) -> None:
-        """Store the definition, or find the same one there. Raises SweepRefusedError where it is another."""
+        """Store the definition, or find the same one there. Raises SweepRejectedError where it is another."""
         path = self.folder / DEFINITION
         if path.exists():
             self._compare(self.definition(), definition)
@@ -88,16 +88,16 @@ class SweepStore:
         _put(path, _DEFINITION.dump_json(definition, indent=2))
 
     def definition(self) -> SweepDefinition:
-        """Raises SweepRefusedError where there is no sweep, or one that this version cannot read."""
+        """Raises SweepRejectedError where there is no sweep, or one that this version cannot read."""
         path = self.folder / DEFINITION
         try:
             found = _DEFINITION.validate_json(path.read_bytes())
         except FileNotFoundError:
-            _refuse(f"there is no sweep {self.folder.name!r} in {self.folder.parent}")
+            _reject(f"there is no sweep {self.folder.name!r} in {self.folder.parent}")
         except (OSError, ValidationError) as error:
-            _refuse(f"{path}: cannot be read as a sweep ({str(error).splitlines()[0]}); remove its folder")
+            _reject(f"{path}: cannot be read as a sweep ({str(error).splitlines()[0]}); remove its folder")
         if found.format != FORMAT:
-            _refuse(f"{path}: is of format {found.format}, while this version reads format {FORMAT}")
+            _reject(f"{path}: is of format {found.format}, while this version reads format {FORMAT}")
         return found
 
     def missing(self, definition: SweepDefinition) -> list[int]:
@@ -132,13 +132,13 @@ class SweepStore:
         return [age for age in ages if age is not None]
 
     def results(self) -> list[SetResult]:
-        """Of all finished chunks, by set and span. Raises SweepRefusedError where a part is damaged."""
+        """Of all finished chunks, by set and span. Raises SweepRejectedError where a part is damaged."""
         found: list[SetResult] = []
         for path in sorted((self.folder / RESULTS).glob("part-*.parquet")):
             try:
                 found += results_of(pq.read_table(path, use_threads=False))
             except (OSError, pa.ArrowInvalid, LookupError, ValueError) as error:
-                _refuse(f"{path}: is damaged ({error}); remove it and run the sweep again")
+                _reject(f"{path}: is damaged ({error}); remove it and run the sweep again")
         return sorted(found, key=lambda result: (result.number, result.span))
 
     def _part(self, chunk: int) -> Path:
@@ -157,15 +157,15 @@ class SweepStore:
             names = [name for name, differs in differing.items() if differs]
             verb = "differs" if len(names) == 1 and not names[0].endswith("s") else "differ"
             what = f"{' and '.join(names)} {verb}"
-            _refuse(f"sweep {asked.name!r} exists with another definition ({what}); choose another --name")
+            _reject(f"sweep {asked.name!r} exists with another definition ({what}); choose another --name")
         if stored.tick_set != asked.tick_set:
             _put(self.folder / DEFINITION, _DEFINITION.dump_json(asked, indent=2))
 
 
 def sweep_store(home: Path, name: str) -> SweepStore:
-    """Raises SweepRefusedError for a name that is no name of a folder."""
+    """Raises SweepRejectedError for a name that is no name of a folder."""
     if not NAME.fullmatch(name):
-        _refuse(f"{name!r} is no name for a sweep: use letters, digits, dots, dashes and underscores")
+        _reject(f"{name!r} is no name for a sweep: use letters, digits, dots, dashes and underscores")
     return SweepStore(home / "sweeps" / name)
 
 
@@ -184,5 +184,5 @@ def _scratch(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}")
 
 
-def _refuse(sentence: str) -> NoReturn:
-    raise SweepRefusedError(sentence)
+def _reject(sentence: str) -> NoReturn:
+    raise SweepRejectedError(sentence)

@@ -45,7 +45,7 @@ class SweepTable:
     """What a reader must know of results from bars; None where they are from quotes."""
 
     @property
-    def left_out(self) -> int:
+    def skipped(self) -> int:
         """Sets whose settings do not go together."""
         return self.definition.grid.size - self.missing - len(self.results)
 
@@ -89,8 +89,8 @@ def _head_lines(table: SweepTable) -> list[str]:
         lines.append(f"NOTE: {table.bars}")
     if table.missing:
         lines.append(f"not finished: {table.missing:,} sets are missing; the same command goes on with them")
-    if table.left_out:
-        lines.append(f"left out: {table.left_out:,} sets whose settings do not go together")
+    if table.skipped:
+        lines.append(f"left out: {table.skipped:,} sets whose settings do not go together")
     unbalanced = sum(not result.is_balanced for result in table.results)
     if unbalanced:
         lines.append(f"THE BOOKS OF {unbalanced:,} SETS DO NOT BALANCE")
@@ -109,7 +109,7 @@ def sweep_json(table: SweepTable) -> dict[str, object]:
         "sets": definition.grid.size,
         "finished": len(table.results),
         "missing": table.missing,
-        "left_out": table.left_out,
+        "skipped": table.skipped,
         "seed": definition.grid.seed,
         "best": [_set_json(result) for result in best_first(table.results)[:SHOWN]],
         "effects": {name: [_effect_json(effect) for effect in found] for name, found in table.effects.items()},
@@ -249,7 +249,7 @@ def _set_json(result: SetResult) -> dict[str, object]:
         "parameters": {name: text_of(value) for name, value in result.point},
         "opportunities": result.opportunities,
         "trades": result.trades,
-        "refused": result.refused,
+        "rejected": result.rejected,
         "pnl": {name: text_of(amount) for name, amount in result.profit.items()},
         "drawdown": text_of(result.drawdown),
         "missed": text_of(result.missed),

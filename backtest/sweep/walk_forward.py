@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from backtest.sweep.sweep_results import SetResult, best_first
 from market.money import total
 
@@ -60,12 +60,12 @@ class WalkForward:
 
 
 def spans_of(start: int, end: int, folds: int) -> tuple[Span, ...]:
-    """`folds` + 1 spans of equal length that hold [start, end] together. Raises SweepRefusedError."""
+    """`folds` + 1 spans of equal length that hold [start, end] together. Raises SweepRejectedError."""
     if not 1 <= folds <= MOST_FOLDS:
-        raise SweepRefusedError(f"--walk-forward {folds}: takes 1 to {MOST_FOLDS:,} folds")
+        raise SweepRejectedError(f"--walk-forward {folds}: takes 1 to {MOST_FOLDS:,} folds")
     length = end + 1 - start
     if length < folds + 1:
-        raise SweepRefusedError(f"--walk-forward {folds}: the tick set is too short to be cut into {folds + 1} spans")
+        raise SweepRejectedError(f"--walk-forward {folds}: the tick set is too short to be cut into {folds + 1} spans")
     edges = [start + length * number // (folds + 1) for number in range(folds + 2)]
     return tuple(Span(number, edges[number], edges[number + 1]) for number in range(folds + 1))
 

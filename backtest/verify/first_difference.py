@@ -9,7 +9,7 @@ class FirstDifference:
     """Where what was recorded and what was derived from it part."""
 
     where: str
-    """Which opportunity, refusal or arbitrage."""
+    """Which opportunity, rejection or arbitrage."""
     field: str
     recorded: object
     derived: object

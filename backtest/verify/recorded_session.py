@@ -3,7 +3,7 @@
 <session>/log/session.json              what the session was; written last, so where it stands all else does
 <session>/log/ticks/                    the tick set
 <session>/log/opportunities.parquet     partition, offset, time, value
-<session>/log/books/*.jsonl             arbitrages with their steps, refusals, settings, fills: one JSON object a line
+<session>/log/books/*.jsonl             arbitrages with their steps, rejections, settings, fills: one JSON object a line
 <session>/log/raw/                      what the first two are made of; gone once they are
 """
 
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from backtest.verify.errors import CannotVerifyError
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.log_tick_set import LogSpan
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from market.instruments.markets import Market
@@ -30,8 +30,8 @@ from store.server.documents import SettingsVersion
 FORMAT = 1
 SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
 BOOKS = Path("books")
-ARBITRAGES, REFUSALS, SETTINGS, FILLS = (
-    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "refusals", "settings", "fills")
+ARBITRAGES, REJECTIONS, SETTINGS, FILLS = (
+    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "rejections", "settings", "fills")
 )
 
 Value = TypeVar("Value")
@@ -59,7 +59,7 @@ class RecordedMessage:
 HEAD = TypeAdapter(SessionHead)
 KEPT_ARBITRAGE = TypeAdapter(ExportedArbitrage)
 KEPT_FILL = TypeAdapter(ExportedFill)
-REFUSAL = TypeAdapter(Rejection)
+REJECTION = TypeAdapter(Rejection)
 SETTINGS_VERSION = TypeAdapter(SettingsVersion)
 
 
@@ -82,7 +82,7 @@ class RecordedSession:
     def tick_set(self) -> TickSet:
         try:
             found = open_tick_set(self.folder / TICK_SET)
-        except ImportRefusedError as error:
+        except ImportRejectedError as error:
             raise CannotVerifyError(str(error)) from error
         for one in found.manifest.partitions:
             rows = _rows_in(found.path(one))
@@ -112,8 +112,8 @@ class RecordedSession:
         """Oldest first."""
         return self._lines(ARBITRAGES, KEPT_ARBITRAGE)
 
-    def refusals(self) -> Iterator[Rejection]:
-        return self._lines(REFUSALS, REFUSAL)
+    def rejections(self) -> Iterator[Rejection]:
+        return self._lines(REJECTIONS, REJECTION)
 
     def settings(self) -> Iterator[SettingsVersion]:
         """By version."""

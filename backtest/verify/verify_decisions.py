@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import Key
 from bots.decide.decision_record import circumstances_of, free_of
-from bots.decide.order_decision import Rejected, decided, early_refusal, side_of
+from bots.decide.order_decision import Rejected, decided, early_rejection, side_of
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import decimal_of_double
@@ -26,7 +26,7 @@ from store.store_port import Advance
 
 
 class NotDerivedError(Exception):
-    """Why a step or a refusal does not follow from what was kept: (field, recorded, derived)."""
+    """Why a step or a rejection does not follow from what was kept: (field, recorded, derived)."""
 
     def __init__(self, field_name: str, recorded: object, derived: object) -> None:
         super().__init__(field_name)
@@ -79,18 +79,18 @@ class Decisions:
         """As it stood when one leg was reserved. Raises NotDerivedError, NoRecordError."""
         return self._after(step_of(kept.steps[0]), State(), kept.arbitrage)
 
-    def refusal_difference(self, refusal: Rejection, half: State) -> FirstDifference | None:
-        """Of a refusal whose grounds were kept; `half`: the arbitrage that it would have joined."""
-        where = f"refusal {refusal.refusal_id}"
+    def rejection_difference(self, rejection: Rejection, half: State) -> FirstDifference | None:
+        """Of a rejection whose grounds were kept; `half`: the arbitrage that it would have joined."""
+        where = f"rejection {rejection.rejection_id}"
         try:
-            grounds = grounds_of(refusal.grounds or "")
-            opportunity = self._opportunity(refusal.opportunity_id, grounds.sight)
+            grounds = grounds_of(rejection.grounds or "")
+            opportunity = self._opportunity(rejection.opportunity_id, grounds.sight)
             reason = self._reason(opportunity, grounds, half)
         except NotDerivedError as fault:
             return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
         except (NoRecordError, ValueError) as fault:
             return FirstDifference(where, "grounds", "kept", f"{NOTHING}: {fault}")
-        found = first_unlike(_stated(refusal), _derived(opportunity, grounds.sight.exchange, reason))
+        found = first_unlike(_stated(rejection), _derived(opportunity, grounds.sight.exchange, reason))
         return None if found is None else FirstDifference(where, *found)
 
     def _after(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
@@ -129,8 +129,8 @@ class Decisions:
         settings = self._version(step.read.settings_version)
         rows = replace(step.read.rows(wish.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
         after, result = reservations.reserved(rows, wish)
-        if result.refusal is not None:
-            raise NotDerivedError("reservation", "reserved", result.refusal)
+        if result.rejection is not None:
+            raise NotDerivedError("reservation", "reserved", result.rejection)
         return State(after.arbitrage, after.terms)
 
     def _wish(self, cause: Cause, recorded: Arbitrage) -> Reservation:
@@ -151,7 +151,7 @@ class Decisions:
 
     def _decision(self, opportunity: Opportunity, sight: Sight) -> Reservation | Rejected:
         known = circumstances_of(sight, self._settings(sight.settings_version))
-        early = early_refusal(opportunity, self.by_symbol, known, is_used_up=sight.is_used_up)
+        early = early_rejection(opportunity, self.by_symbol, known, is_used_up=sight.is_used_up)
         side = side_of(opportunity, sight.exchange)
         if side is None:
             raise NotDerivedError(
@@ -169,7 +169,7 @@ class Decisions:
         rows = grounds.read.rows(opportunity, self._version(grounds.read.settings_version))
         if grounds.read.is_joined:
             rows = replace(rows, arbitrage=half.arbitrage, terms=half.terms)
-        return reservations.reserved(rows, wish)[1].refusal or NOTHING
+        return reservations.reserved(rows, wish)[1].rejection or NOTHING
 
     def _opportunity(self, identity: str, sight: Sight) -> Opportunity:
         found = self.opportunities.get((sight.offset, identity))
@@ -191,15 +191,15 @@ class Decisions:
         return advancing(tuple(market for market in self.markets if not market.is_fx))
 
 
-def _stated(refusal: Rejection) -> dict[str, object]:
+def _stated(rejection: Rejection) -> dict[str, object]:
     return {
-        "reason": refusal.reason,
-        "exchange": refusal.exchange,
-        "base": refusal.base,
-        "buy_exchange": refusal.buy_exchange,
-        "sell_exchange": refusal.sell_exchange,
-        "net_bps": refusal.net_bps,
-        "expected_profit": refusal.expected_profit,
+        "reason": rejection.reason,
+        "exchange": rejection.exchange,
+        "base": rejection.base,
+        "buy_exchange": rejection.buy_exchange,
+        "sell_exchange": rejection.sell_exchange,
+        "net_bps": rejection.net_bps,
+        "expected_profit": rejection.expected_profit,
     }
 
 

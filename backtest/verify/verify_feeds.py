@@ -8,7 +8,7 @@ from pathlib import Path
 
 from backtest.verify.first_difference import FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import digest_of
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, batches
 from pricefeeds.recording.feed_recording import Note, parts_of, read_recording
 from streams.message_format import row_of
@@ -84,7 +84,7 @@ def _rows(exchange: Path) -> Iterator[Mapping[str, object]]:
                 row = row_of(entry.data.encode() if isinstance(entry.data, str) else entry.data)
                 if "kind" in row:
                     yield row
-    except ImportRefusedError:
+    except ImportRejectedError:
         # a feeder's file that is damaged says nothing of the log
         return
 

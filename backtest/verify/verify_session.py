@@ -34,7 +34,7 @@ class Verified:
     ticks: int = 0
     """Compared with what their feeders wrote down."""
     opportunities: int = 0
-    refusals: int = 0
+    rejections: int = 0
     arbitrages: int = 0
     steps: int = 0
     older: Counter[str] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ def _differences(session: RecordedSession, derive: Derive, outcome: Verified) ->
     decisions = Decisions(
         session.markets, {version.version: version.after for version in versions}, derived.found, recorded.times
     )
-    yield from _refusal_differences(session, decisions, asked, outcome)
+    yield from _rejection_differences(session, decisions, asked, outcome)
     yield _count_difference(session, recorded.messages, asked.arbitrages)
     yield from _arbitrage_differences(session, decisions, outcome)
 
@@ -87,17 +87,17 @@ class _Asked:
 
     opportunities: set[str] = field(default_factory=set)
     joined: set[str] = field(default_factory=set)
-    """Arbitrages that a refused leg would have joined."""
+    """Arbitrages that a rejected leg would have joined."""
     arbitrages: Counter[Pair] = field(default_factory=Counter)
     halves: dict[str, ExportedArbitrage] = field(default_factory=dict)
 
     @classmethod
     def of(cls, session: RecordedSession) -> "_Asked":
         asked = cls()
-        for refusal in session.refusals():
-            asked.opportunities.add(refusal.opportunity_id)
-            if _is_joined(refusal):
-                asked.joined.add(refusal.opportunity_id)
+        for rejection in session.rejections():
+            asked.opportunities.add(rejection.opportunity_id)
+            if _is_joined(rejection):
+                asked.joined.add(rejection.opportunity_id)
         for kept in session.arbitrages():
             opportunity = kept.arbitrage.opportunity
             asked.opportunities.add(opportunity.opportunity_id)
@@ -107,9 +107,9 @@ class _Asked:
         return asked
 
 
-def _is_joined(refusal: Rejection) -> bool:
+def _is_joined(rejection: Rejection) -> bool:
     try:
-        read = None if refusal.grounds is None else grounds_of(refusal.grounds).read
+        read = None if rejection.grounds is None else grounds_of(rejection.grounds).read
     except NoRecordError:
         return False
     return read is not None and read.is_joined
@@ -144,46 +144,46 @@ def _opportunity_difference(
     return derived.left_over(recorded, read_again)
 
 
-def _refusal_differences(
+def _rejection_differences(
     session: RecordedSession, decisions: Decisions, asked: _Asked, outcome: Verified
 ) -> Iterator[FirstDifference | None]:
-    for refusal in session.refusals():
-        if refusal.grounds is None:
-            outcome.older["refusals"] += 1
+    for rejection in session.rejections():
+        if rejection.grounds is None:
+            outcome.older["rejections"] += 1
             continue
         half = State()
-        if refusal.opportunity_id in asked.joined:
-            kept = asked.halves.get(refusal.opportunity_id)
+        if rejection.opportunity_id in asked.joined:
+            kept = asked.halves.get(rejection.opportunity_id)
             try:
                 half = State() if kept is None else decisions.half(kept)
             except (NotDerivedError, NoRecordError, ValueError):
                 # the arbitrage's own verification says what is wrong with it
                 half = State()
-        yield decisions.refusal_difference(refusal, half) or _sum_difference(refusal)
-        outcome.refusals += 1
+        yield decisions.rejection_difference(rejection, half) or _sum_difference(rejection)
+        outcome.rejections += 1
 
 
-def _sum_difference(refusal: Rejection) -> FirstDifference | None:
-    """What is counted on a refusal that stands alone is its own."""
-    where = f"refusal {refusal.refusal_id}"
-    if refusal.count < 1:
-        return FirstDifference(where, "count", refusal.count, "1 or more")
-    if refusal.count == 1 and not ZERO <= refusal.tradable <= max(ZERO, decimal_of(refusal.expected_profit)):
-        return FirstDifference(where, "tradable", refusal.tradable, f"0 to {refusal.expected_profit}")
+def _sum_difference(rejection: Rejection) -> FirstDifference | None:
+    """What is counted on a rejection that stands alone is its own."""
+    where = f"rejection {rejection.rejection_id}"
+    if rejection.count < 1:
+        return FirstDifference(where, "count", rejection.count, "1 or more")
+    if rejection.count == 1 and not ZERO <= rejection.tradable <= max(ZERO, decimal_of(rejection.expected_profit)):
+        return FirstDifference(where, "tradable", rejection.tradable, f"0 to {rejection.expected_profit}")
     return None
 
 
 def _count_difference(
     session: RecordedSession, messages: Counter[Pair], arbitrages: Counter[Pair]
 ) -> FirstDifference | None:
-    """A bot cannot have refused more than it was told of."""
+    """A bot cannot have rejected more than it was told of."""
     counts: Counter[tuple[str, Pair]] = Counter()
-    for refusal in session.refusals():
-        counts[refusal.exchange, (refusal.base, refusal.buy_exchange, refusal.sell_exchange)] += refusal.count
+    for rejection in session.rejections():
+        counts[rejection.exchange, (rejection.base, rejection.buy_exchange, rejection.sell_exchange)] += rejection.count
     for (exchange, pair), count in counts.items():
         most = messages[pair] + LOOKS_AT_HALVES * arbitrages[pair]
         if count > most:
-            return FirstDifference(f"refusals of {' '.join(pair)} by {exchange}", "count", count, f"at most {most}")
+            return FirstDifference(f"rejections of {' '.join(pair)} by {exchange}", "count", count, f"at most {most}")
     return None
 
 

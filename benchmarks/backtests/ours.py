@@ -48,7 +48,7 @@ def backtest(spark: SparkSession, tick_set: TickSet) -> Found:
 
 
 def parameters() -> Parameters:
-    """Rich enough that balances refuse nothing for a day."""
+    """Rich enough that balances reject nothing for a day."""
     balances = {exchange: {"USD": OPENING_DOLLARS, **dict.fromkeys(ASSETS, OPENING_UNITS)} for exchange in EXCHANGES}
     return Parameters(SETTINGS, balances)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
-from market.decide.risk_checks import Case, Standing, View, first_refusal
+from market.decide.risk_checks import Case, Standing, View, first_rejection
 from market.decide.settings import Settings
 from market.decide.sizing import SizingSide, net_bps
 from market.prices.opportunities import Opportunity, OpportunityLeg
@@ -30,18 +30,20 @@ class Circumstances:
     """How many legs the rate limits of the bot's own exchange let begin; None where nothing limits them."""
 
 
-def refusal_of(opportunity: Opportunity, buy: SizingSide, sell: SizingSide, circumstances: Circumstances) -> str | None:
+def rejection_of(
+    opportunity: Opportunity, buy: SizingSide, sell: SizingSide, circumstances: Circumstances
+) -> str | None:
     """The first reason, in this order, or None. The exact recomputation comes last, since it costs most."""
-    quick = quick_refusal_of(opportunity, circumstances)
+    quick = quick_rejection_of(opportunity, circumstances)
     if quick is None and _fails_recheck(opportunity, buy, sell, circumstances.settings):
         return "recheck_failed"
     return quick
 
 
-def quick_refusal_of(opportunity: Opportunity, known: Circumstances) -> str | None:
+def quick_rejection_of(opportunity: Opportunity, known: Circumstances) -> str | None:
     """The first reason that needs no arithmetic: most opportunities end here, hundreds a second in a wild market."""
     view = View(known.now, known.window, known.history, known.drift, known.legs_left)
-    return first_refusal(Case(opportunity, known.settings, known.standing, view))
+    return first_rejection(Case(opportunity, known.settings, known.standing, view))
 
 
 def is_expired(opportunity: Opportunity, now: int) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from bots.decide.opportunity_checks import Circumstances, quick_refusal_of, refusal_of
+from bots.decide.opportunity_checks import Circumstances, quick_rejection_of, rejection_of
 from market.decide.risk_checks import forbidden, notional_left
 from market.decide.settings import Settings
 from market.decide.sizing import Sizing, SizingSide, size
@@ -33,7 +33,7 @@ def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
     return "sell" if opportunity.sell.exchange == exchange else None
 
 
-def refused_by_settings(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
+def rejected_by_settings(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
     """The first of the reasons of `checked`, where the settings alone give one."""
     if not _is_traded(opportunity, markets, settings):
         return Rejected("exchange_disabled")
@@ -45,18 +45,18 @@ def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumsta
     """The reasons that need neither arithmetic nor sizing."""
     if not _is_traded(opportunity, markets, circumstances.settings):
         return Rejected("exchange_disabled")
-    reason = quick_refusal_of(opportunity, circumstances)
+    reason = quick_rejection_of(opportunity, circumstances)
     return None if reason is None else Rejected(reason)
 
 
-def early_refusal(
+def early_rejection(
     opportunity: Opportunity, markets: Markets, circumstances: Circumstances, *, is_used_up: bool
 ) -> Rejected | None:
     """What needs neither sizing nor the store, but for its word that a quote of the opportunity is used up."""
-    refused = checked(opportunity, markets, circumstances)
-    if refused is None and circumstances.standing is not None and is_used_up:
+    rejected = checked(opportunity, markets, circumstances)
+    if rejected is None and circumstances.standing is not None and is_used_up:
         return Rejected("liquidity_used")
-    return refused
+    return rejected
 
 
 def decided(
@@ -67,7 +67,7 @@ def decided(
     if sides is None:
         return Rejected("exchange_disabled")
     buy, sell = sides
-    reason = refusal_of(opportunity, buy, sell, circumstances)
+    reason = rejection_of(opportunity, buy, sell, circumstances)
     if reason is not None:
         return Rejected(reason)
     buy = replace(buy, free=free.get((buy.market.exchange, buy.market.quote_currency)))

@@ -1,7 +1,7 @@
 """What the rate limits of the other exchanges let their bots begin, as far as the arbitrages of all show it.
 
 Each bot alone knows its own account's budget. What its partners have is worked out from the legs that everybody sees,
-so that no leg is reserved whose partner would be refused. A guess: the partner's own word counts.
+so that no leg is reserved whose partner would be rejected. A guess: the partner's own word counts.
 """
 
 from collections import deque
@@ -61,5 +61,5 @@ def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
 def _waits_for(exchange: str, arbitrage: Arbitrage) -> int:
     """How many legs the exchange has still to send: reserved ones, and the one that a half reservation lacks."""
     own = [leg for leg in arbitrage.legs if leg.exchange == exchange]
-    is_lacking = arbitrage.state == "half_reserved" and not own and exchange in _exchanges_of(arbitrage)
+    is_lacking = arbitrage.state == "awaiting_second_leg" and not own and exchange in _exchanges_of(arbitrage)
     return sum(leg.state == "reserved" for leg in own) + is_lacking

@@ -46,7 +46,7 @@ class StateCache:
     leaving: bool = False
     """None by this process, which is about to go; another of its exchange may come."""
     is_locked_out: bool = False
-    """The exchange refuses the account just now: nothing is begun there that could not be sent."""
+    """The exchange rejects the account just now: nothing is begun there that could not be sent."""
     beginning: bool = False
     """Whether a moving average order is being reserved right now."""
     paused_until: dict[str, int] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class StateCache:
         if self.settings.trading_state == "halted":
             return "halted"
         if self.is_locked_out:
-            return "the exchange refuses the account"
+            return "the exchange rejects the account"
         return None if self.holds_lease() else "the lease may be another process's by now"
 
     def can_send(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from bots.execute.confirm_not_sent import doubt, known_orders
 from exchanges.account_port import TradingAccount
 from exchanges.errors import (
-    AccountRefusedError,
+    AccountRejectedError,
     ExchangeUnavailableError,
     NotPostedError,
     OrderRejectedError,
@@ -101,7 +101,7 @@ class LegExecutor:
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
         """Send a reserved leg, unless anybody did so before, and see it through.
 
-        Raises StoreUnavailableError, AccountRefusedError; the leg is then seen through by `resolve`.
+        Raises StoreUnavailableError, AccountRejectedError; the leg is then seen through by `resolve`.
         """
         permit = self.permit()
         leg = await self.store.start_sending(arbitrage_id, role, self.by)
@@ -150,14 +150,14 @@ class LegExecutor:
             log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
         except OrderRejectedError as error:
-            self.troubled("order_refused", leg.client_order_id)
-            log.warning("order refused: %s", error, extra=_ids(arbitrage_id, leg))
+            self.troubled("order_rejected", leg.client_order_id)
+            log.warning("order rejected: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, NOTHING_FILLED)
         except OutcomeUnknownError as error:
             self.troubled("outcome_unknown", leg.client_order_id)
             log.warning("outcome of an order unknown: %s", error, extra=_ids(arbitrage_id, leg))
             await self.resolve(arbitrage_id, leg)
-        except AccountRefusedError:
+        except AccountRejectedError:
             await self._finish(arbitrage_id, leg, None)
             raise
         else:
@@ -242,7 +242,7 @@ class LegExecutor:
 
     async def _finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
         arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance, self.by)
-        if arbitrage.state == "held":
+        if arbitrage.state == "residual":
             log.error("arbitrage held, somebody must look at it: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bots.decide.decision_record import sight_of
 from bots.decide.opportunity_checks import Circumstances, is_expired
-from bots.decide.order_decision import Rejected, decided, early_refusal, side_of
+from bots.decide.order_decision import Rejected, decided, early_rejection, side_of
 from bots.decide.state_cache import StateCache
 from bots.execute.opportunity_queue import OpportunityQueue
 from market.prices.opportunities import Opportunity
@@ -25,7 +25,7 @@ from store.store_port import Reservation, ReservationResult, TradeStore
 log = logging.getLogger(__name__)
 
 ENDED = "expired"
-"""The arbitrage has ended without this leg: too late, as with an expired opportunity no refusal."""
+"""The arbitrage has ended without this leg: too late, as with an expired opportunity no rejection."""
 
 LEAST_SECONDS = 0.05
 """What a reservation gets at least, so that a fast replay's do not all come too late."""
@@ -41,16 +41,17 @@ class RejectionSink(Protocol):
         """It was acted on."""
         ...
 
-    def refuse(
-        self, opportunity: Opportunity, reason: str, refused_at: int, grounds: Callable[[], str] | None = None
+    def reject(
+        self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
     ) -> None:
-        """`refused_at` by the machine's clock, microseconds; `grounds` say what it was decided on, if asked at once."""
+        """`rejected_at` by the machine's clock, microseconds; `grounds` say what it was decided on, if asked at
+        once."""
         ...
 
 
 @dataclass(slots=True)
 class LegReserver:
-    """Sees opportunities, refuses the cheap way at once, and reserves the rest, newest first."""
+    """Sees opportunities, rejects the cheap way at once, and reserves the rest, newest first."""
 
     exchange: str
     store: TradeStore
@@ -73,16 +74,16 @@ class LegReserver:
         if side_of(opportunity, self.exchange) is None or is_expired(opportunity, self.clock.now()):
             return
         known = self._circumstances(opportunity)
-        reason = self.early_refusal(opportunity, known)
+        reason = self.early_rejection(opportunity, known)
         if reason is None:
             self.backlog.push(opportunity)
         else:
-            self._refuse(opportunity, reason, lambda: self._grounds(opportunity, known))
+            self._reject(opportunity, reason, lambda: self._grounds(opportunity, known))
 
     def see_half(self, arbitrage: Arbitrage) -> None:
         """An arbitrage whose other leg is reserved and waits for this one."""
         has_own_leg = any(leg.exchange == self.exchange for leg in arbitrage.legs)
-        if arbitrage.state == "half_reserved" and not has_own_leg:
+        if arbitrage.state == "awaiting_second_leg" and not has_own_leg:
             self.see(arbitrage.opportunity)
 
     async def work(self) -> None:
@@ -103,13 +104,13 @@ class LegReserver:
         if side is None or is_nobodys or identity in self.attempting or self._is_reserved(identity):
             return
         known = self._circumstances(opportunity)
-        reason = self.early_refusal(opportunity, known)
+        reason = self.early_rejection(opportunity, known)
         if reason is not None:
-            self._refuse(opportunity, reason, lambda: self._grounds(opportunity, known))
+            self._reject(opportunity, reason, lambda: self._grounds(opportunity, known))
             return
         decision = decided(opportunity, side, self.markets, self.knowledge.free, known)
         if isinstance(decision, Rejected):
-            self._refuse(opportunity, decision.reason, lambda: self._grounds(opportunity, known))
+            self._reject(opportunity, decision.reason, lambda: self._grounds(opportunity, known))
             return
         self.attempting.add(identity)
         try:
@@ -122,12 +123,12 @@ class LegReserver:
     def _note_result(self, wish: Reservation, result: ReservationResult) -> None:
         opportunity, sight = wish.opportunity, wish.sight
         if result.arbitrage is None:
-            if result.refusal == "liquidity_used":
+            if result.rejection == "liquidity_used":
                 is_buyer = opportunity.buy.exchange == self.exchange
                 self.knowledge.see_used_up((opportunity.buy if is_buyer else opportunity.sell).quote_id)
-            if result.refusal is not None and result.refusal != ENDED and sight is not None:
+            if result.rejection is not None and result.rejection != ENDED and sight is not None:
                 grounds = Grounds(sight, result.read, wish.valid_until)
-                self._refuse(opportunity, result.refusal, lambda: grounds)
+                self._reject(opportunity, result.rejection, lambda: grounds)
             return
         self.notes.keep(opportunity)
         self.knowledge.see_arbitrage(result.arbitrage)
@@ -135,12 +136,12 @@ class LegReserver:
         if own is not None and result.arbitrage.state == "reserved" and own.state == "reserved":
             self.execute(result.arbitrage.arbitrage_id, own.role)
 
-    def early_refusal(self, opportunity: Opportunity, known: Circumstances | None = None) -> str | None:
+    def early_rejection(self, opportunity: Opportunity, known: Circumstances | None = None) -> str | None:
         """What needs neither sizing nor the store, and is the same whichever exchange's bot asks."""
         known = known or self._circumstances(opportunity)
         is_used_up = self.knowledge.is_used_up(opportunity)
-        refused = early_refusal(opportunity, self.markets, known, is_used_up=is_used_up)
-        return None if refused is None else refused.reason
+        rejected = early_rejection(opportunity, self.markets, known, is_used_up=is_used_up)
+        return None if rejected is None else rejected.reason
 
     def _valid_until(self, opportunity: Opportunity) -> int:
         """When the opportunity expires, by the store's clock."""
@@ -181,11 +182,11 @@ class LegReserver:
     def _grounds(self, opportunity: Opportunity, known: Circumstances) -> Grounds:
         return Grounds(self._sight(opportunity, known))
 
-    def _refuse(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:
+    def _reject(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:
         """The buyer's bot speaks for both, so that an opportunity is not counted twice. The seller's speaks where the
         buyer has reserved: it alone says no then."""
         identity = opportunity.opportunity_id
         speaks = self.exchange == opportunity.buy.exchange or identity in self.knowledge.open
         if not speaks or self._is_reserved(identity):
             return
-        self.notes.refuse(opportunity, reason, self.wall_clock(), lambda: grounds_text(grounds()))
+        self.notes.reject(opportunity, reason, self.wall_clock(), lambda: grounds_text(grounds()))

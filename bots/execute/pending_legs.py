@@ -21,7 +21,7 @@ class PendingLeg:
 
 def expired_halves(arbitrages: Iterable[Arbitrage], now: int) -> list[Arbitrage]:
     """Half reservations past their time; `now` is the store's, microseconds."""
-    return [one for one in arbitrages if one.state == "half_reserved" and now > one.reserve_by]
+    return [one for one in arbitrages if one.state == "awaiting_second_leg" and now > one.reserve_by]
 
 
 def due_legs(arbitrages: Iterable[Arbitrage], exchange: str, markets: Markets, now: int) -> list[PendingLeg]:
@@ -53,7 +53,7 @@ def is_in_flight_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
 def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
     """Of its legs; a half reservation may still get its second leg, where the opportunity has it."""
     exchanges = {leg.exchange for leg in arbitrage.legs}
-    if arbitrage.state == "half_reserved":
+    if arbitrage.state == "awaiting_second_leg":
         exchanges |= {arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange}
     return exchanges
 
@@ -72,7 +72,7 @@ def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: i
     if is_unsettled:
         return PendingLeg("settle", identity, leg) if is_own or is_late else None
     if leg.state == "reserved":
-        # also what is our own: while the exchange refuses the account, nothing is executed
+        # also what is our own: while the exchange rejects the account, nothing is executed
         return (
             PendingLeg("lapse", identity, leg) if is_late else PendingLeg("execute", identity, leg) if is_own else None
         )

@@ -1,4 +1,4 @@
-"""What a bot writes down later, together, so that hundreds of refusals a second cost the store a few writes."""
+"""What a bot writes down later, together, so that hundreds of rejections a second cost the store a few writes."""
 
 import asyncio
 import logging
@@ -15,12 +15,12 @@ from store.errors import StoreError
 from store.store_port import TradeStore
 
 BELOW_THRESHOLD = "below_threshold"
-"""Such opportunities are many and stay out of the store; their refusal says what they would have brought."""
+"""Such opportunities are many and stay out of the store; their rejection says what they would have brought."""
 
 MOST_NOTES = 10_000
 """Of each kind, kept over an outage of the store."""
 MOST_REMEMBERED = 20_000
-"""Of what was refused lately: an opportunity that is seen again comes within seconds."""
+"""Of what was rejected lately: an opportunity that is seen again comes within seconds."""
 AT_ONCE = 4
 """Writes under way together: more would keep the driver's few threads from reservations."""
 
@@ -54,9 +54,9 @@ async def _all(writes: Iterable[Awaitable[None]]) -> None:
 
 
 class RejectionLog:
-    """Opportunities that were acted on, and refusals: the first of each (pair, reason, second), the rest counted.
+    """Opportunities that were acted on, and rejections: the first of each (pair, reason, second), the rest counted.
 
-    An opportunity is refused once, however often it is tried: the sums are compared with how many were seen. A crash
+    An opportunity is rejected once, however often it is tried: the sums are compared with how many were seen. A crash
     loses at most those that were not written yet: they inform, nothing is decided by them.
     """
 
@@ -64,9 +64,9 @@ class RejectionLog:
         """`bounds`: what one trade on an opportunity may use now."""
         self._exchange = exchange
         self._bounds = bounds
-        self._refusals: dict[_Key, Rejection] = {}
+        self._rejections: dict[_Key, Rejection] = {}
         self._opportunities: dict[str, Opportunity] = {}
-        self._refused = _Remembered(MOST_REMEMBERED)
+        self._rejected = _Remembered(MOST_REMEMBERED)
         self._kept_whole = _Remembered(MOST_REMEMBERED)
         """A second is longer than the time between two writes: the first of it may be written already."""
         self.dropped = 0
@@ -78,36 +78,36 @@ class RejectionLog:
             return
         self._opportunities[opportunity.opportunity_id] = opportunity
 
-    def refuse(
-        self, opportunity: Opportunity, reason: str, refused_at: int, grounds: Callable[[], str] | None = None
+    def reject(
+        self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
     ) -> None:
-        """`refused_at` is wall time, microseconds; `grounds` are asked for where this one is kept whole."""
-        if not self._refused.is_new(opportunity.opportunity_id):
+        """`rejected_at` is wall time, microseconds; `grounds` are asked for where this one is kept whole."""
+        if not self._rejected.is_new(opportunity.opportunity_id):
             return
         pair = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
-        key = (*pair, reason, refused_at // MICROSECONDS)
-        known = self._refusals.get(key)
+        key = (*pair, reason, rejected_at // MICROSECONDS)
+        known = self._rejections.get(key)
         if known is not None:
             most = max(known.tradable, self._tradable(opportunity))
-            until = max(known.until, _until(opportunity, refused_at))
-            self._refusals[key] = replace(known, count=known.count + 1, tradable=most, until=until)
+            until = max(known.until, _until(opportunity, rejected_at))
+            self._rejections[key] = replace(known, count=known.count + 1, tradable=most, until=until)
             return
-        if len(self._refusals) >= MOST_NOTES:
+        if len(self._rejections) >= MOST_NOTES:
             self.dropped += 1
             return
         is_first = self._kept_whole.is_new(key)
         text = grounds() if is_first and grounds is not None else None
-        self._refusals[key] = replace(self._refusal(opportunity, reason, refused_at), grounds=text)
+        self._rejections[key] = replace(self._rejection(opportunity, reason, rejected_at), grounds=text)
         if is_first and reason != BELOW_THRESHOLD:
             self.keep(opportunity)
 
     async def write(self, store: TradeStore) -> None:
         """Raises StoreError; what was not written by then is kept for the next time."""
-        identities, keys = tuple(self._opportunities), tuple(self._refusals)
+        identities, keys = tuple(self._opportunities), tuple(self._rejections)
         for start in range(0, len(identities), AT_ONCE):
             await _all(self._write_opportunity(store, identity) for identity in identities[start : start + AT_ONCE])
         for start in range(0, len(keys), AT_ONCE):
-            await _all(self._write_refusal(store, key) for key in keys[start : start + AT_ONCE])
+            await _all(self._write_rejection(store, key) for key in keys[start : start + AT_ONCE])
         if self.dropped:
             log.warning("notes dropped, the store was away for too long: %d", self.dropped)
             self.dropped = 0
@@ -116,20 +116,20 @@ class RejectionLog:
         await store.save_opportunity(self._opportunities[identity])
         self._opportunities.pop(identity, None)
 
-    async def _write_refusal(self, store: TradeStore, key: _Key) -> None:
-        refusal = self._refusals.pop(key)
+    async def _write_rejection(self, store: TradeStore, key: _Key) -> None:
+        rejection = self._rejections.pop(key)
         try:
-            await store.refuse(refusal)
+            await store.reject(rejection)
         except StoreError:
-            later = self._refusals.get(key)
+            later = self._rejections.get(key)
             if later is not None:
-                refusal = refusal.with_more(later)
-            self._refusals[key] = refusal
+                rejection = rejection.with_more(later)
+            self._rejections[key] = rejection
             raise
 
-    def _refusal(self, opportunity: Opportunity, reason: str, refused_at: int) -> Rejection:
+    def _rejection(self, opportunity: Opportunity, reason: str, rejected_at: int) -> Rejection:
         return Rejection(
-            refusal_id=f"{opportunity.opportunity_id}:{self._exchange}:{reason}",
+            rejection_id=f"{opportunity.opportunity_id}:{self._exchange}:{reason}",
             opportunity_id=opportunity.opportunity_id,
             base=opportunity.base,
             buy_exchange=opportunity.buy.exchange,
@@ -138,15 +138,15 @@ class RejectionLog:
             reason=reason,
             net_bps=opportunity.net_bps,
             expected_profit=decimal_of_double(opportunity.expected_profit),
-            refused_at=refused_at,
+            rejected_at=rejected_at,
             tradable=self._tradable(opportunity),
-            until=_until(opportunity, refused_at),
+            until=_until(opportunity, rejected_at),
         )
 
     def _tradable(self, opportunity: Opportunity) -> Decimal:
         return tradable_profit(opportunity, self._bounds(opportunity))
 
 
-def _until(opportunity: Opportunity, refused_at: int) -> int:
-    """When it expires by the clock of `refused_at`, at the latest."""
-    return refused_at + opportunity.expires_at - opportunity.event_time
+def _until(opportunity: Opportunity, rejected_at: int) -> int:
+    """When it expires by the clock of `rejected_at`, at the latest."""
+    return rejected_at + opportunity.expires_at - opportunity.event_time

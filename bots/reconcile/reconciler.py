@@ -187,7 +187,7 @@ def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
 
 def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
     """Their legs whose orders this exchange denied, of those that are held for that."""
-    held = [one for one in arbitrages if (one.state, one.reason) == ("held", UNCONFIRMED)]
+    held = [one for one in arbitrages if (one.state, one.reason) == ("residual", UNCONFIRMED)]
     return tuple(own for own in _legs(held, exchange) if "unconfirmed" in own.leg.times and own.leg.state == "not_sent")
 
 

@@ -52,7 +52,7 @@ class AverageTrader:
     knowledge: StateCache
     by: Actor = UNFENCED
     _looked_at: int = 0
-    """The last period whose closes were noted here: the store would refuse them, but need not be asked."""
+    """The last period whose closes were noted here: the store would reject them, but need not be asked."""
     _may_be_unsettled: bool = True
 
     async def run(self) -> None:
@@ -121,7 +121,7 @@ class AverageTrader:
         outlook = await self._outlook(trade, valid_until)
         wish = Rejected("market_missing") if outlook is None else solo_wish(trade, outlook)
         if isinstance(wish, Rejected):
-            return AverageOrder("refused", wish.reason)
+            return AverageOrder("rejected", wish.reason)
         if self.knowledge.begins_nothing:
             return trade.order
         self.knowledge.beginning = True
@@ -131,7 +131,7 @@ class AverageTrader:
             self.knowledge.beginning = False
         if result.arbitrage is not None:
             return order_of(result.arbitrage)
-        return AverageOrder("missed" if result.refusal == TOO_LATE else "refused", result.refusal)
+        return AverageOrder("missed" if result.rejection == TOO_LATE else "rejected", result.rejection)
 
     async def _outlook(self, trade: AverageTrade, valid_until: int) -> Outlook | None:
         """None where this session does not trade the signal's market."""

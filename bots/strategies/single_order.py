@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bots.decide.order_decision import Rejected
 from bots.decide.quote_lookup import SeenQuote, fx_rate_of
-from market.decide.risk_checks import Case, View, first_refusal
+from market.decide.risk_checks import Case, View, first_rejection
 from market.decide.settings import Settings
 from market.decide.sizing import displayed_amount
 from market.instruments.fees import hold_of
@@ -58,7 +58,7 @@ def solo_wish(trade: AverageTrade, outlook: Outlook) -> Reservation | Rejected:
     side = SIDES[trade.trade_type]
     opportunity = _opportunity(trade, seen, outlook)
     view = View(outlook.now, drift=outlook.drift, legs_left=outlook.legs_left)
-    reason = first_refusal(Case(opportunity, settings, view=view, solo=side))
+    reason = first_rejection(Case(opportunity, settings, view=view, solo=side))
     return Rejected(reason) if reason is not None else _sized(opportunity, side, outlook)
 
 

@@ -1,7 +1,7 @@
 """The micro-batch query from the log to spread windows.
 
 Why `foreachBatch` over batches of the log and no stateful operator: a spread needs the newest quote of each exchange
-(one aggregate) and a window needs the spreads (another), and Spark refuses two aggregates in a row in update mode; the
+(one aggregate) and a window needs the spreads (another), and Spark rejects two aggregates in a row in update mode; the
 real-time query cannot write every spread of every row without slowing what it is for. A micro-batch may run any
 batch query, so each one takes its rows behind the few rows that decide what was known before (`newest_rows`), computes
 each row's spreads by the very functions of the real-time query, and adds panes to those of the last minute.

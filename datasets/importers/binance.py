@@ -21,7 +21,7 @@ from datasets.mapped.mapped_times import Cells, Lines
 from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, whole_numbers
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import our_symbol, told_market
 
 TRADES = ("id", "price", "qty", "quote_qty", "time", "is_buyer_maker")
@@ -47,7 +47,7 @@ class Epochs:
     """Microseconds in one unit; 0 before the first time."""
 
     def microseconds(self, cells: Cells, lines: Lines) -> "pa.Int64Array":
-        """Null where a cell is no number. Raises ImportRefusedError."""
+        """Null where a cell is no number. Raises ImportRejectedError."""
         numbers = whole_numbers(cells)
         known = numbers.fill_null(pa.scalar(0, pa.int64())).to_numpy()
         is_known = numbers.is_valid().to_numpy()
@@ -56,28 +56,28 @@ class Epochs:
             if self.factor == 0 and is_known.any() and is_of_unit[is_known][0]:
                 self.factor = factor
             if self.factor == factor and not is_of_unit[is_known].all():
-                self._refuse(int(np.flatnonzero(is_known & ~is_of_unit)[0]), known, lines)
+                self._reject(int(np.flatnonzero(is_known & ~is_of_unit)[0]), known, lines)
         if self.factor == 0 and is_known.any():
-            self._refuse(int(np.flatnonzero(is_known)[0]), known, lines)
+            self._reject(int(np.flatnonzero(is_known)[0]), known, lines)
         return pa.array(known * self.factor, pa.int64(), mask=~is_known)
 
-    def _refuse(self, place: int, numbers: Lines, lines: Lines) -> None:
+    def _reject(self, place: int, numbers: Lines, lines: Lines) -> None:
         found, line = int(numbers[place]), int(lines[place])
         unit = {1_000: "milliseconds", 1: "microseconds"}.get(self.factor)
         if unit is None:
-            refuse(self.path, line, f"its time {found} is neither in milliseconds nor in microseconds since 1970")
-        refuse(
+            reject(self.path, line, f"its time {found} is neither in milliseconds nor in microseconds since 1970")
+        reject(
             self.path, line, f"its time {found} is not in {unit}, in which the times before it are; cut the file there"
         )
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Each print's price with the assumed half-spread; its id is the sequence. Raises ImportRefusedError."""
+    """Each print's price with the assumed half-spread; its id is the sequence. Raises ImportRejectedError."""
     return _prints(path, options, (TRADES, TRADES_OF_SPOT), ("id", "qty", "time"))
 
 
 def read_aggregates(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Prints of one order at one price as one. Raises ImportRefusedError."""
+    """Prints of one order at one price as one. Raises ImportRejectedError."""
     return _prints(path, options, (AGGREGATES, AGGREGATES_OF_SPOT), ("agg_trade_id", "quantity", "transact_time"))
 
 
@@ -96,7 +96,7 @@ def _prints(
 
 
 def read_klines(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRefusedError."""
+    """The close of each bar, at its end. Raises ImportRejectedError."""
     market, half_spread, epochs = _market(path, options), half_spread_of(path, options), Epochs(path)
     for part in _parts(path, (KLINES,)):
         # the last moment of a bar is told, one unit before its end
@@ -108,7 +108,7 @@ def read_klines(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """`bookTicker`: the best bid and ask; its update id is the sequence. Raises ImportRefusedError."""
+    """`bookTicker`: the best bid and ask; its update id is the sequence. Raises ImportRejectedError."""
     market, epochs = _market(path, options), Epochs(path)
     for part in _parts(path, (TICKERS, TICKERS_WITH_EVENTS)):
         times = epochs.microseconds(part.cells["transaction_time"], part.lines)
@@ -124,7 +124,7 @@ def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[CsvPart]:
-    """Of one of `forms`, by its number of columns. Raises ImportRefusedError."""
+    """Of one of `forms`, by its number of columns. Raises ImportRejectedError."""
     _check_sum(path)
     first = head_of(path).partition(b"\n")[0]
     width = first.count(b",") + 1
@@ -132,7 +132,7 @@ def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[CsvPart]:
     if first[:1].isdigit() or not first.strip():
         for part in csv_parts(path, columns):
             if not part.cells.num_rows and part.rejected:
-                refuse(path, part.rejected[0].line, f"has {width} columns, not those of {','.join(columns)}")
+                reject(path, part.rejected[0].line, f"has {width} columns, not those of {','.join(columns)}")
             yield part
         return
     for part in csv_parts(path):
@@ -146,7 +146,7 @@ def _chunk(part: CsvPart, market: tuple[str, str], given: dict[str, Column]) -> 
 
 
 def _market(path: Path, options: FileOptions) -> tuple[str, str]:
-    """The symbol stands in the name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRefusedError."""
+    """The symbol stands in the name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRejectedError."""
     named = _IN_NAME.match(path.name)
     if options.symbol is None and options.exchange is not None and named is not None:
         return options.exchange, our_symbol(path, options.exchange, named[1])
@@ -154,18 +154,18 @@ def _market(path: Path, options: FileOptions) -> tuple[str, str]:
 
 
 def _check_sum(path: Path) -> None:
-    """Raises ImportRefusedError where a CHECKSUM file lies beside and says otherwise."""
+    """Raises ImportRejectedError where a CHECKSUM file lies beside and says otherwise."""
     beside = path.with_name(path.name + ".CHECKSUM")
     if not beside.is_file():
         return
     try:
         told = beside.read_text(encoding="ascii", errors="replace").split()
     except OSError as error:
-        refuse(beside, None, f"cannot be read ({error.strerror or error})")
+        reject(beside, None, f"cannot be read ({error.strerror or error})")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if not told or told[0].lower() != found:
-        refuse(path, None, f"is not what {beside.name} says; load it again")
+        reject(path, None, f"is not what {beside.name} says; load it again")
 
 
 _N, _I, _T, _FLAG = r"[0-9]+(\.[0-9]+)?", r"[0-9]+", r"[0-9]{13,16}", r"([Tt]rue|[Ff]alse)"

@@ -25,7 +25,7 @@ from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.damaged_lines import DamagedLines
 from datasets.rows.file_blocks import blocks
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, chunks_of
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import told_market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook
@@ -76,7 +76,7 @@ class BybitBook:
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The book after each message. Raises ImportRefusedError."""
+    """The book after each message. Raises ImportRejectedError."""
     return chunks_of(_rows(path, *told_market(path, options)), CHUNK_ROWS)
 
 
@@ -99,13 +99,13 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
             yield faulty_row(place, UNREADABLE)
             continue
         if not 10**12 <= milliseconds < 10**13:
-            refuse(path, line, f"its ts {milliseconds} is not in milliseconds since 1970")
+            reject(path, line, f"its ts {milliseconds} is not in milliseconds since 1970")
         place = place._replace(received_time=milliseconds * 1_000)
         yield faulty_row(place, fault) if fault else book_row(place, book.top(), place.received_time)
 
 
 def _messages(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None, str]]:
-    """(line, message or None where it is damaged, its beginning). Raises ImportRefusedError where half or more are."""
+    """(line, message or None where it is damaged, its beginning). Raises ImportRejectedError where half or more are."""
     damage = DamagedLines(path)
     for block in blocks(path):
         for number, line in enumerate(block.data.splitlines(), start=block.line):

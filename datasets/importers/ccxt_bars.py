@@ -17,7 +17,7 @@ BARS = ("timestamp", "open", "high", "low", "close", "volume")
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRefusedError."""
+    """The close of each bar, at its end. Raises ImportRejectedError."""
     cells, numbers, rejected = json_rows(path, BARS)
     times = epoch_times(path, cells["timestamp"], numbers, "ms")
     yield chunk_of_bars(path, options, cells, (numbers, times), rejected)

@@ -25,7 +25,7 @@ FEATHER_BARS = ("date", *BARS[1:])
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRefusedError."""
+    """The close of each bar, at its end. Raises ImportRejectedError."""
     if _is_feather(path):
         cells, numbers = feather_rows(path, FEATHER_BARS)
         yield chunk_of_bars(path, options, cells, (numbers, whole_numbers(cells["date"])))
@@ -36,7 +36,7 @@ def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Each print's price with the assumed half-spread. Raises ImportRefusedError."""
+    """Each print's price with the assumed half-spread. Raises ImportRejectedError."""
     exchange, symbol = told_market(path, options)
     half_spread = half_spread_of(path, options)
     cells, numbers, rejected = _trades(path)

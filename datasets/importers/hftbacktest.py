@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from datasets.rows.quote_rows import QuoteRows, Rejections, level_of, refuse
+from datasets.rows.quote_rows import QuoteRows, Rejections, level_of, reject
 from market.instruments.markets import Market
 from market.prices.quotes import Quote
 
@@ -26,7 +26,7 @@ class TickerSource:
 
 
 def book_tickers(path: Path, market: Market, source: TickerSource, rejections: Rejections) -> Iterator[Quote]:
-    """Quotes in file order; `sequence` is the exchange's update id `u`. Raises ImportRefusedError."""
+    """Quotes in file order; `sequence` is the exchange's update id `u`. Raises ImportRejectedError."""
     rows = QuoteRows(market, rejections)
     is_empty = True
     for number, received_time, message in _messages(path):
@@ -35,9 +35,9 @@ def book_tickers(path: Path, market: Market, source: TickerSource, rejections: R
         is_empty = False
         ticker = message.get("data")
         if not isinstance(ticker, dict) or not {"u", "s", "b", "B", "a", "A"} <= ticker.keys():
-            refuse(path, number, "a bookTicker message lacks one of u, s, b, B, a, A")
+            reject(path, number, "a bookTicker message lacks one of u, s, b, B, a, A")
         if ticker["s"] != source.symbol:
-            refuse(path, number, f"is about {ticker['s']}, while {source.symbol} is expected in this folder")
+            reject(path, number, f"is about {ticker['s']}, while {source.symbol} is expected in this folder")
         try:
             bid, ask = level_of(ticker["b"], ticker["B"]), level_of(ticker["a"], ticker["A"])
             exchange_time = _exchange_time(ticker)
@@ -47,21 +47,21 @@ def book_tickers(path: Path, market: Market, source: TickerSource, rejections: R
             continue
         yield from rows.quotes(bid, ask, received_time, exchange_time, sequence)
     if is_empty:
-        refuse(path, None, "holds no bookTicker message")
+        reject(path, None, "holds no bookTicker message")
 
 
 def _messages(path: Path) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
-    """(line number, microseconds received, message) of every line. Raises ImportRefusedError."""
+    """(line number, microseconds received, message) of every line. Raises ImportRejectedError."""
     for number, line in _lines(path):
         stamp, _, text = line.partition(b" ")
         if not stamp.isdigit():
-            refuse(path, number, "does not begin with the time in nanoseconds")
+            reject(path, number, "does not begin with the time in nanoseconds")
         try:
             message = orjson.loads(text)
         except orjson.JSONDecodeError:
-            refuse(path, number, "is not JSON behind the time")
+            reject(path, number, "is not JSON behind the time")
         if not isinstance(message, dict):
-            refuse(path, number, "is not a JSON object behind the time")
+            reject(path, number, "is not a JSON object behind the time")
         yield number, int(stamp) // 1_000, message
 
 
@@ -72,11 +72,11 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             for number, line in enumerate(file, start=1):
                 yield number, line
     except EOFError:
-        refuse(path, number + 1, "the gzip data end too early; the file is truncated")
+        reject(path, number + 1, "the gzip data end too early; the file is truncated")
     except (gzip.BadGzipFile, zlib.error):
-        refuse(path, number + 1, "is not sound gzip data")
+        reject(path, number + 1, "is not sound gzip data")
     except OSError as error:
-        refuse(path, None, f"cannot be read ({error.strerror or error})")
+        reject(path, None, f"cannot be read ({error.strerror or error})")
 
 
 def _exchange_time(ticker: Mapping[str, Any]) -> int | None:

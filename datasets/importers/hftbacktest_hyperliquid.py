@@ -8,13 +8,13 @@ from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
 from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.import_format import Chunk, FileOptions, ReadRow, chunks_of
-from datasets.rows.quote_rows import level_of, refuse
+from datasets.rows.quote_rows import level_of, reject
 from datasets.rows.symbol_names import told_market
 from market.prices.order_book import top_of
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Of the channel l2Book; what comes on others is no row of it. Raises ImportRefusedError."""
+    """Of the channel l2Book; what comes on others is no row of it. Raises ImportRejectedError."""
     return chunks_of(_rows(path, *told_market(path, options)))
 
 
@@ -32,7 +32,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
         is_empty = False
         data = raw.message.get("data")
         if not isinstance(data, dict) or "coin" not in data:
-            refuse(path, raw.line, "its message lacks data with the coin")
+            reject(path, raw.line, "its message lacks data with the coin")
         ticker.check(data["coin"], raw.line)
         try:
             exchange_time = int(data["time"]) * 1_000
@@ -42,4 +42,4 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
             continue
         yield book_row(place, top_of(bids, asks), exchange_time)
     if is_empty:
-        refuse(path, None, "holds no l2Book message")
+        reject(path, None, "holds no l2Book message")

@@ -13,7 +13,7 @@ import orjson
 from datasets.mapped.mapped_books import shown
 from datasets.rows.damaged_lines import DamagedLines
 from datasets.rows.file_blocks import blocks
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 _START = re.compile(rb"\d{16,20} \{")
 LONGEST_STAMP = 30
@@ -36,7 +36,7 @@ def looks_raw(head: bytes) -> bool:
 
 
 def raw_messages(path: Path) -> Iterator[RawMessage]:
-    """Every line, those that are damaged too. Raises ImportRefusedError at a time in another unit, and where half of
+    """Every line, those that are damaged too. Raises ImportRejectedError at a time in another unit, and where half of
     the lines or more are not of this form."""
     damage = DamagedLines(path)
     for block in blocks(path):
@@ -53,7 +53,7 @@ def _message(path: Path, number: int, line: bytes, damage: DamagedLines) -> RawM
         return RawMessage(number, None, {}, shown(line), is_damaged=True)
     nanoseconds = int(stamp)
     if not 10**18 <= nanoseconds < 10**19:
-        refuse(path, number, f"its time {nanoseconds} is not in nanoseconds since 1970")
+        reject(path, number, f"its time {nanoseconds} is not in nanoseconds since 1970")
     try:
         message = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -17,7 +17,7 @@ from datasets.mapped.mapped_prints import half_spread_of, sides_of
 from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, chunks_of
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import told_market
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError)
@@ -38,7 +38,7 @@ class _RawFile:
     def messages(self, stream: str) -> Iterator[RawMessage]:
         """Those whose stream's name has `stream` behind its @, where it is `depth` REST snapshots, and damaged lines.
 
-        Raises ImportRefusedError where there is none."""
+        Raises ImportRejectedError where there is none."""
         is_empty = True
         for raw in raw_messages(self.path):
             if raw.is_damaged:
@@ -53,7 +53,7 @@ class _RawFile:
                 self._check_ticker(raw)
             yield raw
         if is_empty:
-            refuse(self.path, None, f"holds no {stream} message")
+            reject(self.path, None, f"holds no {stream} message")
 
     def place(self, raw: RawMessage) -> LevelPlace:
         return LevelPlace(raw.line, self.market, raw.received_time, raw.text)
@@ -61,18 +61,18 @@ class _RawFile:
     def _check_ticker(self, raw: RawMessage) -> None:
         data = raw.message.get("data")
         if not isinstance(data, dict) or "s" not in data:
-            refuse(self.path, raw.line, "its message lacks data with the symbol s")
+            reject(self.path, raw.line, "its message lacks data with the symbol s")
         self.ticker.check(data["s"], raw.line)
 
 
 def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Of the stream bookTicker; `sequence` is the exchange's update id. Raises ImportRefusedError."""
+    """Of the stream bookTicker; `sequence` is the exchange's update id. Raises ImportRejectedError."""
     file = _raw_file(path, options)
     return chunks_of(_row_or_fault(file, raw, _ticker_row) for raw in file.messages("bookTicker"))
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Of the stream trade; `sequence` is the trade's id. Raises ImportRefusedError."""
+    """Of the stream trade; `sequence` is the trade's id. Raises ImportRejectedError."""
     file, half_spread = _raw_file(path, options), half_spread_of(path, options)
 
     def trade_row(file: _RawFile, raw: RawMessage) -> ReadRow:
@@ -88,7 +88,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 def read_depth(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Of the streams depth@…: the book after each message that is known from a REST snapshot on.
 
-    `sequence` is the exchange's update id. Raises ImportRefusedError.
+    `sequence` is the exchange's update id. Raises ImportRejectedError.
     """
     return chunks_of(_depth_rows(_raw_file(path, options)), DEPTH_CHUNK_ROWS)
 
@@ -108,7 +108,7 @@ def _depth_rows(file: _RawFile) -> Iterator[ReadRow]:
         has_snapshot |= "lastUpdateId" in raw.message
         yield _row_or_fault(file, raw, book_after)
     if not has_snapshot:
-        refuse(file.path, None, "holds no REST snapshot of the book, without which its differences say nothing")
+        reject(file.path, None, "holds no REST snapshot of the book, without which its differences say nothing")
 
 
 def _row_or_fault(file: _RawFile, raw: RawMessage, read: Callable[[_RawFile, RawMessage], ReadRow]) -> ReadRow:
@@ -133,7 +133,7 @@ def _event_time(data: Mapping[str, Any]) -> int | None:
 
 
 def _raw_file(path: Path, options: FileOptions) -> _RawFile:
-    """Raises ImportRefusedError."""
+    """Raises ImportRejectedError."""
     exchange, symbol = told_market(path, options)
     return _RawFile(path, (exchange, symbol), OneTicker(path, symbol))
 

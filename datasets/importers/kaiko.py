@@ -24,7 +24,7 @@ from datasets.rows.arrow_columns import words_of
 from datasets.rows.csv_columns import UNREADABLE, csv_parts, demand_columns, header_names
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
-from datasets.rows.quote_rows import level_of, refuse
+from datasets.rows.quote_rows import level_of, reject
 from datasets.rows.symbol_names import our_exchange, our_symbol, told_market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -49,37 +49,37 @@ class Moments:
     digits: int = 0
 
     def microseconds(self, text: str, line: int) -> int | None:
-        """None for no number. Raises ImportRefusedError."""
+        """None for no number. Raises ImportRejectedError."""
         text = text.strip().removeprefix("+")
         if not (text.isascii() and text.isdigit()):
             return None
         self.digits = self.digits or len(text)
         if len(text) not in (13, 16, 19):
-            refuse(self.path, line, f"its time {text} is in no unit since 1970 that is known (ms, us or ns)")
+            reject(self.path, line, f"its time {text} is in no unit since 1970 that is known (ms, us or ns)")
         if len(text) != self.digits:
-            refuse(self.path, line, f"its time {text} is in another unit than those before it; cut the file there")
+            reject(self.path, line, f"its time {text} is in another unit than those before it; cut the file there")
         return int(text) * 10 ** (16 - len(text)) if len(text) < 19 else int(text) // 1_000
 
 
 def read_tops(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The best bid and ask: rows with one time of collection are one message. Raises ImportRefusedError."""
+    """The best bid and ask: rows with one time of collection are one message. Raises ImportRejectedError."""
     return _by_row(path, TOPS, ",", lambda rows: _tops(path, options, rows))
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The book after each row, from the first snapshot on. Raises ImportRefusedError."""
+    """The book after each row, from the first snapshot on. Raises ImportRejectedError."""
     market = told_market(path, options)
     return _by_row(path, BOOKS, ";", lambda rows: _books(path, market, rows))
 
 
 def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """All rows of one date are one book. Raises ImportRefusedError."""
+    """All rows of one date are one book. Raises ImportRejectedError."""
     market = told_market(path, options)
     return _by_row(path, SNAPSHOTS, ",", lambda rows: _snapshots(path, market, rows))
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRefusedError."""
+    """The close of each bar, at its end. Raises ImportRejectedError."""
     exchange, symbol = told_market(path, options)
     half_spread, epochs, ends = half_spread_of(path, options), Epochs(path), BarEnds(path, told_length(path))
     has_header = header_names(head_of(path).partition(b"\n")[0])[:1] == ["timestamp"]
@@ -143,11 +143,11 @@ class _Names:
         self._known: dict[tuple[str, str], tuple[str, str]] = {}
 
     def market_of(self, exchange: str, symbol: str) -> tuple[str, str]:
-        """Raises ImportRefusedError."""
+        """Raises ImportRejectedError."""
         key = exchange, symbol
         if key not in self._known:
             if self._options.symbol is not None and self._known:
-                refuse(self._path, None, "holds several symbols; leave --symbol away, or cut the file")
+                reject(self._path, None, "holds several symbols; leave --symbol away, or cut the file")
             name = self._options.exchange or our_exchange(exchange)
             self._known[key] = name, self._options.symbol or our_symbol(self._path, name, symbol)
         return self._known[key]

@@ -26,7 +26,7 @@ _MINUTES_IN_NAME = re.compile(r"_(\d{1,5})\.")
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Time and sales: each print's price with the assumed half-spread. Raises ImportRefusedError."""
+    """Time and sales: each print's price with the assumed half-spread. Raises ImportRejectedError."""
     exchange, symbol = told_market(path, options)
     half_spread = half_spread_of(path, options)
     for part in headerless_parts(path, TRADES):
@@ -47,7 +47,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """OHLCVT: the close of each bar, at its end. Raises ImportRefusedError."""
+    """OHLCVT: the close of each bar, at its end. Raises ImportRejectedError."""
     exchange, symbol = told_market(path, options)
     half_spread = half_spread_of(path, options)
     minutes = _MINUTES_IN_NAME.search(path.name)

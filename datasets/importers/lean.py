@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from datasets.rows.quote_rows import QuoteRows, Rejections, level_of, refuse
+from datasets.rows.quote_rows import QuoteRows, Rejections, level_of, reject
 from market.instruments.markets import Market
 from market.prices.quotes import Quote
 from market.time_units import MICROSECONDS
@@ -27,13 +27,13 @@ def quote_bars(path: Path, market: Market, utc_offset_hours: int, rejections: Re
     """Quotes at the close of each bar, in file order, `sequence` 0: the format numbers nothing.
 
     `utc_offset_hours`: of the file's own clock (0 for crypto, -5 for FXCM, whose data keep it all year).
-    Raises ImportRefusedError.
+    Raises ImportRejectedError.
     """
     midnight = midnight_of(path, utc_offset_hours)
     rows = QuoteRows(market, rejections)
     for number, fields in _rows(path):
         if len(fields) != COLUMNS:
-            refuse(path, number, f"has {len(fields)} columns, not {COLUMNS} (time, bid o,h,l,c,size, ask o,h,l,c,size)")
+            reject(path, number, f"has {len(fields)} columns, not {COLUMNS} (time, bid o,h,l,c,size, ask o,h,l,c,size)")
         try:
             milliseconds = int(fields[0])
             bid, ask = level_of(fields[4], fields[5]), level_of(fields[9], fields[10])
@@ -48,11 +48,11 @@ def quote_bars(path: Path, market: Market, utc_offset_hours: int, rejections: Re
 
 
 def midnight_of(path: Path, utc_offset_hours: int) -> int:
-    """Microseconds UTC at which the file's day begins. Raises ImportRefusedError."""
+    """Microseconds UTC at which the file's day begins. Raises ImportRejectedError."""
     try:
         day = datetime.strptime(path.name[:8], "%Y%m%d").replace(tzinfo=UTC)
     except ValueError:
-        refuse(path, None, "its name does not begin with its day (YYYYMMDD)")
+        reject(path, None, "its name does not begin with its day (YYYYMMDD)")
     return int((day - timedelta(hours=utc_offset_hours)).timestamp()) * MICROSECONDS
 
 
@@ -62,15 +62,15 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             if len(names) != 1 or not names[0].endswith(".csv"):
-                refuse(path, None, f"must hold one CSV file, not {', '.join(names) or 'nothing'}")
+                reject(path, None, f"must hold one CSV file, not {', '.join(names) or 'nothing'}")
             with archive.open(names[0]) as member:
                 for number, fields in enumerate(csv.reader(io.TextIOWrapper(member, "ascii")), start=1):
                     yield number, fields
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        refuse(path, number + 1 if number else None, "is not a sound zip file")
+        reject(path, number + 1 if number else None, "is not a sound zip file")
     except (UnicodeDecodeError, csv.Error):
-        refuse(path, number + 1, "is not plain CSV text")
+        reject(path, number + 1, "is not plain CSV text")
     except OSError as error:
-        refuse(path, None, f"cannot be read ({error.strerror or error})")
+        reject(path, None, f"cannot be read ({error.strerror or error})")
     if number == 0:
-        refuse(path, None, "holds no rows")
+        reject(path, None, "holds no rows")

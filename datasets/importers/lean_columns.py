@@ -20,7 +20,7 @@ from datasets.mapped.mapped_prints import half_spread_of, side_columns
 from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import CsvPart, whole_numbers
 from datasets.rows.import_format import Chunk, FileOptions, Format
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import is_currency_pair, told_market
 
 QUOTES = (
@@ -34,7 +34,7 @@ _MEMBER = re.compile(r"\d{8}_(.+)_(minute|second|tick)_(quote|trade)\.csv$")
 
 
 def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The closing bid and ask of each minute. Raises ImportRefusedError."""
+    """The closing bid and ask of each minute. Raises ImportRejectedError."""
     exchange, symbol = told_market(path, options)
     _check_member(path, symbol)
     for part in headerless_parts(path, QUOTES):
@@ -48,7 +48,7 @@ def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The last price of each minute with the assumed half-spread. Raises ImportRefusedError."""
+    """The last price of each minute with the assumed half-spread. Raises ImportRejectedError."""
     exchange, symbol = told_market(path, options)
     half_spread = half_spread_of(path, options)
     _check_member(path, symbol)
@@ -75,18 +75,18 @@ def _chunk(path: Path, part: CsvPart, market: tuple[str, str], given: dict[str, 
 
 
 def _check_member(path: Path, symbol: str) -> None:
-    """The zip's one member names ticker and resolution. Raises ImportRefusedError where it names others."""
+    """The zip's one member names ticker and resolution. Raises ImportRejectedError where it names others."""
     if not zipfile.is_zipfile(path):
         return
     try:
         with zipfile.ZipFile(path) as archive:
             found = [_MEMBER.search(name) for name in archive.namelist()]
     except zipfile.BadZipFile as error:
-        refuse(path, None, f"is no sound zip file; it is damaged or was cut off ({error})")
+        reject(path, None, f"is no sound zip file; it is damaged or was cut off ({error})")
     if len(found) != 1 or found[0] is None:
         return
     if found[0][2] != "minute":
-        refuse(path, None, f"is of resolution {found[0][2]}; bars of a minute are read")
+        reject(path, None, f"is of resolution {found[0][2]}; bars of a minute are read")
     OneTicker(path, symbol).check(found[0][1], line=None)
 
 

@@ -17,7 +17,7 @@ from datasets.mapped.mapped_levels import level_columns, names_of_levels
 from datasets.mapped.mapped_prints import half_spread_of, side_columns
 from datasets.rows.csv_columns import UNREADABLE, CsvPart, csv_parts, demand_columns, header_names, whole_numbers
 from datasets.rows.import_format import Chunk, FileOptions, Format
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import our_exchange, our_symbol
 from market.instruments.contracts import kind_of
 from market.prices.quotes import MAX_LEVELS
@@ -43,7 +43,7 @@ ONE_EACH = "rows of one exchange a file"
 
 
 def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """`quotes` and `book_ticker`: the best bid and ask. Raises ImportRefusedError."""
+    """`quotes` and `book_ticker`: the best bid and ask. Raises ImportRejectedError."""
     for part in csv_parts(path):
         demand_columns(path, part.cells.column_names, QUOTES)
         columns = {
@@ -58,7 +58,7 @@ def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Each print's price with the assumed half-spread; ids are not used, for some exchanges have none that grow.
 
-    Raises ImportRefusedError.
+    Raises ImportRejectedError.
     """
     half_spread = half_spread_of(path, options)
     for part in csv_parts(path):
@@ -69,7 +69,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """`book_snapshot_5` and `_25`: whole books. Raises ImportRefusedError."""
+    """`book_snapshot_5` and `_25`: whole books. Raises ImportRejectedError."""
     for part in csv_parts(path):
         names = part.cells.column_names
         demand_columns(path, names, (*COMMON, *SNAPSHOT))
@@ -86,7 +86,7 @@ def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str, Column]) -> Chunk:
-    """`columns` of READ_SCHEMA beside what all of Tardis' files have. Raises ImportRefusedError."""
+    """`columns` of READ_SCHEMA beside what all of Tardis' files have. Raises ImportRejectedError."""
     exchange, symbol = market_columns(path, part.cells, options)
     exchange_time = whole_numbers(part.cells["timestamp"])
     given: dict[str, Column] = {
@@ -102,19 +102,19 @@ def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str,
 
 
 def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["pa.StringArray", "pa.StringArray"]:
-    """Exchange and symbol of each row, as they are called here. Raises ImportRefusedError."""
+    """Exchange and symbol of each row, as they are called here. Raises ImportRejectedError."""
     unclear = sorted(OF_CONTRACTS & {str(name) for name in cells["exchange"].unique().to_pylist()})
     if unclear and kind_of(options.symbol or "") == "spot":
-        refuse(path, None, f"is of contracts on {unclear[0]}; say which, as in --symbol BTC/USDT:USDT")
+        reject(path, None, f"is of contracts on {unclear[0]}; say which, as in --symbol BTC/USDT:USDT")
     exchanges = _renamed(cells["exchange"], lambda name: options.exchange or our_exchange(name))
     if options.symbol is not None:
         names = [str(name) for name in cells["symbol"].unique().to_pylist()]
         if len(names) > 1:
-            refuse(path, None, f"holds {', '.join(names[:3])}; leave --symbol away, or cut the file")
+            reject(path, None, f"holds {', '.join(names[:3])}; leave --symbol away, or cut the file")
         return exchanges, _renamed(cells["symbol"], lambda _: str(options.symbol))
     exchange_names = [str(name) for name in exchanges.unique().to_pylist()]
     if len(exchange_names) > 1:
-        refuse(path, None, f"holds rows of {', '.join(exchange_names[:3])}; {cutting_words(path, cells)}")
+        reject(path, None, f"holds rows of {', '.join(exchange_names[:3])}; {cutting_words(path, cells)}")
     return exchanges, _renamed(cells["symbol"], lambda name: our_symbol(path, exchange_names[0], name))
 
 

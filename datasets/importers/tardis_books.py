@@ -72,7 +72,7 @@ class _Book:
 
 
 def read_updates(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The book after each message. Raises ImportRefusedError."""
+    """The book after each message. Raises ImportRejectedError."""
     misfits: list[RejectedRow] = []
     return chunks_with(misfits, _rows(path, options, misfits), CHUNK_ROWS)
 

@@ -20,7 +20,7 @@ from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, header
 from datasets.rows.file_blocks import blocks, start_of
 from datasets.rows.import_format import OTHER_MARKET, Chunk, FileOptions, Format
 from datasets.rows.parquet_columns import is_parquet
-from datasets.rows.quote_rows import refuse, whole_number
+from datasets.rows.quote_rows import reject, whole_number
 from datasets.rows.symbol_names import our_exchange, our_symbol
 from market.money import text_of
 from market.time_units import MICROSECONDS
@@ -34,12 +34,12 @@ class _MappedFile:
 
 
 def read_mapped(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Quotes, books or prints. Raises ImportRefusedError for the mapping file and for the CSV."""
+    """Quotes, books or prints. Raises ImportRejectedError for the mapping file and for the CSV."""
     file = _mapped_file(path, options)
     if file.mapping.bar is not None:
-        refuse(path, None, "holds bars by its mapping; import it as csv-bars")
+        reject(path, None, "holds bars by its mapping; import it as csv-bars")
     if file.mapping.print is None and options.half_spread_bps is not None:
-        refuse(path, None, "has bid and ask by its mapping; leave --half-spread-bps away")
+        reject(path, None, "has bid and ask by its mapping; leave --half-spread-bps away")
     yield from _chunks(file)
 
 
@@ -47,13 +47,13 @@ def read_mapped_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The price of each bar at its end. Raises as `read_mapped`."""
     file = _mapped_file(path, options)
     if file.mapping.bar is None:
-        refuse(path, None, "holds no bars by its mapping; import it as csv")
+        reject(path, None, "holds no bars by its mapping; import it as csv")
     yield from _chunks(file)
 
 
 def _mapped_file(path: Path, options: FileOptions) -> _MappedFile:
     if options.mapping is None:
-        refuse(path, None, "needs a mapping file that says which column is what, as in --mapping columns.toml")
+        reject(path, None, "needs a mapping file that says which column is what, as in --mapping columns.toml")
     return _MappedFile(path, read_mapping(options.mapping), options)
 
 
@@ -74,13 +74,13 @@ def _whole_parts(file: _MappedFile) -> Iterator[CsvPart]:
             yield part
         return
     if is_parquet(start_of(file.path)):
-        refuse(file.path, None, "is Parquet, whose columns have names; leave header = false out of its mapping")
+        reject(file.path, None, "is Parquet, whose columns have names; leave header = false out of its mapping")
     numbers = [whole_number(name) or 0 for name in names]
     if min(numbers) < 1:
-        refuse(file.path, None, "has no header by its mapping; so call its columns by number, 1 the first")
+        reject(file.path, None, "has no header by its mapping; so call its columns by number, 1 the first")
     count = _columns_of(file.path, delimiter)
     if max(numbers) > count:
-        refuse(file.path, 1, f"has {count} columns, while its mapping names number {max(numbers)}")
+        reject(file.path, 1, f"has {count} columns, while its mapping names number {max(numbers)}")
     yield from headerless_parts(file.path, tuple(str(number) for number in range(1, count + 1)), delimiter)
 
 
@@ -181,7 +181,7 @@ def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
 
 
 def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str], str]) -> Column:
-    """One word, or a column of them. Raises ImportRefusedError where nobody says it."""
+    """One word, or a column of them. Raises ImportRejectedError where nobody says it."""
     told: str | None = getattr(file.options, name)
     mapped: str | ColumnName | None = getattr(file.mapping, name)
     if isinstance(mapped, ColumnName):
@@ -190,7 +190,7 @@ def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str], 
         return names.take(coded.indices)
     word = told or mapped
     if word is None:
-        refuse(file.path, None, f"does not say its {name}; say it with --{name}, or in the mapping")
+        reject(file.path, None, f"does not say its {name}; say it with --{name}, or in the mapping")
     return word
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datasets.mapped.mapped_times import Cells
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from market.time_units import MICROSECONDS
 
 BAR_ASSUMPTION = "a bar's close is known at its end, and can be traded until the next bar, or until it is too old"
@@ -33,16 +33,16 @@ class BarEnds:
         self._length = length
 
     def after(self, begins: "Cells | pa.Int64Array") -> Cells:
-        """Raises ImportRefusedError where bars overlap, or nothing tells how long they are."""
+        """Raises ImportRejectedError where bars overlap, or nothing tells how long they are."""
         steps = np.diff(begins.drop_null().to_numpy())
         forward = steps[steps > 0]
         smallest = int(forward.min()) if len(forward) else None
         if self._length is None:
             if smallest is None:
-                refuse(self._path, None, "has too few bars to tell how long they are; name the file like BTC_USDT-5m")
+                reject(self._path, None, "has too few bars to tell how long they are; name the file like BTC_USDT-5m")
             self._length = smallest
         if smallest is not None and smallest < self._length:
-            refuse(
+            reject(
                 self._path,
                 None,
                 f"has bars {smallest / MICROSECONDS:g} s apart, while they are {self._length / MICROSECONDS:g} s long",

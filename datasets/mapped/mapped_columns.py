@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from datasets.rows.csv_columns import CsvPart, csv_parts
 from datasets.rows.import_format import READ_SCHEMA, Chunk, RejectedRow
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 Column = Any
 """An Arrow array or chunked array of the right type, a NumPy array, or one word that holds for all rows."""
@@ -33,8 +33,8 @@ def _column(values: Column, kind: pa.DataType, rows: int) -> Column:
 
 
 def headerless_parts(path: Path, columns: tuple[str, ...], delimiter: str = ",") -> Iterator[CsvPart]:
-    """Of a CSV file without a header. Raises ImportRefusedError where its first lines have other columns."""
+    """Of a CSV file without a header. Raises ImportRejectedError where its first lines have other columns."""
     for part in csv_parts(path, columns, delimiter):
         if not part.cells.num_rows:
-            refuse(path, None, f"has no line of {len(columns)} columns ({','.join(columns)})")
+            reject(path, None, f"has no line of {len(columns)} columns ({','.join(columns)})")
         yield part

@@ -10,7 +10,7 @@ from pyarrow import feather
 from datasets.mapped.mapped_times import Lines
 from datasets.rows.csv_columns import demand_columns
 from datasets.rows.parquet_columns import text_column
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 MAGIC = (b"ARROW1", b"FEA1")
 
@@ -18,7 +18,7 @@ MAGIC = (b"ARROW1", b"FEA1")
 def feather_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines]:
     """`columns` as strings, times as whole microseconds or as the numbers they are; each row's number from 1.
 
-    Raises ImportRefusedError.
+    Raises ImportRejectedError.
     """
     try:
         if path.suffix == ".parquet":
@@ -27,11 +27,11 @@ def feather_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines]
             table = feather.read_table(path, memory_map=False)
     except pa.ArrowInvalid as error:
         kind = path.suffix.removeprefix(".")
-        refuse(path, None, f"is no sound {kind} file; it is damaged or was cut off ({str(error)[:120]})")
+        reject(path, None, f"is no sound {kind} file; it is damaged or was cut off ({str(error)[:120]})")
     except OSError as error:
-        refuse(path, None, f"cannot be read ({error.strerror or error})")
+        reject(path, None, f"cannot be read ({error.strerror or error})")
     demand_columns(path, table.column_names, columns)
     if not table.num_rows:
-        refuse(path, None, "holds no rows")
+        reject(path, None, "holds no rows")
     cells = [text_column(path, name, table[name]) for name in columns]
     return pa.Table.from_arrays(cells, names=list(columns)), np.arange(1, table.num_rows + 1, dtype=np.int64)

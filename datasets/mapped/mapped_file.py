@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from datasets.mapped.mapped_times import Fold
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.special_files import check_file
 from market.money import BoundedDecimal
 from market.prices.quotes import MAX_LEVELS
@@ -132,15 +132,15 @@ class Mapping(_Strict):
 
 
 def read_mapping(path: Path) -> Mapping:
-    """Raises ImportRefusedError: one sentence on what is wrong."""
+    """Raises ImportRejectedError: one sentence on what is wrong."""
     check_file(path)
     try:
         document = tomllib.loads(path.read_text())
     except OSError as error:
-        refuse(path, None, f"cannot be read ({error.strerror or error})")
+        reject(path, None, f"cannot be read ({error.strerror or error})")
     except (ValueError, RecursionError) as error:
-        refuse(path, None, f"is no TOML ({error})")
+        reject(path, None, f"is no TOML ({error})")
     try:
         return Mapping.model_validate(document)
     except ValidationError as error:
-        refuse(path, None, f"is no mapping: {explained(error, 'it')}")
+        reject(path, None, f"is no mapping: {explained(error, 'it')}")

@@ -11,11 +11,11 @@ from datasets.mapped.mapped_times import Lines
 from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.file_blocks import opened
 from datasets.rows.import_format import RejectedRow
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 
 def json_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines, tuple[RejectedRow, ...]]:
-    """`columns` as strings, the number of each row from 1, and rows of another form. Raises ImportRefusedError.
+    """`columns` as strings, the number of each row from 1, and rows of another form. Raises ImportRejectedError.
 
     Memory: the whole file; such files hold bars, or prints of one download.
     """
@@ -27,7 +27,7 @@ def json_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines, tu
         else:
             rejected.append(RejectedRow(number, UNREADABLE, json.dumps(row)))
     if not whole:
-        refuse(path, None, f"has no row [{', '.join(columns)}]")
+        reject(path, None, f"has no row [{', '.join(columns)}]")
     cells = [pa.array(column, pa.string()) for column in zip(*whole, strict=True)]
     return pa.Table.from_arrays(cells, names=list(columns)), np.array(numbers, dtype=np.int64), tuple(rejected)
 
@@ -36,11 +36,11 @@ def _list_of(path: Path, columns: tuple[str, ...]) -> list[Any]:
     with opened(path) as file:
         data = file.read()
     if not data.strip():
-        refuse(path, None, "is empty")
+        reject(path, None, "is empty")
     try:
         rows = json.loads(data, parse_float=str, parse_int=str)
     except (ValueError, RecursionError):
-        refuse(path, None, "is not whole JSON; it is damaged or was cut off")
+        reject(path, None, "is not whole JSON; it is damaged or was cut off")
     if not isinstance(rows, list) or not rows:
-        refuse(path, None, f"is not a list of rows [{', '.join(columns)}]")
+        reject(path, None, f"is not a list of rows [{', '.join(columns)}]")
     return rows

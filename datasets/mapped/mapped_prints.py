@@ -7,16 +7,16 @@ from typing import Any
 import pyarrow as pa
 
 from datasets.rows.import_format import FileOptions
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from market.money import BPS, decimal_of, text_of
 
 
 def half_spread_of(path: Path, options: FileOptions) -> Decimal:
-    """In bps. Raises ImportRefusedError where the user did not name one."""
+    """In bps. Raises ImportRejectedError where the user did not name one."""
     if options.half_spread_bps is None:
-        refuse(path, None, "holds prices without bid and ask; say how far these lie apart, as in --half-spread-bps 2")
+        reject(path, None, "holds prices without bid and ask; say how far these lie apart, as in --half-spread-bps 2")
     if not 0 < options.half_spread_bps < BPS:
-        refuse(path, None, f"a half-spread of {options.half_spread_bps} bps is outside 0 to 10000")
+        reject(path, None, f"a half-spread of {options.half_spread_bps} bps is outside 0 to 10000")
     return options.half_spread_bps
 
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 _NO_LETTERS = re.compile(r"[^A-Z0-9]")
 _CONTRACT = re.compile(r"|PERP|[0-9]{6}|[FGHJKMNQUVXZ][0-9]{2}")
@@ -19,13 +19,13 @@ class OneTicker:
         self._checked: str | None = None
 
     def check(self, ticker: object, line: int | None) -> None:
-        """Raises ImportRefusedError."""
+        """Raises ImportRejectedError."""
         if ticker == self._checked:
             return
         if self._checked is not None:
-            refuse(self._path, line, f"is about {ticker}, while the rows before it are about {self._checked}")
+            reject(self._path, line, f"is about {ticker}, while the rows before it are about {self._checked}")
         if not self._is_named(str(ticker)):
-            refuse(self._path, line, f"is about {ticker}, while {self._symbol} is named")
+            reject(self._path, line, f"is about {ticker}, while {self._symbol} is named")
         self._checked = str(ticker)
 
     def _is_named(self, ticker: str) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from datasets.rows.arrow_columns import plain_numbers
 from datasets.rows.csv_columns import whole_numbers
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from market.time_units import MICROSECONDS
 
 Unit = Literal["s", "ms", "us", "ns"]
@@ -38,7 +38,7 @@ _SECONDS = r"^[0-9]{1,18}(\.[0-9]{1,9})?$"
 
 
 def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
-    """Null where a cell is no number. Raises ImportRefusedError for the first number of another unit."""
+    """Null where a cell is no number. Raises ImportRejectedError for the first number of another unit."""
     if unit == "s":
         whole, fractions = _seconds(cells)
         _check(path, cells, whole, lines, (unit, _EARLIEST, _LATEST))
@@ -114,7 +114,7 @@ def _check(
     found = np.flatnonzero(_is_other(numbers, least, most))
     if len(found):
         place = int(found[0])
-        refuse(path, int(lines[place]), f"its time {cells[place].as_py()} is not in {_NAMES[unit]} since 1970")
+        reject(path, int(lines[place]), f"its time {cells[place].as_py()} is not in {_NAMES[unit]} since 1970")
 
 
 def _is_other(numbers: Cells, least: int, most: int) -> npt.NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from datasets.rows.arrow_columns import plain_numbers
 from datasets.rows.file_blocks import Block, blocks, start_of
 from datasets.rows.import_format import RejectedRow
 from datasets.rows.parquet_columns import is_parquet, parquet_parts
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 UNREADABLE = "unreadable"
 
@@ -50,14 +50,14 @@ class _Misfits:
 def csv_parts(path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",") -> Iterator[CsvPart]:
     """`columns`: the names, where the file has no header. Of Parquet its own names hold.
 
-    Raises ImportRefusedError; a lone header is refused, too.
+    Raises ImportRejectedError; a lone header is rejected, too.
     """
     is_empty, is_table = True, is_parquet(start_of(path))
     for part in _parquet_parts(path, columns) if is_table else _text_parts(path, columns, delimiter):
         is_empty = False
         yield part
     if is_empty:
-        refuse(path, None, "holds no rows")
+        reject(path, None, "holds no rows")
 
 
 def _parquet_parts(path: Path, columns: tuple[str, ...] | None) -> Iterator[CsvPart]:
@@ -73,7 +73,7 @@ def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str) -> 
         if b"\0" in block.data:
             line = block.line + block.data.count(b"\n", 0, block.data.index(b"\0"))
             told = "it has NUL bytes; if it is UTF-16 without its mark at the start, save it as UTF-8"
-            refuse(path, line, f"is not plain CSV text ({told})")
+            reject(path, line, f"is not plain CSV text ({told})")
         if names is None:
             header, _, rest = block.data.partition(b"\n")
             names = unlike_names(header_names(header, delimiter))
@@ -102,12 +102,12 @@ def header_names(line: bytes, delimiter: str = ",") -> list[str]:
 
 
 def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> None:
-    """Raises ImportRefusedError for the first that is not there."""
+    """Raises ImportRejectedError for the first that is not there."""
     for name in wanted:
         if name not in names:
-            refuse(path, 1, f"lacks the column {name}; it has {', '.join(names)[:200]}")
+            reject(path, 1, f"lacks the column {name}; it has {', '.join(names)[:200]}")
         if _again(name, 2) in names:
-            refuse(path, 1, f"has several columns {name}, and nothing says which one is meant; rename the others")
+            reject(path, 1, f"has several columns {name}, and nothing says which one is meant; rename the others")
 
 
 def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart:
@@ -127,9 +127,9 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart
         )
     except UnicodeDecodeError as error:
         line = block.line + block.data.count(b"\n", 0, error.start)
-        refuse(path, line, "is not plain CSV text (its bytes are no UTF-8)")
+        reject(path, line, "is not plain CSV text (its bytes are no UTF-8)")
     except pa.ArrowInvalid as error:
-        refuse(path, block.line, f"is not plain CSV text ({str(error).splitlines()[0][:120]})")
+        reject(path, block.line, f"is not plain CSV text ({str(error).splitlines()[0][:120]})")
     lines = _lines(block.line, cells.num_rows, misfits.found)
     cells, lines = _without_blank_lines(cells, lines)
     rejected = tuple(row for row in misfits.found if row.text.strip())

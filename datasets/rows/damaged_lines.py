@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 ENOUGH = 1_000
-"""So many damaged lines are refused at once where they are half of all so far; a large file need not be read whole."""
+"""So many damaged lines are rejected at once where they are half of all so far; a large file need not be read whole."""
 
 
 class DamagedLines:
@@ -25,7 +25,7 @@ class DamagedLines:
             self.check()
 
     def check(self) -> None:
-        """Raises ImportRefusedError, naming the first, where half of the lines so far, or more, cannot be read."""
+        """Raises ImportRejectedError, naming the first, where half of the lines so far, or more, cannot be read."""
         if self._first is not None and 2 * self._damaged >= self.lines:
             line, why = self._first
-            refuse(self._path, line, f"{why}; {self._damaged} of {self.lines} lines cannot be read")
+            reject(self._path, line, f"{why}; {self._damaged} of {self.lines} lines cannot be read")

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.parquet_columns import is_parquet, parquet_head
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.special_files import check_file
 
 BLOCK_BYTES = 8_000_000
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """The file's content, unpacked: plain, gzip, or a zip with one member; UTF-16 and UTF-32 with their mark at the
-    start as UTF-8, whose own mark is left out. Raises ImportRefusedError, reading too."""
+    start as UTF-8, whose own mark is left out. Raises ImportRejectedError, reading too."""
     check_file(path)
     try:
         with path.open("rb") as file:
@@ -57,14 +57,14 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
                 yield _in_utf8(file)
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         kind = "gzip" if start == _GZIP else "zip"
-        raise ImportRefusedError(f"{path}: is no sound {kind} file; it is damaged or was cut off ({error})") from error
+        raise ImportRejectedError(f"{path}: is no sound {kind} file; it is damaged or was cut off ({error})") from error
     except UnicodeError as error:
-        raise ImportRefusedError(f"{path}: is damaged as text ({error})") from error
+        raise ImportRejectedError(f"{path}: is damaged as text ({error})") from error
     except (RuntimeError, lzma.LZMAError) as error:
         # zipfile's words for a password that it lacks, and for a way of packing that it does not know
-        raise ImportRefusedError(f"{path}: is a zip file that cannot be unpacked ({error})") from error
+        raise ImportRejectedError(f"{path}: is a zip file that cannot be unpacked ({error})") from error
     except OSError as error:
-        raise ImportRefusedError(f"{path}: cannot be read ({error.strerror or error})") from error
+        raise ImportRejectedError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def _in_utf8(file: IO[bytes]) -> IO[bytes]:
@@ -80,18 +80,18 @@ def _in_utf8(file: IO[bytes]) -> IO[bytes]:
 def _only_member(path: Path, archive: zipfile.ZipFile) -> str:
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if len(names) != 1:
-        refuse(path, None, f"must hold one file, not {len(names)}")
+        reject(path, None, f"must hold one file, not {len(names)}")
     return names[0]
 
 
 def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The lines of a file, so many bytes at a time. Raises ImportRefusedError; an empty file is refused, too."""
+    """The lines of a file, so many bytes at a time. Raises ImportRejectedError; an empty file is rejected, too."""
     line, rest = 1, b""
     with opened(path) as file:
         while data := file.read(size):
             whole, newline, behind = data.rpartition(b"\n")
             if not newline and len(rest) + len(data) > LONGEST_LINE:
-                refuse(path, line, f"is longer than {LONGEST_LINE:,} bytes")
+                reject(path, line, f"is longer than {LONGEST_LINE:,} bytes")
             if not newline:
                 rest += data
                 continue
@@ -102,17 +102,17 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
     if rest:
         yield Block(line, rest)
     elif line == 1:
-        refuse(path, None, "is empty")
+        reject(path, None, "is empty")
 
 
 def start_of(path: Path) -> bytes:
-    """The first four bytes, unpacked. Raises ImportRefusedError."""
+    """The first four bytes, unpacked. Raises ImportRejectedError."""
     with opened(path) as file:
         return file.read(_MARK_BYTES)
 
 
 def head_of(path: Path) -> bytes:
-    """The first bytes, unpacked; of Parquet the names of its columns. Raises ImportRefusedError."""
+    """The first bytes, unpacked; of Parquet the names of its columns. Raises ImportRejectedError."""
     with opened(path) as file:
         head = file.read(HEAD_BYTES)
     return parquet_head(path) if is_parquet(head) else head

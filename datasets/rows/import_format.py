@@ -93,7 +93,7 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One form of other people's files. `read` raises ImportRefusedError for a file that is none of its form."""
+    """One form of other people's files. `read` raises ImportRejectedError for a file that is none of its form."""
 
     name: str
     description: str

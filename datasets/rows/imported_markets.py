@@ -1,14 +1,14 @@
 """The markets of imported rows: size rules where they are known, and what their assets really are.
 
 An asset that is known to be another one than its ticker says is compared as what it is. Two markets of one set whose
-common ticker means two assets are refused, and so is a contract on a coin, until the user says what it counts as.
+common ticker means two assets are rejected, and so is a contract on a coin, until the user says what it counts as.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.contract_amounts import said_of
 from datasets.rows.row_checks import MarketKey
 from datasets.rows.symbol_names import is_currency_pair
@@ -39,7 +39,7 @@ class ImportedMarkets:
     """Those of one set, those that it had before first. What counts as what holds for all of them alike."""
 
     def __init__(self, known: Iterable[Market], words: MarketWords) -> None:
-        """`words.alike`: all that the set counts alike. Raises ImportRefusedError where a known market cannot be
+        """`words.alike`: all that the set counts alike. Raises ImportRejectedError where a known market cannot be
         compared so."""
         self._words = words
         self._counts_as = {one.asset_id: one.counts_as for one in words.alike}
@@ -62,7 +62,7 @@ class ImportedMarkets:
         return self._words.alike
 
     def market_of(self, key: MarketKey) -> Market:
-        """Raises ImportRefusedError in one sentence."""
+        """Raises ImportRejectedError in one sentence."""
         if key not in self._markets:
             market = self._new_market(*key)
             self._learn_asset(market)
@@ -71,7 +71,7 @@ class ImportedMarkets:
         told = self._words.contract_size
         if market.contract is not None and told not in (None, market.contract.size):
             size = text_of(market.contract.size)
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{market.exchange} {market.symbol}: its contract is {size} in this set; name another set with --set"
             )
         return market
@@ -79,7 +79,7 @@ class ImportedMarkets:
     def _new_market(self, exchange: str, symbol: str) -> Market:
         base, _, quote = symbol.partition(":")[0].partition("/")
         if not exchange or not base or not quote:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{exchange} {symbol}: is no market; name the exchange as in --exchange kraken, "
                 f"the symbol as in --symbol BTC/USD"
             )
@@ -93,17 +93,17 @@ class ImportedMarkets:
         return self._compared(replace(market, is_fx=is_fx, contract=self._contract_of(exchange, symbol)))
 
     def _contract_of(self, exchange: str, symbol: str) -> Contract | None:
-        """Raises ImportRefusedError where only the user can know."""
+        """Raises ImportRejectedError where only the user can know."""
         kind, place = kind_of(symbol), f"{exchange} {symbol}"
         if kind == "spot":
             if exchange in ALONE:
-                raise ImportRefusedError(
+                raise ImportRejectedError(
                     f"{place}: {exchange} trades contracts alone; say what this one is settled in, as in "
                     f"--symbol {symbol}:{symbol.partition('/')[2]}"
                 )
             return None
         if kind == "other":
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{place}: is settled in neither of its currencies, or is an option; its amounts have no size in base"
             )
         told, known = self._words.contract_size, known_contract(exchange, symbol)
@@ -111,14 +111,14 @@ class ImportedMarkets:
             return Contract(kind, told)
         if known is None:
             base, _, quote = symbol.partition(":")[0].partition("/")
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{place}: counts contracts, and nobody has said how many {quote if kind == 'inverse' else base} one "
                 f"is; say it, as in --contract-size {'100' if kind == 'inverse' else '0.01'}"
             )
         return known
 
     def _compared(self, market: Market) -> Market:
-        """With what its two currencies count as; what is taken for granted is noted. Raises ImportRefusedError."""
+        """With what its two currencies count as; what is taken for granted is noted. Raises ImportRejectedError."""
         place = f"{market.exchange} {market.symbol}"
         base, _, quote = market.symbol.partition(":")[0].partition("/")
         told = said_of(market)
@@ -134,7 +134,7 @@ class ImportedMarkets:
         )
 
     def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
-        """Raises ImportRefusedError where only the user can know."""
+        """Raises ImportRejectedError where only the user can know."""
         place = f"{market.exchange} {market.symbol}"
         asset_id = ticker if asset is None else asset.asset_id
         is_contract = ":" in market.symbol and ticker == market.symbol.partition("/")[0]
@@ -144,14 +144,14 @@ class ImportedMarkets:
             return self._counts_as[asset_id]
         if is_contract:
             coin = asset_id.removesuffix(" contract")
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{place}: is a contract on {coin}, which is not {coin} itself; "
                 f"to compare both say --alike '{asset_id}={coin}'"
             )
         if asset is None:
             others = meanings(ticker)
             if others - {ticker}:
-                raise ImportRefusedError(
+                raise ImportRejectedError(
                     f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and nobody "
                     f"has said which one it is there; say it, as in --alike {ticker}={min(others)}"
                 )
@@ -159,11 +159,11 @@ class ImportedMarkets:
         return asset_id
 
     def _learn_asset(self, market: Market) -> None:
-        """Raises ImportRefusedError where the same ticker means another asset on another market of the set."""
+        """Raises ImportRejectedError where the same ticker means another asset on another market of the set."""
         ticker = market.symbol.partition("/")[0]
         meant, first = self._assets.setdefault(ticker, (market.base, market))
         if meant != market.base:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{market.exchange} {market.symbol} and {first.exchange} {first.symbol} are two assets under one "
                 f"ticker: {market.base} and {meant}; import them into sets of their own"
             )
@@ -177,9 +177,9 @@ def _known_places() -> frozenset[str]:
 
 
 def _check_word(word: str) -> None:
-    """Folders are named after assets. Raises ImportRefusedError."""
+    """Folders are named after assets. Raises ImportRejectedError."""
     if not word.isprintable() or set(word) & set("/\\") or len(word.encode()) > LONGEST_WORD:
-        raise ImportRefusedError(f"{word[:LONGEST_WORD]!r}: is no name of an exchange or an asset")
+        raise ImportRejectedError(f"{word[:LONGEST_WORD]!r}: is no name of an exchange or an asset")
 
 
 def _plain_market(exchange: str, symbol: str, base: str, quote: str) -> Market:

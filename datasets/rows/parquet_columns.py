@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 MAGIC = b"PAR1"
 BATCH_ROWS = 65_536
@@ -24,7 +24,7 @@ def is_parquet(start: bytes) -> bool:
 
 
 def parquet_parts(path: Path) -> Iterator[tuple[pa.Table, npt.NDArray[np.int64]]]:
-    """Columns of strings, and each row's number from 1. Raises ImportRefusedError."""
+    """Columns of strings, and each row's number from 1. Raises ImportRejectedError."""
     number = 1
     with _opened(path) as file:
         for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
@@ -38,7 +38,7 @@ def parquet_parts(path: Path) -> Iterator[tuple[pa.Table, npt.NDArray[np.int64]]
 
 
 def parquet_head(path: Path) -> bytes:
-    """Its names as the first line of a CSV file would have them. Raises ImportRefusedError."""
+    """Its names as the first line of a CSV file would have them. Raises ImportRejectedError."""
     with _opened(path) as file:
         return ",".join(file.schema_arrow.names).encode() + b"\n"
 
@@ -46,13 +46,13 @@ def parquet_head(path: Path) -> bytes:
 def text_column(path: Path, name: str, column: Any) -> Any:
     """Null as "", times as microseconds UTC, doubles as the shortest text that is the same double.
 
-    Raises ImportRefusedError for a column of lists or the like.
+    Raises ImportRejectedError for a column of lists or the like.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_nested(kind):
-        refuse(path, None, f"has lists or the like in its column {name}, of which no cell can be made")
+        reject(path, None, f"has lists or the like in its column {name}, of which no cell can be made")
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
     elif pa.types.is_floating(kind):
@@ -77,6 +77,6 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
             yield file
     except pa.ArrowException as error:
         words = str(error).splitlines()[0][:120] if str(error) else "nothing more is known"
-        refuse(path, None, f"is no sound Parquet file; it is damaged or was cut off ({words})")
+        reject(path, None, f"is no sound Parquet file; it is damaged or was cut off ({words})")
     except OSError as error:
-        refuse(path, None, f"cannot be read as Parquet ({str(error)[:120]})")
+        reject(path, None, f"cannot be read as Parquet ({str(error)[:120]})")

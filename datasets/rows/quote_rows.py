@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.contract_amounts import level_in_base
 from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of
@@ -16,10 +16,10 @@ Rejections = Counter[str]
 """Reason → number of rows left out: those of `market.prices.quotes.rejection_of`, `unreadable` and `repeated`."""
 
 
-def refuse(path: Path, line: int | None, why: str) -> NoReturn:
+def reject(path: Path, line: int | None, why: str) -> NoReturn:
     """Raises the one sentence that names the file, and the line where there is one."""
     place = str(path) if line is None else f"{path}, line {line}"
-    raise ImportRefusedError(f"{place}: {why}")
+    raise ImportRejectedError(f"{place}: {why}")
 
 
 class QuoteRows:

@@ -1,9 +1,9 @@
-"""What is no plain file is refused before anybody opens it: a pipe would be waited for without end."""
+"""What is no plain file is rejected before anybody opens it: a pipe would be waited for without end."""
 
 import stat
 from pathlib import Path
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
@@ -14,12 +14,12 @@ _KINDS = (
 
 
 def check_file(path: Path) -> None:
-    """Raises ImportRefusedError where it is no file, or cannot be reached (as by links that lead in a circle)."""
+    """Raises ImportRejectedError where it is no file, or cannot be reached (as by links that lead in a circle)."""
     check_kind(path)
     if not path.exists():
-        refuse(path, None, "cannot be read (No such file or directory)")
+        reject(path, None, "cannot be read (No such file or directory)")
     if path.is_dir():
-        refuse(path, None, "cannot be read (Is a directory)")
+        reject(path, None, "cannot be read (Is a directory)")
 
 
 def check_kind(path: Path) -> None:
@@ -29,7 +29,7 @@ def check_kind(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        refuse(path, None, f"cannot be read ({error.strerror or error})")
+        reject(path, None, f"cannot be read ({error.strerror or error})")
     for is_one, name in _KINDS:
         if is_one(mode):
-            refuse(path, None, f"is {name} and no file; write what comes out of it to a file, and name that")
+            reject(path, None, f"is {name} and no file; write what comes out of it to a file, and name that")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from datasets.rows.import_format import FileOptions
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from market.instruments.assets import asset_of
 
 _EXCHANGES = {
@@ -36,14 +36,14 @@ def our_exchange(name: str) -> str:
 def our_symbol(path: Path, exchange: str, name: str) -> str:
     """BTCUSDT, btc-usdt, BTC_USDT or XBT/USD as BTC/USDT or BTC/USD; a contract as BTC/USDT:USDT, BTC/USD:BTC.
 
-    Raises ImportRefusedError where it is not plain what the name means.
+    Raises ImportRejectedError where it is not plain what the name means.
     """
     text = name.strip().upper()
     if exchange == "binancecoinm":
         text = text.removesuffix("_PERP")
     base, quote = _parts(text)
     if not base or not quote:
-        refuse(path, None, f"it is not plain which pair {name} is; say it, as in --symbol BTC/USD")
+        reject(path, None, f"it is not plain which pair {name} is; say it, as in --symbol BTC/USD")
     pair = f"{_CODES.get(base, base)}/{_CODES.get(quote, quote)}"
     if exchange == "binanceusdm":
         return f"{pair}:{quote}"
@@ -62,11 +62,11 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def told_market(path: Path, options: FileOptions) -> tuple[str, str]:
-    """(exchange, symbol) where the file does not say them. Raises ImportRefusedError."""
+    """(exchange, symbol) where the file does not say them. Raises ImportRejectedError."""
     if options.exchange is None:
-        refuse(path, None, "does not say which exchange it is from; say it, as in --exchange kraken")
+        reject(path, None, "does not say which exchange it is from; say it, as in --exchange kraken")
     if options.symbol is None:
-        refuse(path, None, "does not say which symbol it is about; say it, as in --symbol BTC/USD")
+        reject(path, None, "does not say which symbol it is about; say it, as in --symbol BTC/USD")
     return options.exchange, options.symbol
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Never
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import OTHER_MARKET, FileOptions, Format
 from datasets.rows.imported_markets import ImportedMarkets, MarketWords
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.row_checks import Judge, MarketKey, SeenMarket
 from datasets.rows.special_files import check_file
 from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
@@ -50,7 +50,7 @@ class Imported:
 
 
 def import_files(folder: Path, request: ImportRequest, progress: Progress) -> Imported:
-    """Build the set at `folder`, or add to it. Raises ImportRefusedError in one sentence; then all is as it was."""
+    """Build the set at `folder`, or add to it. Raises ImportRejectedError in one sentence; then all is as it was."""
     # a set may lie elsewhere behind a link: it is built and renamed there
     name, folder = folder.name, folder.resolve()
     recover(folder)
@@ -75,7 +75,7 @@ class _Import:
     def __init__(
         self, builder: TickSetBuilder, name: str, request: ImportRequest, before: TickSet | None, progress: Progress
     ) -> None:
-        """Raises ImportRefusedError where what is said of alike assets contradicts what the set `name` holds."""
+        """Raises ImportRejectedError where what is said of alike assets contradicts what the set `name` holds."""
         self._builder = builder
         self._name = name
         self._request = request
@@ -101,7 +101,7 @@ class _Import:
         self._builder.keep_rejected(before.folder / REJECTED)
 
     def read(self, path: Path, checksum: str) -> None:
-        """Raises ImportRefusedError."""
+        """Raises ImportRejectedError."""
         request, judge, misfits = self._request, Judge(self._markets.market_of), 0
         _check_format(path, request.format)
         for chunk in request.format.read(path, request.options):
@@ -109,7 +109,7 @@ class _Import:
             misfits += len(chunk.rejected)
             for judged in judge.judged(chunk):
                 if (checksum, *judged.market) in self._known:
-                    _refuse_known(path, self._known[checksum, *judged.market])
+                    _reject_known(path, self._known[checksum, *judged.market])
                 self._builder.add_rejected(path.name, judged.rejected)
                 market = self._markets.market_of(judged.market)
                 for rows in source_rows(judged, market, self.ranks, request.format):
@@ -119,32 +119,32 @@ class _Import:
         for (known, _, _), name in self._known.items():
             # of one market alone it has nothing to add, whatever that is called now
             if known == checksum and not others:
-                _refuse_known(path, name)
+                _reject_known(path, name)
         said = said_of_import(request.format, request.options)
         sources = _sources(path, checksum, request.format, judge.seen, misfits)
         self.added += [replace(source, assumptions=said) for source in sources]
 
     def manifest(self) -> Manifest:
-        """Without its partitions. Raises ImportRefusedError where nothing is traded in it."""
+        """Without its partitions. Raises ImportRejectedError where nothing is traded in it."""
         self._check_contracts()
         before, told = self._before, self._request.settlement_currency
         settlement = before.settlement_currency if before else told or "USD"
         return manifest_of(self._name, settlement, self._markets, self.sources, before)
 
     def _check_contracts(self) -> None:
-        """Raises ImportRefusedError where a size was told, and nothing came in that counts contracts."""
+        """Raises ImportRejectedError where a size was told, and nothing came in that counts contracts."""
         brought = {key_of(source) for source in self.added}
         if self._request.words.contract_size is None:
             return
         if all(market.contract is None for market in map(self._markets.market_of, brought)):
             names = ", ".join(f"{exchange} {symbol}" for exchange, symbol in sorted(brought))
-            raise ImportRefusedError(f"--contract-size is of contracts, which {names} is not; leave it away")
+            raise ImportRejectedError(f"--contract-size is of contracts, which {names} is not; leave it away")
 
 
 def _others_of(path: Path, judge: Judge) -> int:
-    """How many rows were not asked for; they count with the first market. Raises ImportRefusedError where all are."""
+    """How many rows were not asked for; they count with the first market. Raises ImportRejectedError where all are."""
     if not judge.seen and judge.passed_over:
-        refuse(path, None, f"has no row that its mapping means; all {judge.passed_over:,} are passed over")
+        reject(path, None, f"has no row that its mapping means; all {judge.passed_over:,} are passed over")
     for market in judge.seen.values():
         market.other_rows += judge.passed_over
         break
@@ -152,7 +152,7 @@ def _others_of(path: Path, judge: Judge) -> int:
 
 
 def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path, str]:
-    """Each file's checksum, in the order in which they were named. Raises ImportRefusedError."""
+    """Each file's checksum, in the order in which they were named. Raises ImportRejectedError."""
     if before is not None:
         _check_set(before, request)
     known = {source.sha256: source.name for source in before.manifest.sources} if before else {}
@@ -160,29 +160,29 @@ def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path,
     for path in request.files:
         check_file(path)
         if path.resolve() in {other.resolve() for other in checksums}:
-            refuse(path, None, "is named twice")
+            reject(path, None, "is named twice")
         checksum = _checksum(path)
         for other, content in checksums.items():
             if content == checksum:
-                refuse(path, None, f"holds the same as {other}")
+                reject(path, None, f"holds the same as {other}")
         # by its mapping a file may have other markets than those that were taken of it
         if checksum in known and "mapping" not in request.format.needs:
-            _refuse_known(path, known[checksum])
+            _reject_known(path, known[checksum])
         checksums[path] = checksum
     return checksums
 
 
-def _refuse_known(path: Path, name: str) -> Never:
-    refuse(path, None, f"is in the set already, as {name}")
+def _reject_known(path: Path, name: str) -> Never:
+    reject(path, None, f"is in the set already, as {name}")
 
 
 def _check_set(before: TickSet, request: ImportRequest) -> None:
-    """Raises ImportRefusedError where these files do not belong into it."""
+    """Raises ImportRejectedError where these files do not belong into it."""
     if before.manifest.origin != "import":
-        refuse(before.folder, None, "is no imported set, so nothing is added to it; name another with --set")
+        reject(before.folder, None, "is no imported set, so nothing is added to it; name another with --set")
     own, told = before.manifest.settlement_currency, request.settlement_currency
     if told not in (None, own):
-        refuse(before.folder, None, f"settles in {own}, not in {told}; name another set with --set")
+        reject(before.folder, None, f"settles in {own}, not in {told}; name another set with --set")
 
 
 def _checksum(path: Path) -> str:
@@ -190,26 +190,26 @@ def _checksum(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ImportRefusedError(f"{path}: cannot be read ({error.strerror or error})") from error
+        raise ImportRejectedError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def _check_format(path: Path, wanted: Format) -> None:
-    """Raises ImportRefusedError where the file looks like another format, and not like this one."""
+    """Raises ImportRejectedError where the file looks like another format, and not like this one."""
     head = head_of(path)
     if not head.strip():
-        refuse(path, None, "is empty")
+        reject(path, None, "is empty")
     # who maps the columns himself knows what they are
     if "mapping" in wanted.needs or wanted.fits(path, head):
         return
     others = [one.name for one in FORMATS.values() if one is not wanted and one.fits(path, head)]
     if others:
-        refuse(path, None, f"is no {wanted.name}; it looks like {' or '.join(others)}")
+        reject(path, None, f"is no {wanted.name}; it looks like {' or '.join(others)}")
 
 
 def _sources(
     path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], misfits: int
 ) -> list[ImportedSource]:
-    """One for each market of the file; rows that fit no market count with the first. Raises ImportRefusedError."""
+    """One for each market of the file; rows that fit no market count with the first. Raises ImportRejectedError."""
     rejected = {reason: 0 for market in seen.values() for reason in market.rejected} | {"unreadable": misfits}
     for market in seen.values():
         for reason, rows in market.rejected.items():
@@ -217,11 +217,11 @@ def _sources(
     rejected[OTHER_MARKET] = sum(market.other_rows for market in seen.values())
     told = ", ".join(f"{rows} {reason}" for reason, rows in rejected.items() if rows)
     if not any(market.rows for market in seen.values()):
-        refuse(path, None, f"holds no usable row ({told or 'none at all'})")
+        reject(path, None, f"holds no usable row ({told or 'none at all'})")
     for key, market in seen.items():
         if market.backwards > max(1, market.rows // UNORDERED_SHARE):
             why = f"times of {key[0]} {key[1]} go backwards from here, {market.backwards} times in all"
-            refuse(path, market.first_backwards_line, f"{why}; sort the file by time first")
+            reject(path, market.first_backwards_line, f"{why}; sort the file by time first")
     sources = []
     for (exchange, symbol), market in seen.items():
         source = ImportedSource(
@@ -247,18 +247,19 @@ def _sources(
 
 
 def _check_overlaps(sources: tuple[ImportedSource, ...]) -> None:
-    """Raises ImportRefusedError where two files tell of one market at the same time, or only one numbers its quotes."""
+    """Raises ImportRejectedError where two files tell of one market at the same time, or only one numbers its
+    quotes."""
     last: dict[tuple[str | None, str | None], ImportedSource] = {}
     for source in sorted((one for one in sources if one.rows), key=lambda one: (one.first_time, one.last_time)):
         key = source.exchange, source.symbol
         earlier = last.setdefault(key, source)
         market = f"{source.exchange} {source.symbol}"
         if source.first_time < earlier.last_time and source is not earlier:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{source.name} and {earlier.name} tell of {market} at the same time; import one of them"
             )
         if (source.is_numbered, source.is_of_bars) != (earlier.is_numbered, earlier.is_of_bars):
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{source.name} and {earlier.name} tell of {market} in unlike ways (bars, or quotes with or without "
                 f"numbers); import them into sets of their own"
             )

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from streams.records import Position, Record
 
 _COLUMNS: list["pa.Field[Any]"] = [
@@ -57,18 +57,18 @@ class LogParts:
         return last
 
     def rows(self, topic: str) -> Iterator[tuple[int, int, int, bytes]]:
-        """(partition, offset, time, value), in the order of each partition. Raises ImportRefusedError."""
+        """(partition, offset, time, value), in the order of each partition. Raises ImportRejectedError."""
         for table in self.tables(topic):
             columns = (table[name].to_pylist() for name in ROW_SCHEMA.names)
             yield from zip(*columns, strict=True)
 
     def tables(self, topic: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
-        """File by file. Raises ImportRefusedError."""
+        """File by file. Raises ImportRejectedError."""
         for path in self.of(topic):
             try:
                 yield pq.read_table(path, columns=columns, use_threads=False)
             except (OSError, pa.ArrowInvalid) as error:
-                refuse(path, None, f"cannot be read as a part of a recorded log ({error})")
+                reject(path, None, f"cannot be read as a part of a recorded log ({error})")
 
 
 def _table(rows: Sequence[Record]) -> pa.Table:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.ticksets.log_parts import ROW_SCHEMA, LogParts
 from datasets.ticksets.manifest import ImportedSource, Manifest
 from datasets.ticksets.tick_set_builder import TickSetBuilder
@@ -48,7 +48,7 @@ class LogSpan:
 
 
 def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
-    """The set, whole. Raises ImportRefusedError where rows of the log are missing."""
+    """The set, whole. Raises ImportRejectedError where rows of the log are missing."""
     with TickSetBuilder(folder, span.bases) as builder:
         reading = _Reading(parts, span)
         for rows in reading.tables():
@@ -99,7 +99,7 @@ class _Reading:
                 continue
             if offset != expected[partition]:
                 gap = f"lacks rows {expected[partition]:,} to {offset - 1:,} of partition {partition} of the log"
-                refuse(self._parts.folder, None, gap)
+                reject(self._parts.folder, None, gap)
             expected[partition] = offset + 1
             bundle += self._rows_of(partition, offset, value)
             if len(bundle) >= ROWS_AT_ONCE:
@@ -107,7 +107,7 @@ class _Reading:
                 bundle = []
         for partition, end in self._ends.items():
             if expected[partition] <= end:
-                refuse(self._parts.folder, None, f"ends before row {end:,} of partition {partition} of the log")
+                reject(self._parts.folder, None, f"ends before row {end:,} of partition {partition} of the log")
         yield _table(bundle)
 
     def _opening(self) -> Iterator[Mapping[str, object]]:

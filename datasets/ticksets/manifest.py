@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.ticksets.tick_set_schema import FORMAT
 from market.instruments.assets import Assumption
 from market.instruments.markets import Market
@@ -119,16 +119,16 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Raises ImportRefusedError where `folder` is no tick set of this format."""
+    """Raises ImportRejectedError where `folder` is no tick set of this format."""
     path = folder / MANIFEST
     try:
         text = path.read_bytes()
     except OSError:
-        refuse(folder, None, "is no tick set (it has no manifest.json); make one with `arbitrage import`")
+        reject(folder, None, "is no tick set (it has no manifest.json); make one with `arbitrage import`")
     try:
         manifest = _MANIFEST.validate_json(text)
     except ValidationError as error:
-        refuse(path, None, f"cannot be read ({sentence_of(error.errors()[:1], 'the file')})")
+        reject(path, None, f"cannot be read ({sentence_of(error.errors()[:1], 'the file')})")
     if manifest.format != FORMAT:
-        refuse(path, None, f"is of format {manifest.format}, while this version reads format {FORMAT}")
+        reject(path, None, f"is of format {manifest.format}, while this version reads format {FORMAT}")
     return manifest

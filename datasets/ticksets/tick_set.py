@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.ticksets.manifest import OPENING, TICKS, Manifest, Partition, read_manifest
 from datasets.ticksets.tick_set_place import recover
 from market.instruments.contracts import kind_of, known_contract
@@ -33,22 +33,22 @@ class TickSet:
 
 
 def open_tick_set(folder: Path) -> TickSet:
-    """Raises ImportRefusedError where `folder` is no whole tick set, or its amounts are of the wrong kind."""
+    """Raises ImportRejectedError where `folder` is no whole tick set, or its amounts are of the wrong kind."""
     found = whole_tick_set(folder)
     counted = uncounted(found.manifest.markets)
     if counted is not None:
         place = f"{counted.exchange} {counted.symbol}"
-        refuse(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files anew")
+        reject(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files anew")
     return found
 
 
 def whole_tick_set(folder: Path) -> TickSet:
-    """The same, whatever its amounts are. Raises ImportRefusedError."""
+    """The same, whatever its amounts are. Raises ImportRejectedError."""
     recover(folder)
     found = TickSet(folder, read_manifest(folder))
     for partition in found.manifest.partitions:
         if not found.path(partition).is_file():
-            refuse(folder, None, f"lacks {partition.folder / TICKS}, which its manifest names; import it anew")
+            reject(folder, None, f"lacks {partition.folder / TICKS}, which its manifest names; import it anew")
     return found
 
 
@@ -64,20 +64,20 @@ def uncounted(markets: Iterable[Market]) -> Market | None:
 
 
 def read_ticks(path: Path, row_groups: list[int], columns: list[str] | None = None) -> pa.Table:
-    """So many row groups of one file, columns of TICK_SCHEMA (None: all). Raises ImportRefusedError."""
+    """So many row groups of one file, columns of TICK_SCHEMA (None: all). Raises ImportRejectedError."""
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
             return file.read_row_groups(row_groups, columns=columns, use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
-        refuse(path, None, f"cannot be read as a part of a tick set ({error})")
+        reject(path, None, f"cannot be read as a part of a tick set ({error})")
 
 
 def read_opening(path: Path, row_group: int) -> pa.Table:
-    """What to learn before `row_group`, OPENING_SCHEMA, by offset; empty before the very first. ImportRefusedError."""
+    """What to learn before `row_group`, OPENING_SCHEMA, by offset; empty before the very first. ImportRejectedError."""
     try:
         return pq.read_table(path, filters=[("row_group", "=", row_group)], use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
-        refuse(path, None, f"cannot be read as a part of a tick set ({error})")
+        reject(path, None, f"cannot be read as a part of a tick set ({error})")
 
 
 def batches(tick_set: TickSet, base: str, columns: list[str] | None = None) -> Iterator[pa.Table]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions, Format
 from datasets.ticksets.manifest import ImportedSource, Manifest
@@ -34,12 +34,12 @@ def assumed_alike(asset_id: str, counts_as: str) -> Assumption:
 
 
 def joined(name: str, before: Iterable[Assumption], told: Iterable[Assumption]) -> tuple[Assumption, ...]:
-    """What the set `name` counts alike, and what is said now. Raises ImportRefusedError where both contradict."""
+    """What the set `name` counts alike, and what is said now. Raises ImportRejectedError where both contradict."""
     found = {one.asset_id: one for one in before}
     for one in told:
         known = found.setdefault(one.asset_id, one)
         if known.counts_as != one.counts_as:
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 f"{name}: counts {one.asset_id} as {known.counts_as}, not as {one.counts_as}; to change that for all "
                 f"of it say `arbitrage sets repair {name} --alike '{one.asset_id}={one.counts_as}'`"
             )

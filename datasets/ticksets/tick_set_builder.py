@@ -53,7 +53,7 @@ class TickSetBuilder:
         self._writers: dict[str, PartitionWriter] = {}
 
     def __enter__(self) -> "TickSetBuilder":
-        """Raises ImportRefusedError where another process builds this set."""
+        """Raises ImportRejectedError where another process builds this set."""
         self._hold.enter_context(held(self.folder))
         (self._work / "spool").mkdir(parents=True)
         return self

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 
 
 def work_folder(folder: Path) -> Path:
@@ -21,11 +21,11 @@ def _old_folder(folder: Path) -> Path:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """One process at a time builds a set; what a killed one left is cleared. Raises ImportRefusedError."""
+    """One process at a time builds a set; what a killed one left is cleared. Raises ImportRejectedError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder) as is_ours:
         if not is_ours:
-            refuse(folder, None, "is being built by another process; wait for it, or name another set")
+            reject(folder, None, "is being built by another process; wait for it, or name another set")
         _recover(folder)
         try:
             yield
@@ -52,7 +52,7 @@ def left_behind(folder: Path) -> str | None:
 
 
 def remove(folder: Path) -> None:
-    """The set and all that was left of it; a link to it too. Raises ImportRefusedError where a process builds it."""
+    """The set and all that was left of it; a link to it too. Raises ImportRejectedError where a process builds it."""
     place = folder.resolve()
     with held(place):
         if place.exists():

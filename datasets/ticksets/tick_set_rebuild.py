@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.imported_markets import ImportedMarkets
 from datasets.rows.row_checks import MarketKey
 from datasets.ticksets.manifest import ImportedSource, Manifest
@@ -51,11 +51,11 @@ def manifest_of(
     sources: tuple[ImportedSource, ...],
     before: Manifest | None,
 ) -> Manifest:
-    """Without its partitions. Raises ImportRefusedError where nothing is traded in it."""
+    """Without its partitions. Raises ImportRejectedError where nothing is traded in it."""
     every = markets.markets
     traded = ", ".join(f"{market.exchange} {market.symbol}" for market in every if not market.is_fx)
     if not traded:
-        raise ImportRefusedError(
+        raise ImportRejectedError(
             "these files hold exchange rates alone, and they stand in the logs of what is traded; "
             "import that first, or with them"
         )

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.imported_markets import ImportedMarkets, MarketWords
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from datasets.rows.row_checks import MarketKey
 from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, Span
@@ -48,7 +48,7 @@ class Repaired:
 
 
 def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaired:
-    """Raises ImportRefusedError in one sentence; then all is as it was."""
+    """Raises ImportRejectedError in one sentence; then all is as it was."""
     name, folder = folder.name, folder.resolve()
     done = _recovered(folder)
     if changes == SetChanges():
@@ -61,11 +61,11 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
         remaining = {key_of(one) for one in kept.sources}
         known = tuple(one for one in before.manifest.markets if (one.exchange, one.symbol) in remaining)
         if all(one.is_fx for one in known):
-            refuse(folder, None, "nothing would be left of it that is traded; remove it with `arbitrage sets remove`")
+            reject(folder, None, "nothing would be left of it that is traded; remove it with `arbitrage sets remove`")
         counted = uncounted(known)
         if counted is not None:
             place = f"{counted.exchange} {counted.symbol}"
-            refuse(folder, None, f"took contracts of {place} for base amounts; let it go with --drop-market '{place}'")
+            reject(folder, None, f"took contracts of {place} for base amounts; let it go with --drop-market '{place}'")
         markets, ranks = ImportedMarkets(known, MarketWords(alike=_alike(before.manifest, changes))), Ranks()
         keep_rows(builder, before, kept, markets, ranks, progress)
         builder.keep_rejected(before.folder / REJECTED, _files_gone(before.manifest.sources, kept.sources))
@@ -77,21 +77,21 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
 
 
 def _recovered(folder: Path) -> tuple[str, ...]:
-    """Raises ImportRefusedError where there is no such set, or a process is building it."""
+    """Raises ImportRejectedError where there is no such set, or a process is building it."""
     found = left_behind(folder)
     if found is None and not folder.exists():
-        refuse(folder, None, "is no tick set; `arbitrage sets list` names those that there are")
+        reject(folder, None, "is no tick set; `arbitrage sets list` names those that there are")
     with held(folder):
         pass
     if not folder.exists():
-        refuse(folder, None, "was never whole: what was built of it is cleared away; import its files again")
+        reject(folder, None, "was never whole: what was built of it is cleared away; import its files again")
     return () if found is None else (found,)
 
 
 def _checked(folder: Path) -> TickSet:
-    """Raises ImportRefusedError where a part of it cannot be read as its manifest says."""
+    """Raises ImportRejectedError where a part of it cannot be read as its manifest says."""
     if not (folder / MANIFEST).is_file():
-        refuse(folder, None, "has no manifest.json, without which nobody knows what it holds; import its files anew")
+        reject(folder, None, "has no manifest.json, without which nobody knows what it holds; import its files anew")
     tick_set = whole_tick_set(folder)
     for partition in tick_set.manifest.partitions:
         path = tick_set.path(partition)
@@ -99,39 +99,39 @@ def _checked(folder: Path) -> TickSet:
             with pq.ParquetFile(path) as file:
                 rows = file.metadata.num_rows
         except (OSError, pa.ArrowInvalid):
-            refuse(path, None, "is damaged; remove the set with `arbitrage sets remove` and import its files anew")
+            reject(path, None, "is damaged; remove the set with `arbitrage sets remove` and import its files anew")
         if rows != partition.rows:
-            refuse(path, None, f"has {rows} rows, while its manifest says {partition.rows}; import its files anew")
+            reject(path, None, f"has {rows} rows, while its manifest says {partition.rows}; import its files anew")
     return tick_set
 
 
 def _check_origin(before: TickSet) -> None:
     manifest = before.manifest
     if manifest.origin != "import" or any(source.exchange is None for source in manifest.sources):
-        refuse(
+        reject(
             before.folder, None, "was made of a recording by the backtest itself, and is made anew where it is removed"
         )
 
 
 def _alike(manifest: Manifest, changes: SetChanges) -> tuple[Assumption, ...]:
-    """Raises ImportRefusedError for an asset that counts as itself already."""
+    """Raises ImportRejectedError for an asset that counts as itself already."""
     found = {one.asset_id: one for one in alike_of(manifest)}
     for asset_id in changes.unlike:
         if found.pop(asset_id, None) is None:
             told = ", ".join(f"{one.asset_id} as {one.counts_as}" for one in found.values()) or "nothing as another"
-            raise ImportRefusedError(f"{manifest.name}: does not count {asset_id} as another asset; it counts {told}")
+            raise ImportRejectedError(f"{manifest.name}: does not count {asset_id} as another asset; it counts {told}")
     return tuple((found | {one.asset_id: one for one in changes.alike}).values())
 
 
 def _kept(before: TickSet, changes: SetChanges) -> tuple[Kept, tuple[str, ...]]:
-    """And what goes, in words. Raises ImportRefusedError."""
+    """And what goes, in words. Raises ImportRejectedError."""
     manifest, sources = before.manifest, before.manifest.sources
     gone = {number for name in changes.files for number in _named(manifest, name)}
     for key in changes.markets:
         of_market = {number for number, source in enumerate(sources) if key_of(source) == key}
         if not of_market:
             told = ", ".join(dict.fromkeys(" ".join(key_of(source)) for source in sources))
-            raise ImportRefusedError(f"{manifest.name}: has no market {' '.join(key)}; it has {told}")
+            raise ImportRejectedError(f"{manifest.name}: has no market {' '.join(key)}; it has {told}")
         gone |= of_market
     dropped: dict[MarketKey, list[Span]] = {}
     for key, span in _spans(sources, gone):
@@ -144,16 +144,16 @@ def _kept(before: TickSet, changes: SetChanges) -> tuple[Kept, tuple[str, ...]]:
 
 
 def _named(manifest: Manifest, name: str) -> list[int]:
-    """Numbers of the sources. Raises ImportRefusedError where it is no import of the set, or might be several."""
+    """Numbers of the sources. Raises ImportRejectedError where it is no import of the set, or might be several."""
     every = list(enumerate(manifest.sources))
     found = [number for number, one in every if one.name == name or _begins(one.sha256, name)]
     checksums = sorted({str(manifest.sources[number].sha256) for number in found})
     if not found:
         told = ", ".join(dict.fromkeys(one.name for one in manifest.sources))
-        raise ImportRefusedError(f"{manifest.name}: has no import {name}; it has {told}")
+        raise ImportRejectedError(f"{manifest.name}: has no import {name}; it has {told}")
     if len(checksums) > 1:
         told = ", ".join(checksum[:SHORTEST_CHECKSUM] for checksum in checksums)
-        raise ImportRefusedError(f"{manifest.name}: has {len(checksums)} imports {name}; say which: {told}")
+        raise ImportRejectedError(f"{manifest.name}: has {len(checksums)} imports {name}; say which: {told}")
     return found
 
 
@@ -162,7 +162,7 @@ def _begins(checksum: str | None, name: str) -> bool:
 
 
 def _spans(sources: tuple[ImportedSource, ...], gone: set[int]) -> Iterator[tuple[MarketKey, Span]]:
-    """The times of what goes: from its first row to before the next import's. Raises ImportRefusedError where one that
+    """The times of what goes: from its first row to before the next import's. Raises ImportRejectedError where one that
     stays has a row at the very same time, for which nothing says whose it is."""
     for key in dict.fromkeys(key_of(sources[number]) for number in gone):
         mine = [number for number, one in enumerate(sources) if key_of(one) == key and one.rows]
@@ -178,9 +178,9 @@ def _spans(sources: tuple[ImportedSource, ...], gone: set[int]) -> Iterator[tupl
 
 
 def _check_apart(source: ImportedSource, other: ImportedSource) -> None:
-    """Raises ImportRefusedError."""
+    """Raises ImportRejectedError."""
     if source.first_time <= other.last_time and other.first_time <= source.last_time:
-        raise ImportRefusedError(
+        raise ImportRejectedError(
             f"{source.name} and {other.name} both have a row of {' '.join(key_of(source))} at one time; drop the "
             f"whole market, and import again what is to stay"
         )

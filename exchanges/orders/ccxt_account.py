@@ -9,7 +9,7 @@ import ccxt
 
 from exchanges.ccxt_client import ExchangeConfig, make_exchange, session_config
 from exchanges.error_mapping import is_clock_fault, post_error, read_error
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
 from exchanges.order_api import AnswerNotUnderstoodError, OrderApi
 from exchanges.orders.binance import BinanceOrderApi
@@ -102,7 +102,7 @@ class CcxtAccount:
                 return await self._entry.desk.post(order, market)
         except ccxt.BaseError as error:
             if is_clock_fault(error):
-                # for the next one: this order is refused, and whoever sent it must hear so
+                # for the next one: this order is rejected, and whoever sent it must hear so
                 await self._clock.measure()
             raise post_error(self._exchange, error, self._keys) from None
         except AnswerNotUnderstoodError as error:
@@ -134,7 +134,7 @@ class CcxtAccount:
 
     async def cancel_all_after(self, seconds: int) -> None:
         """Have the exchange cancel whatever rests on the account, unless it is told again within so many seconds; 0:
-        no more. Nothing where the exchange has no such switch. Raises ExchangeUnavailableError, AccountRefusedError.
+        no more. Nothing where the exchange has no such switch. Raises ExchangeUnavailableError, AccountRejectedError.
         """
         desk = self._reads.desk
         if isinstance(desk, KrakenOrderApi):
@@ -199,11 +199,11 @@ def open_account(
     environment: Mapping[str, str] | None = None,
     steady_clock: Callable[[], int] = steady_now,
 ) -> CcxtAccount:
-    """The account that `config` names, its rate limits counted by `steady_clock`. Raises AccountRefusedError; the
+    """The account that `config` names, its rate limits counted by `steady_clock`. Raises AccountRejectedError; the
     caller closes it."""
     make_desk = _DESKS.get(config.exchange)
     if make_desk is None:
-        raise AccountRefusedError(f"orders on {config.exchange} are not supported, only on {', '.join(_DESKS)}")
+        raise AccountRejectedError(f"orders on {config.exchange} are not supported, only on {', '.join(_DESKS)}")
     budget = account_budget(config.exchange, steady_clock)
     entry, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
     lines = AccountConnection(entry, make_desk(entry)), AccountConnection(reads, make_desk(reads))
@@ -211,5 +211,5 @@ def open_account(
 
 
 def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> CcxtAccount:
-    """Our account on one of the session's exchanges. Raises AccountRefusedError."""
+    """Our account on one of the session's exchanges. Raises AccountRejectedError."""
     return open_account(session_config(session, exchange, environment), session.markets_of(exchange), environment)

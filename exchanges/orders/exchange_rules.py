@@ -9,7 +9,7 @@ import ccxt
 
 from exchanges.ccxt_client import ExchangeConfig, make_exchange
 from exchanges.error_mapping import read_error
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.exchange_credentials import Credentials
 from exchanges.order_api import AnswerNotUnderstoodError, number_in, row_of, rows_of
 from exchanges.requests.measured_clock import MeasuredClock
@@ -34,8 +34,8 @@ async def exchange_rules(
 ) -> ExchangeRules:
     """Asked of the exchange, signed: an answer shows that it is there and takes our keys and our clock.
 
-    Raises AccountRefusedError where keys are refused or a market is not what we take it for, ExchangeUnavailableError.
-    """
+    Raises AccountRejectedError where keys are rejected or a market is not what we take it for,
+    ExchangeUnavailableError."""
     client = make_exchange(config, environment)
     try:
         await MeasuredClock(client).measure()
@@ -59,7 +59,7 @@ class StaticRules:
 
 
 async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> StaticRules:
-    """Asked of the exchange, by anybody. Raises AccountRefusedError where a market is not what we take it for,
+    """Asked of the exchange, by anybody. Raises AccountRejectedError where a market is not what we take it for,
     ExchangeUnavailableError."""
     client = make_exchange(config)
     try:
@@ -77,12 +77,12 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
 
 
 def market_as_listed(market: Market, row: Mapping[str, Any] | None) -> Market:
-    """`market` with what ccxt knows of its sizes. Raises AccountRefusedError where it is not traded or another asset.
+    """`market` with what ccxt knows of its sizes. Raises AccountRejectedError where it is not traded or another asset.
 
     ccxt's steps are floats made of the exchange's decimals, so that their shortest text is the exchange's own.
     """
     if row is None or row.get("active") is False:
-        raise AccountRefusedError(f"{market.exchange} does not trade {market.symbol}")
+        raise AccountRejectedError(f"{market.exchange} does not trade {market.symbol}")
     _check_assets(market, row)
     precision, limits = row.get("precision") or {}, row.get("limits") or {}
     return replace(
@@ -106,7 +106,9 @@ def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
     codes = (info["base"], info["quote"]) if market.exchange == "kraken" and isinstance(info, Mapping) else None
     for code, asset in zip(codes or (row.get("baseId"), row.get("quoteId")), assets_of(market), strict=True):
         if asset is None or asset_of(market.exchange, str(code)) != asset:
-            raise AccountRefusedError(f"{market.exchange} {market.symbol} trades {code}, which is not known to be that")
+            raise AccountRejectedError(
+                f"{market.exchange} {market.symbol} trades {code}, which is not known to be that"
+            )
 
 
 async def _taker_rate(client: Any, market: Market) -> Decimal:

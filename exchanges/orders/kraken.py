@@ -37,7 +37,7 @@ Method = Callable[[dict[str, str]], Awaitable[object]]
 
 
 class KrakenOrderApi:
-    """Calls go one at a time: a nonce that overtakes another is refused."""
+    """Calls go one at a time: a nonce that overtakes another is rejected."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -126,12 +126,12 @@ class PaperAccount:
     def _accept(self, order: LimitOrder, market: Market, seconds: float) -> None:
         self._tidy_up()
         if self._ledger.report_of(order.client_order_id) is not None:
-            # a refusal would say that there is no such order
+            # a rejection would say that there is no such order
             raise OutcomeUnknownError(f"{self._exchange} has an order {order.client_order_id} already")
         fee_rate = self._fee_rate()
-        refusal = self._ledger.refusal_of(order, market, fee_rate)
-        if refusal is not None:
-            raise OrderRejectedError(refusal)
+        rejection = self._ledger.rejection_of(order, market, fee_rate)
+        if rejection is not None:
+            raise OrderRejectedError(rejection)
         now = wall_now()
         ends_by = now + round((wall_seconds(self._clock, seconds) + GRACE_SECONDS) * MICROSECONDS)
         accepted = Accepted(

@@ -77,7 +77,7 @@ class PaperLedger:
                 held += one.order.amount * per_unit if needed == currency else ZERO
         return self.balances.get(currency, ZERO) - held
 
-    def refusal_of(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> str | None:
+    def rejection_of(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> str | None:
         """Why the exchange takes no such order, or None."""
         broken = rule_broken(order, market)
         if broken is not None:

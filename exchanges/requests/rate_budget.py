@@ -46,7 +46,7 @@ POLLS_AT_ONCE = Fraction(1, 5)
 KEPT = Fraction(1, 3)
 """Of what trades have: for those that are open, not for new ones."""
 KEPT_LEGS = 2
-"""Legs whose weights no read takes from the orders that end a trade: those are refused where nothing is left."""
+"""Legs whose weights no read takes from the orders that end a trade: those are rejected where nothing is left."""
 
 SHUT_SECONDS = 1.0
 LONGEST_SHUT_SECONDS = 120.0
@@ -164,7 +164,7 @@ class RateBudget:
         for used in self.polls.values():
             used.add(max(0, math.floor(used.left(now))), now)
         if seconds is None and now < self._shut_until:
-            # what was asked before is refused beside it
+            # what was asked before is rejected beside it
             return
         if seconds is None:
             seconds, self._shut_seconds = self._shut_seconds, min(2 * self._shut_seconds, LONGEST_SHUT_SECONDS)

@@ -8,7 +8,7 @@ import ccxt
 import ccxt.async_support
 import ccxt.pro
 
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.order_api import AnswerNotUnderstoodError, number_in, row_of
 from exchanges.requests.budgeted_client import BudgetedClient
 from exchanges.requests.permit_requests import timed
@@ -75,11 +75,11 @@ class TimeSyncedSigning:
 def client_class(exchange: str) -> Any:
     """The one class of an exchange's clients: ccxt.pro's, or ccxt.async_support's where that has none (bitFlyer).
 
-    Raises AccountRefusedError where ccxt has no such exchange.
+    Raises AccountRejectedError where ccxt has no such exchange.
     """
     base = getattr(ccxt.pro, exchange, None) or getattr(ccxt.async_support, exchange, None)
     if not isinstance(base, type) or not issubclass(base, ccxt.async_support.Exchange):
-        raise AccountRefusedError(f"ccxt knows no exchange {exchange}")
+        raise AccountRejectedError(f"ccxt knows no exchange {exchange}")
     return type(base.__name__, (BudgetedClient, TimeSyncedSigning, base), {})
 
 

@@ -17,7 +17,7 @@ LONGEST_WAY = 20 * MICROSECONDS
 
 @dataclass(frozen=True, slots=True)
 class PostedOrder:
-    """An order that came to an exchange's door, taken or refused; `order_id` None where it was refused."""
+    """An order that came to an exchange's door, taken or rejected; `order_id` None where it was rejected."""
 
     order_id: str | None
     client_order_id: str | None
@@ -53,7 +53,7 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
 
 def _postings(account: AuditedAccount) -> list[PostedOrder]:
     taken = [_taken(order, account.came_at.get(order.order_id, order.placed_at)) for order in account.orders]
-    return sorted([*taken, *(_refused(order) for order in account.refused)], key=lambda posting: posting.at)
+    return sorted([*taken, *(_rejected(order) for order in account.rejected)], key=lambda posting: posting.at)
 
 
 def _taken(order: SimulatedOrder, came_at: int) -> PostedOrder:
@@ -61,7 +61,7 @@ def _taken(order: SimulatedOrder, came_at: int) -> PostedOrder:
     return PostedOrder(*names, order.amount, order.price, came_at)
 
 
-def _refused(order: RejectedOrder) -> PostedOrder:
+def _rejected(order: RejectedOrder) -> PostedOrder:
     asked = order.request
     return PostedOrder(None, asked.client_order_id, asked.symbol, asked.side, asked.amount, asked.price, order.at)
 
@@ -113,7 +113,7 @@ def _posting_violations(
     for filed, own in came.items():
         if len(own) > 1:
             sent_at = filed.leg.times.get("sending", 0)
-            each = ", ".join(f"{one.order_id or 'refused'} {(one.at - sent_at) / MICROSECONDS:.3f} s" for one in own)
+            each = ", ".join(f"{one.order_id or 'rejected'} {(one.at - sent_at) / MICROSECONDS:.3f} s" for one in own)
             detail = f"{filed.name}: {len(own)} orders came to the exchange ({each} after its intent)"
             yield Violation("posted_twice", detail, filed.arbitrage_id)
     for order in account.orders:
@@ -122,7 +122,7 @@ def _posting_violations(
 
 
 def _is_anyones(posting: PostedOrder, owner: RecordedLeg) -> bool:
-    """Whether it was refused, has no id of ours, and came when no leg like it had just been sent: it may be of any of
+    """Whether it was rejected, has no id of ours, and came when no leg like it had just been sent: it may be of any of
     them, and the order of the nearest has come beside it."""
     has_an_id = posting.order_id is not None or posting.client_order_id is not None
     return not has_an_id and not 0 <= posting.at - owner.leg.times["sending"] <= LONGEST_WAY

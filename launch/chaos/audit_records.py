@@ -44,13 +44,13 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class AuditedAccount:
-    """One exchange's own record of the test account: opening balances, orders as they stand last, fills, refusals."""
+    """One exchange's own record of the test account: opening balances, orders as they stand last, fills, rejections."""
 
     exchange: str
     opening: Mapping[str, Decimal]
     orders: Sequence[SimulatedOrder]
     fills: Sequence[SimulatedFill]
-    refused: Sequence[RejectedOrder] = ()
+    rejected: Sequence[RejectedOrder] = ()
     came_at: Mapping[str, int] = field(default_factory=dict)
     """Order → when it was first written down, microseconds of the machine's clock: the exchange's may be off."""
     filled_since: Mapping[str, int] = field(default_factory=dict)

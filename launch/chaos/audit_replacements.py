@@ -28,8 +28,8 @@ class RecordedLeg:
 def replacements(
     account: AuditedAccount, orders: Mapping[str | None, RecordedLeg | None], arbitrages: Sequence[Arbitrage]
 ) -> Iterator[Violation]:
-    """Legs that were given up, as never sent or as refused, and were replaced, while their orders had filled; `orders`:
-    whose each is."""
+    """Legs that were given up, as never sent or as rejected, and were replaced, while their orders had filled;
+    `orders`: whose each is."""
     by_id = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
     for order_id, filled_at in account.filled_since.items():
         filed = orders.get(order_id)
@@ -48,12 +48,12 @@ def _given_up(leg: Leg) -> int:
 
 def _sent_in_its_place(filed: RecordedLeg, arbitrage: Arbitrage) -> list[Leg]:
     """Legs that were sent after this one was given up and before any fill of it was booked."""
-    given_up = _given_up(filed.leg)
-    booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= given_up]
+    failed = _given_up(filed.leg)
+    booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= failed]
     return [
         leg
         for leg in arbitrage.legs
         if leg.role != filed.role
-        and leg.times.get("sending", 0) >= given_up
+        and leg.times.get("sending", 0) >= failed
         and all(leg.times["sending"] < at for at in booked)
     ]

@@ -33,7 +33,7 @@ def _unfinished(arbitrage: Arbitrage) -> Iterator[str]:
 
 def _alone(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Iterator[str]:
     """What is left in base is dust, or the arbitrage is held and says why."""
-    if arbitrage.state == "held":
+    if arbitrage.state == "residual":
         if not arbitrage.reason:
             yield "held without a reason"
         return

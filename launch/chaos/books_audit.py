@@ -42,20 +42,20 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
     opening: Mapping[str, Decimal] = {}
     orders: dict[str, SimulatedOrder] = {}
     fills: list[SimulatedFill] = []
-    refused: list[RejectedOrder] = []
+    rejected: list[RejectedOrder] = []
     came_at: dict[str, int] = {}
     filled_since: dict[str, int] = {}
     for entry in entries:
         opening = entry.opening or opening
         orders.update((order.order_id, order) for order in entry.orders)
         fills += entry.fills
-        refused += [replace(one, at=entry.at or one.at) for one in entry.refused]
+        rejected += [replace(one, at=entry.at or one.at) for one in entry.rejected]
         for order in entry.orders:
             came_at.setdefault(order.order_id, entry.at or order.placed_at)
         for fill in entry.fills:
             filled_since.setdefault(fill.order_id, entry.at)
     return AuditedAccount(
-        exchange, opening, tuple(orders.values()), tuple(fills), tuple(refused), came_at, filled_since
+        exchange, opening, tuple(orders.values()), tuple(fills), tuple(rejected), came_at, filled_since
     )
 
 

@@ -41,7 +41,7 @@ def ordeal_document(ordeal: ChaosRun) -> dict[str, object]:
         "seconds": ordeal.seconds,
         "faults": dict(sorted(ordeal.faults.items())),
         "orders": sum(len(account.orders) for account in finding.accounts),
-        "orders_refused": sum(len(account.refused) for account in finding.accounts),
+        "orders_rejected": sum(len(account.rejected) for account in finding.accounts),
         "fills": sum(len(account.fills) for account in finding.accounts),
         "arbitrages": dict(sorted(Counter(str(arbitrage.state) for arbitrage in arbitrages).items())),
         "reasons": dict(sorted(Counter(arbitrage.reason for arbitrage in arbitrages if arbitrage.reason).items())),

@@ -13,8 +13,8 @@ from simulators.faults.faults import Fault, FaultKind
 
 Half = Literal["python", "jvm"]
 HALVES: tuple[Half, ...] = ("python", "jvm")
-Room = Literal["feed", "bot", "cep", "bridge", "ui", "kafka", "mongodb"]
-ROOMS: tuple[Room, ...] = ("feed", "bot", "cep", "bridge", "ui", "kafka", "mongodb")
+Room = Literal["feed", "bot", "cep", "publisher", "ui", "kafka", "mongodb"]
+ROOMS: tuple[Room, ...] = ("feed", "bot", "cep", "publisher", "ui", "kafka", "mongodb")
 """Whose processes are killed and paused: all but the exchanges, which are the outside world."""
 
 _PAUSE_SECONDS = (3.5, 8.0)
@@ -101,7 +101,7 @@ KILL_EVERY: dict[Room, float] = {
     "feed": 30,
     "mongodb": 60,
     "ui": 60,
-    "bridge": 60,
+    "publisher": 60,
     # these two take all prices with them until they are back
     "kafka": 170,
     "cep": 170,
@@ -111,7 +111,7 @@ PAUSE_EVERY: dict[Room, float] = {
     "feed": 40,
     "mongodb": 80,
     "ui": 80,
-    "bridge": 80,
+    "publisher": 80,
     "kafka": 170,
     "cep": 170,
 }

@@ -125,7 +125,7 @@ class FaultInjector:
             client.request(method, f"{self._session.exchanges_url}/admin/faults", json=body) as answer,
         ):
             if answer.status >= 400:
-                raise LaunchError(f"the simulated exchanges refused a fault: {await answer.text()}")
+                raise LaunchError(f"the simulated exchanges rejected a fault: {await answer.text()}")
             told: dict[str, object] = await answer.json()
             return told
 

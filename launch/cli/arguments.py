@@ -58,7 +58,7 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
         metavar="EXCHANGE=VOLUME:BPS,…",
         help="fees by the volume of 30 days; may be repeated",
     )
-    parser.add_argument("--failed-percent", type=float, default=0.0, metavar="N", help="of orders that are refused")
+    parser.add_argument("--failed-percent", type=float, default=0.0, metavar="N", help="of orders that are rejected")
     parser.add_argument("--latency-from", type=Path, metavar="FILE", help="JSON: recorded ones by exchange, to draw")
     parser.add_argument("--seed", type=seed, default=1, help="of what is drawn (default 1)")
     parser.add_argument("--follow-settings", action="store_true", help="those of the log, as they changed then")

@@ -20,7 +20,7 @@ from backtest.requested_backtest import RequestedBacktest, parameters_for
 from backtest.result.backtest_result import BacktestResult, figures_of
 from backtest.simulate.trade_simulation import BacktestError
 from cep.errors import CepCannotStartError
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from launch.cli.fee_tier_option import fee_tiers_of
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
@@ -116,7 +116,7 @@ def _result(home: Path, options: BacktestOptions) -> BacktestResult:
             added = () if options.report is None else ADDED_MS
             with quiet_session(home, options.master) as spark:
                 return run_backtest(spark, tick_set, parameters, added_ms=added, watch=progress)
-    except (ImportRefusedError, CepCannotStartError, LookupError) as error:
+    except (ImportRejectedError, CepCannotStartError, LookupError) as error:
         # of a LookupError the words alone: it quotes itself otherwise
         raise CannotStartError(f"{str(error.args[0]).rstrip('.')}.") from error
     except BacktestError as error:

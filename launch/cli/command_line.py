@@ -12,7 +12,7 @@ class CommandLine(argparse.ArgumentParser):
     """Of `arbitrage` and of each of its commands, which makes parsers of its own class."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloaded in typeshed
-        """A command's own parser refuses what is left over: the one above it would not know whose it is."""
+        """A command's own parser rejects what is left over: the one above it would not know whose it is."""
         found, left = super().parse_known_args(args, namespace)
         if left:
             self.error(self._unknown(left[0]))

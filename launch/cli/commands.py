@@ -87,7 +87,7 @@ def _commands() -> tuple[Command, ...]:
         ("exchanges", "run the simulated exchanges alone", add_exchanges, _exchanges),
         ("feed", "run one exchange's price feeder of the running session", add_feed, _feed),
         ("bot", "run one exchange's bot of the running session, or one that stands by", add_bot, _bot),
-        ("bridge", "run the settings bridge of the running session", add_nothing, _bridge),
+        ("publisher", "run the settings bridge of the running session", add_nothing, _bridge),
         ("cep", "run the Spark job of the running session", add_nothing, _cep),
         ("logrecorder", "run the recorder of the running session's log", add_nothing, _logrecorder),
         ("ui", "run REST and dashboard of the running session", add_nothing, _ui),
@@ -238,7 +238,7 @@ def _bot(arguments: argparse.Namespace) -> int:
 def _bridge(_: argparse.Namespace) -> int:
     from pricefeeds.settings_publisher import run_bridge
 
-    return _run_part(running_session("bridge"), "bridge", run_bridge)
+    return _run_part(running_session("publisher"), "publisher", run_bridge)
 
 
 def _logrecorder(_: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import simulated_addresses
 from exchanges.exchange_credentials import load_credentials
 from launch.errors import CannotStartError, LaunchError, StoppedError
@@ -17,7 +17,7 @@ from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
 from session.session import Session
 from simulators.faults.fault_schedule import ScheduledFault, schedule_of
-from simulators.faults.faults import FaultRefusedError
+from simulators.faults.faults import FaultRejectedError
 from simulators.simulator_server import EXCHANGES, ExchangesOptions, listed_symbols, run_exchanges
 
 _HOST = "127.0.0.1"
@@ -84,7 +84,7 @@ async def _until_stopped(home: Path, told: ExchangesOptions, ready: Callable[[],
         await unless_stopped(run_exchanges(home, told, ready), stop_event())
     except StoppedError:
         return 0
-    except AccountRefusedError as error:
+    except AccountRejectedError as error:
         raise CannotStartError(f"{error}.") from error
     except OSError as error:
         raise LaunchError(f"the simulated exchanges cannot go on: {error}.") from error
@@ -103,5 +103,5 @@ def _scheduled(text: str | None, names: tuple[str, ...]) -> Iterable[ScheduledFa
         return ()
     try:
         return schedule_of(text, listed_symbols(names))
-    except FaultRefusedError as error:
+    except FaultRejectedError as error:
         raise CannotStartError(f"--faults: {error}") from error

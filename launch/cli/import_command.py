@@ -10,7 +10,7 @@ from typing import Never
 
 from tqdm import tqdm
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions, Format, Need
 from datasets.rows.imported_markets import MarketWords
@@ -73,7 +73,7 @@ def run_import(home: Path, options: ImportOptions, say: Say) -> int:
     try:
         with tqdm(unit=" rows", unit_scale=True, disable=not sys.stderr.isatty(), leave=False) as bar:
             imported = import_files(folder, request, lambda what, rows: _show(bar, what, rows))
-    except ImportRefusedError as error:
+    except ImportRejectedError as error:
         raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
     except OSError as error:
         raise CannotStartError(f"{folder}: cannot be written ({error.strerror or error}).") from error

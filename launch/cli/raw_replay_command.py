@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from launch.errors import CannotStartError
 from pricefeeds.raw_replay import RawReplay, ReplayDifference, reenact
 from pricefeeds.recording.feed_recording import read_recording, recorded_folders
@@ -24,7 +24,7 @@ def reenact_folder(folder: Path, say: Say) -> int:
             differs |= outcome.difference is not None
             for line in outcome_lines(outcome):
                 say(line)
-    except ImportRefusedError as error:
+    except ImportRejectedError as error:
         raise CannotStartError(f"{error}.") from error
     return 1 if differs else 0
 
@@ -35,7 +35,7 @@ def outcome_lines(outcome: RawReplay) -> list[str]:
     rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"
     lines = [
         f"{outcome.exchange}: {frames:,} messages and {answers:,} REST answers in {outcome.files} files, "
-        f"{outcome.refused_messages:,} of them refused; rows equal byte for byte: {rows}"
+        f"{outcome.rejected_messages:,} of them rejected; rows equal byte for byte: {rows}"
     ]
     lines += [f"  {name} was cut off and is read up to its last whole line" for name in outcome.cut]
     if outcome.difference is not None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import whole_tick_set
 from datasets.ticksets.tick_set_place import left_behind, remove
@@ -51,7 +51,7 @@ def run_sets(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], st
         if options.work == "remove":
             return _remove(home, options, say, ask)
         return works[options.work](home, options, say)
-    except ImportRefusedError as error:
+    except ImportRejectedError as error:
         raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
     except OSError as error:
         raise LaunchError(f"{home / SETS}: cannot be read or written ({error.strerror or error}).") from error
@@ -75,7 +75,7 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
         return row | {"told": f"a killed import left it half done; `arbitrage sets repair {name}`"}
     try:
         manifest = whole_tick_set(folder).manifest
-    except ImportRefusedError as error:
+    except ImportRejectedError as error:
         return row | {"told": str(error)}
     return row | {
         "is_whole": True,

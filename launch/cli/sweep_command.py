@@ -15,14 +15,14 @@ from backtest.requested_backtest import parameters_for
 from backtest.result.quote_spacing import bars_words, spacing_of
 from backtest.simulate.trade_simulation import BacktestError
 from backtest.sweep.parameter_grids import Grid, axis_of, checked_grid, range_of
-from backtest.sweep.sweep_errors import SweepRefusedError, SweepStoppedError
+from backtest.sweep.sweep_errors import SweepRejectedError, SweepStoppedError
 from backtest.sweep.sweep_job import TRADING, run_sweep, sets_of
 from backtest.sweep.sweep_parameters import checked_against
 from backtest.sweep.sweep_store import SweepDefinition, SweepStore, sweep_store
 from backtest.sweep.sweep_tables import SweepTable, sweep_json, sweep_lines, table_of_sweep
 from backtest.sweep.walk_forward import Span, spans_of
 from cep.errors import CepCannotStartError
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from launch.cli.backtest_command import BacktestOptions, wish_of
 from launch.errors import CannotStartError, LaunchError
@@ -75,7 +75,7 @@ def run_sweep_command(home: Path, options: SweepOptions, say: Say) -> int:
             store.begin(definition)
             _run(home, tick_set, store, options.master, say)
         return _report(store, options.json, say)
-    except (SweepRefusedError, ImportRefusedError, CepCannotStartError) as error:
+    except (SweepRejectedError, ImportRejectedError, CepCannotStartError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except (SweepStoppedError, BacktestError) as error:
         raise LaunchError(f"{error}.") from error
@@ -86,25 +86,25 @@ def _check_known(options: SweepOptions) -> None:
     known = {"--show": options.show, "--resume": options.resume}
     given = [option for option, name in known.items() if name is not None]
     if len(given) > 1:
-        raise SweepRefusedError("--show and --resume are two commands: give one of them")
+        raise SweepRejectedError("--show and --resume are two commands: give one of them")
     nothing = SweepOptions()
     if given and replace(options, show=None, resume=None, json=None, master=nothing.master) != nothing:
-        raise SweepRefusedError(f"{given[0]} takes the tick set and the parameters from the sweep itself")
+        raise SweepRejectedError(f"{given[0]} takes the tick set and the parameters from the sweep itself")
     varied = {text.partition("=")[0].strip() for text in (*options.grid, *options.ranges)}
     twice = [name for name in (text.partition("=")[0].strip() for text in options.values) if name in varied]
     if twice:
-        raise SweepRefusedError(f"{twice[0]} is varied, and so cannot be given with --set-value too")
+        raise SweepRejectedError(f"{twice[0]} is varied, and so cannot be given with --set-value too")
 
 
 def _asked(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]:
-    """Raises SweepRefusedError, ImportRefusedError, CannotStartError."""
+    """Raises SweepRejectedError, ImportRejectedError, CannotStartError."""
     if options.resume is not None:
         begun = sweep_store(home, options.resume).definition()
         tick_set = open_tick_set(begun.tick_set)
         found = versions_of(tick_set)
         return tick_set, replace(begun, fingerprint=found[FINGERPRINT], versions=_compared(found))
     if not options.names:
-        raise SweepRefusedError("name a tick set, or a sweep with --resume or --show")
+        raise SweepRejectedError("name a tick set, or a sweep with --resume or --show")
     grid = Grid(
         axes=tuple(axis_of(text) for text in options.grid),
         ranges=tuple(range_of(text) for text in options.ranges),

@@ -8,7 +8,7 @@ from backtest.verify.errors import CannotVerifyError
 from backtest.verify.recorded_session import RecordedSession, open_session
 from backtest.verify.verify_session import Verified, verified
 from cep.errors import CepCannotStartError
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet
 from launch.errors import CannotStartError
 from launch.sessions.recorded_sessions import recorded_session
@@ -40,7 +40,7 @@ def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, deriv
         say(f"session {session.session_id}: deriving what its log leads to")
         with Stopping(spark_log(home)):
             outcome = verified(session, lambda tick_set: derived(home, tick_set))
-    except (CannotVerifyError, ImportRefusedError, CepCannotStartError, LookupError) as error:
+    except (CannotVerifyError, ImportRejectedError, CepCannotStartError, LookupError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except OSError as error:
         raise CannotStartError(f"{error.filename or name}: cannot be read ({error.strerror}).") from error
@@ -70,6 +70,6 @@ def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
     lines.append(f"{outcome.ticks:,} ticks equal to what their feeders wrote down; {outcome.steps:,} steps taken again")
     return [
         *lines,
-        f"no difference: {outcome.opportunities:,} opportunities, {outcome.refusals:,} refusals, "
+        f"no difference: {outcome.opportunities:,} opportunities, {outcome.rejections:,} rejections, "
         f"{outcome.arbitrages:,} arbitrages re-derived",
     ]

@@ -1,5 +1,5 @@
-"""`arbitrage live`: the same system on real exchanges, or in their sandboxes. All that can be refused is refused before
-anything is sent."""
+"""`arbitrage live`: the same system on real exchanges, or in their sandboxes. All that can be rejected is rejected
+before anything is sent."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from exchanges.ccxt_client import SANDBOXES, make_exchange, session_config
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.exchange_rules import exchange_rules
 from launch.config.configuration import Configuration, first_settings
 from launch.config.transfer_config import session_transfers
@@ -141,7 +141,7 @@ def check_accounts(session: Session, environment: Mapping[str, str]) -> None:
     for exchange in _traded(session):
         try:
             make_exchange(session_config(session, exchange, environment), environment)
-        except AccountRefusedError as error:
+        except AccountRejectedError as error:
             raise CannotStartError(f"{error}.") from None
 
 
@@ -152,7 +152,7 @@ async def as_the_exchanges_say(session: Session, environment: Mapping[str, str])
         traded = [market for market in session.traded if market.exchange == exchange]
         try:
             rules = await exchange_rules(session_config(session, exchange, environment), traded, environment)
-        except (AccountRefusedError, ExchangeUnavailableError) as error:
+        except (AccountRejectedError, ExchangeUnavailableError) as error:
             raise CannotStartError(f"{error}.") from None
         stated = {market.symbol: market for market in rules.markets}
         markets = [stated.get(one.symbol, one) if one.exchange == exchange else one for one in markets]

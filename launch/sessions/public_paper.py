@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from exchanges.ccxt_client import public_config
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.exchange_rules import listed_rules
 from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
@@ -85,7 +85,7 @@ async def as_listed(session: Session) -> tuple[Session, dict[str, Decimal]]:
     for exchange in session.exchanges:
         try:
             rules = await listed_rules(public_config(session, exchange), session.markets_of(exchange))
-        except (AccountRefusedError, ExchangeUnavailableError) as error:
+        except (AccountRejectedError, ExchangeUnavailableError) as error:
             raise CannotStartError(f"{_place(session, exchange)}: {error}.") from None
         markets += rules.markets
         fees[exchange] = simulated_taker_fees()[exchange] if rules.taker_rate is None else rules.taker_rate

@@ -12,7 +12,7 @@ from backtest.own_recordings import load_own_recording
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import profile_for
 from backtest.report.replay_report import ReplayOutcome, report_json, report_lines
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.session_counters import SessionCounters
@@ -82,7 +82,7 @@ def read_recording(options: ReplayOptions) -> Recording:
         if options.fee_bps is None:
             return recording
         return replace(recording, profile=recording.profile.with_fee_bps(options.fee_bps))
-    except ImportRefusedError as error:
+    except ImportRejectedError as error:
         raise CannotStartError(f"{error}.") from error
 
 
@@ -165,7 +165,7 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
     outcome = ReplayOutcome(
         opportunities=activity.opportunities,
         arbitrages=tuple(activity.arbitrages),
-        refusals=activity.refusals,
+        rejections=activity.rejections,
         sent=counts.sent,
         speed=session.replay.speed if session.replay else 1.0,
         wall_seconds=(wall_now() - started) / MICROSECONDS,

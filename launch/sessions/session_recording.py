@@ -18,15 +18,15 @@ from backtest.verify.recorded_session import (
     KEPT_ARBITRAGE,
     KEPT_FILL,
     OPPORTUNITIES,
-    REFUSAL,
-    REFUSALS,
+    REJECTION,
+    REJECTIONS,
     SESSION,
     SETTINGS,
     SETTINGS_VERSION,
     TICK_SET,
     SessionHead,
 )
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set, write_opportunities
 from launch.sessions.shutdown import until
@@ -53,7 +53,7 @@ log = logging.getLogger("launch")
 async def end_log(session: Session, started: int, say: Say) -> None:
     """While all parts run and nothing is traded any more: keep the decisions, mark the end of the log, see it out.
 
-    Every refusal that is kept is of an opportunity before the mark. Where that fails it is said, and that is all.
+    Every rejection that is kept is of an opportunity before the mark. Where that fails it is said, and that is all.
     """
     folder = log_folder(session.home, session.session_id)
     try:
@@ -81,7 +81,7 @@ async def end_log(session: Session, started: int, say: Say) -> None:
 def put_together(folder: Path) -> bool:
     """Build what a verification reads from the raw rows of `folder`, a session's `log`; whether it is there.
 
-    Nothing where it was built before. Raises ImportRefusedError where rows are missing.
+    Nothing where it was built before. Raises ImportRejectedError where rows are missing.
     """
     raw = folder / RAW
     if (folder / SESSION).exists() or not (raw / RAW_HEAD).exists():
@@ -101,7 +101,7 @@ def finish_recording(session: Session, say: Say) -> None:
     try:
         if put_together(folder):
             say(f"the session can be derived again: arbitrage replay --verify {session.session_id}")
-    except (ImportRefusedError, OSError, ValueError) as error:
+    except (ImportRejectedError, OSError, ValueError) as error:
         say(f"the recorded log cannot be verified: {error}")
 
 
@@ -132,7 +132,7 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
         last={base: last[base] for base in session.bases},
         started_at=started,
     )
-    kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REFUSALS, SETTINGS, FILLS)}
+    kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REJECTIONS, SETTINGS, FILLS)}
     return SessionHead(session.mode, span, kept=kept)
 
 
@@ -164,7 +164,7 @@ def _prepare(folder: Path) -> None:
 async def _decisions(export: SessionExport, folder: Path) -> None:
     await _write(folder / FILLS.name, export.fills(), KEPT_FILL)
     await _write(folder / ARBITRAGES.name, export.arbitrages(), KEPT_ARBITRAGE)
-    await _write(folder / REFUSALS.name, export.refusals(), REFUSAL)
+    await _write(folder / REJECTIONS.name, export.rejections(), REJECTION)
 
 
 async def _versions(export: SessionExport, folder: Path) -> None:

@@ -30,8 +30,8 @@ class Activity:
     quotes: Mapping[str, int]
     opportunities: int
     arbitrages: Sequence[Arbitrage]
-    refusals: Mapping[str, int]
-    refused_profit: Mapping[str, Decimal]
+    rejections: Mapping[str, int]
+    rejected_profit: Mapping[str, Decimal]
     fills: Sequence[Fill]
     markets: Sequence[Market]
     before: Balances
@@ -50,8 +50,10 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "quotes": dict(activity.quotes),
         "opportunities": activity.opportunities,
         "arbitrages": _counted(arbitrage.state for arbitrage in activity.arbitrages),
-        "refusals": dict(activity.refusals),
-        "refused_profit": {reason: text_of(forgone) for reason, forgone in activity.refused_profit.items()},
+        "rejections": dict(activity.rejections),
+        "rejected_profit": {
+            reason: text_of(missed_profit) for reason, missed_profit in activity.rejected_profit.items()
+        },
         "fills": [fill_row(fill) for fill in activity.fills],
         "pnl": profit_row(activity.arbitrages, activity.currency),
         "balances_before": _balance_rows(activity.before),

@@ -17,7 +17,7 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
         _line("quotes since all was ready", _counts(summary["quotes"], exchange_name)),
         _line("opportunities", f"{_whole(summary['opportunities']):,}"),
         _line("arbitrages by how they end", _counts(summary["arbitrages"], state_name)),
-        *_reasons(summary["refusals"], _texts(summary["refused_profit"]), currency),
+        *_reasons(summary["rejections"], _texts(summary["rejected_profit"]), currency),
         _line("profit and loss", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
     ]
     latencies = summary["latency_ms"]
@@ -49,9 +49,11 @@ def _counts(counts: object, name: Callable[[str], str]) -> str:
     return _listed({name(str(key)): f"{_whole(count):,}" for key, count in found})
 
 
-def _reasons(refusals: object, missed: Mapping[str, str], currency: str) -> list[str]:
+def _reasons(rejections: object, missed: Mapping[str, str], currency: str) -> list[str]:
     """A line each, the most frequent first. A gap is rejected at every sighting and missed once."""
-    counts = {str(reason): _whole(count) for reason, count in refusals.items()} if isinstance(refusals, Mapping) else {}
+    counts = (
+        {str(reason): _whole(count) for reason, count in rejections.items()} if isinstance(rejections, Mapping) else {}
+    )
     reasons = sorted(counts.keys() | missed.keys(), key=lambda reason: (-counts.get(reason, 0), reason))
     if not reasons:
         return [_line("rejections by reason", "none")]

@@ -5,7 +5,7 @@ from pathlib import Path
 from backtest.profile_sets import set_of_files, set_of_recording
 from backtest.result.quote_spacing import is_of_bars
 from backtest.verify.recorded_session import TICK_SET
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.manifest import MANIFEST, read_manifest
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from launch.errors import CannotStartError
@@ -19,7 +19,7 @@ SETS = "ticks"
 def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
     """A tick set by name or folder, a recorded session by its id or folder, or files of one replay profile.
 
-    Of a session its own log where it has one, else its raw feeds. Raises ImportRefusedError, CannotStartError.
+    Of a session its own log where it has one, else its raw feeds. Raises ImportRejectedError, CannotStartError.
     """
     if len(names) == 1:
         session = recorded_session(home, names[0])
@@ -51,7 +51,7 @@ def known_sets(home: Path) -> list[TickSetSummary]:
             continue
         try:
             manifest = read_manifest(folder)
-        except ImportRefusedError:
+        except ImportRejectedError:
             continue
         if not manifest.partitions:
             continue

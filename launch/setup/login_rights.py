@@ -23,13 +23,13 @@ class LoginRights:
 
 ROLES: Mapping[str, LoginRights] = {
     "feed": LoginRights((stored.FEEDS,), (TICKS, REJECTS)),
-    "bridge": LoginRights((), (TICKS,)),
+    "publisher": LoginRights((), (TICKS,)),
     "cep": LoginRights(None, (TICKS, OPPORTUNITIES, SPREADS, HEALTH)),
     "bot": LoginRights(
         (
             stored.OPPORTUNITIES,
             stored.ARBITRAGES,
-            stored.REFUSALS,
+            stored.REJECTIONS,
             stored.FILLS,
             stored.HEALTH,
             stored.BALANCES,

@@ -28,7 +28,7 @@ class EventFormatter(logging.Formatter):
         event: dict[str, object] = {
             "time": self.formatTime(record),
             "level": record.levelname,
-            "room": record.name,
+            "logger": record.name,
             "event": record.getMessage(),
         }
         event.update((key, value) for key, value in vars(record).items() if key not in STANDARD_FIELDS)

@@ -115,7 +115,7 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int 
         parts.append(_part(session, "exchanges", "exchanges", "--session"))
     # Spark needs longest to start, so it comes first and waits for nothing but the log
     parts.append(_part(session, "cep", "cep", after=kafka, environment={"PYSPARK_PYTHON": sys.executable}))
-    parts.append(_part(session, "bridge", "bridge", after=services))
+    parts.append(_part(session, "publisher", "publisher", after=services))
     if session.recordings_mb is not None:
         parts.append(_part(session, "logrecorder", "logrecorder", after=kafka))
     if fed:

@@ -50,8 +50,8 @@ class Sighting:
 class Episode:
     """From the first to the last sighting of one run; money in the settlement currency.
 
-    `refused` is the most that one trade on any one of its refused sightings would have brought, at least 0, and
-    `reason` why that one was refused (of equal ones the first); None where none was refused.
+    `rejected` is the most that one trade on any one of its rejected sightings would have brought, at least 0, and
+    `reason` why that one was rejected (of equal ones the first); None where none was rejected.
     """
 
     pair: MarketPair
@@ -60,13 +60,13 @@ class Episode:
     sightings: int
     best_net_bps: float
     is_taken: bool
-    refused: Decimal
+    rejected: Decimal
     reason: str | None
 
     @property
     def missed(self) -> Decimal:
         """0 where any sighting of it was traded: the same gap cannot be had twice."""
-        return ZERO if self.is_taken else self.refused
+        return ZERO if self.is_taken else self.rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Episodes:
         run = self._newest.get(pair)
         if run is None or at > run.until:
             return expected_profit > 0
-        return not run.is_taken and expected_profit > run.refused
+        return not run.is_taken and expected_profit > run.rejected
 
     def all(self) -> tuple[Episode, ...]:
         """By their beginnings, then by pair; those that may still go on included."""
@@ -151,7 +151,7 @@ class _Run:
     best_net_bps: float
     sightings: int = 0
     is_taken: bool = False
-    refused: Decimal = ZERO
+    rejected: Decimal = ZERO
     reason: str | None = None
 
     @classmethod
@@ -165,8 +165,8 @@ class _Run:
         self.sightings += 1
         if sighting.reason is None:
             self.is_taken = True
-        elif self.reason is None or sighting.profit > self.refused:
-            self.refused, self.reason = max(sighting.profit, ZERO), sighting.reason
+        elif self.reason is None or sighting.profit > self.rejected:
+            self.rejected, self.reason = max(sighting.profit, ZERO), sighting.reason
 
     def episode(self) -> Episode:
         return Episode(
@@ -176,7 +176,7 @@ class _Run:
             sightings=self.sightings,
             best_net_bps=self.best_net_bps,
             is_taken=self.is_taken,
-            refused=self.refused,
+            rejected=self.rejected,
             reason=self.reason,
         )
 

@@ -14,9 +14,9 @@ POINTS_A_SPAN = 3
 MOST_POINTS = MOST_SPANS * POINTS_A_SPAN
 MOST_MARKS = 200
 
-TRADED_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "held")
+TRADED_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual")
 """Ended with anything bought or sold: what wins and losses are counted of."""
-MARKED_STATES: tuple[ArbitrageState, ...] = ("unwound", "held")
+MARKED_STATES: tuple[ArbitrageState, ...] = ("unwound", "residual")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Rejection
 
-TAKEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled")
+TAKEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg", "closed", "unwound", "residual", "unfilled")
 """Of arbitrages of which both legs were reserved."""
 
 
@@ -33,15 +33,15 @@ def bounds_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple
     )
 
 
-def refused_sighting(refusal: Rejection) -> Sighting:
+def rejected_sighting(rejection: Rejection) -> Sighting:
     """All that were counted with it in its second."""
     return Sighting(
-        pair=(refusal.base, refusal.buy_exchange, "", refusal.sell_exchange, ""),
-        at=refusal.refused_at,
-        expires_at=max(refusal.until, refusal.refused_at),
-        net_bps=refusal.net_bps,
-        profit=max(refusal.tradable, ZERO),
-        reason=refusal.reason,
+        pair=(rejection.base, rejection.buy_exchange, "", rejection.sell_exchange, ""),
+        at=rejection.rejected_at,
+        expires_at=max(rejection.until, rejection.rejected_at),
+        net_bps=rejection.net_bps,
+        profit=max(rejection.tradable, ZERO),
+        reason=rejection.reason,
     )
 
 
@@ -60,12 +60,12 @@ def taken_sighting(arbitrage: Arbitrage) -> Sighting:
 
 
 def missed_profit(sightings: Iterable[Sighting]) -> dict[str, Decimal]:
-    """Reason → missed profit of the episodes whose best sighting it refused, in any order of `sightings`."""
+    """Reason → missed profit of the episodes whose best sighting it rejected, in any order of `sightings`."""
     ordered = sorted(sightings, key=lambda one: one.at)
     return {reason: missed.profit for reason, missed in missed_by_reason(episodes_of(ordered)).items()}
 
 
-def missed_of(refusals: Iterable[Rejection], arbitrages: Iterable[Arbitrage]) -> dict[str, Decimal]:
-    """The same of all that a session refused and began."""
+def missed_of(rejections: Iterable[Rejection], arbitrages: Iterable[Arbitrage]) -> dict[str, Decimal]:
+    """The same of all that a session rejected and began."""
     taken = (one for one in arbitrages if one.state in TAKEN_STATES and one.strategy != "ma")
-    return missed_profit((*map(refused_sighting, refusals), *map(taken_sighting, taken)))
+    return missed_profit((*map(rejected_sighting, rejections), *map(taken_sighting, taken)))

@@ -48,7 +48,7 @@ class RebalancingPlan:
     """`cost` never exceeds `earned`, the realised net so far, nor anything where that is a loss."""
 
     transfers: tuple[Transfer, ...]
-    left_out: tuple[SkippedTransfer, ...]
+    skipped: tuple[SkippedTransfer, ...]
     earned: Decimal
 
     @property
@@ -65,16 +65,16 @@ def rebalancing_plan(
 ) -> RebalancingPlan:
     """The most worth moved per cost first. Every transfer keeps to its exchange's minimum and to what is free there."""
     proposed: list[tuple[Decimal, Transfer]] = []
-    left_out: list[SkippedTransfer] = []
+    skipped: list[SkippedTransfer] = []
     for currency in dict.fromkeys(holding.currency for holding in holdings):
         for wish in _wishes([one for one in holdings if one.currency == currency], tolerance):
             answer = _transfer(wish, terms.get((wish.source.exchange, currency)), values.get(currency))
             if isinstance(answer, Transfer):
                 proposed.append((answer.arrives * values.get(currency, ZERO), answer))
             else:
-                left_out.append(wish.left_out(answer))
+                skipped.append(wish.skipped(answer))
     proposed.sort(key=lambda one: (-_worth_per_cost(*one), one[1].currency, one[1].source, one[1].destination))
-    return _within(earned, [transfer for _, transfer in proposed], left_out)
+    return _within(earned, [transfer for _, transfer in proposed], skipped)
 
 
 def totals_after(holdings: Iterable[Holding], plan: RebalancingPlan) -> dict[tuple[str, str], Decimal]:
@@ -95,7 +95,7 @@ class _Wish:
     amount: Decimal
     free: Decimal
 
-    def left_out(self, reason: NotSent) -> SkippedTransfer:
+    def skipped(self, reason: NotSent) -> SkippedTransfer:
         return SkippedTransfer(
             self.source.currency, self.source.exchange, self.destination.exchange, self.amount, reason
         )
@@ -140,13 +140,13 @@ def _worth_per_cost(worth: Decimal, transfer: Transfer) -> Decimal:
     return worth / transfer.cost if transfer.cost > 0 else Decimal("Infinity")
 
 
-def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[SkippedTransfer]) -> RebalancingPlan:
+def _within(earned: Decimal, proposed: Iterable[Transfer], failed: Iterable[SkippedTransfer]) -> RebalancingPlan:
     taken: list[Transfer] = []
-    left_out = list(given_up)
+    skipped = list(failed)
     spent = ZERO
     for transfer in proposed:
         if transfer.cost > 0 and spent + transfer.cost > earned:
-            left_out.append(
+            skipped.append(
                 SkippedTransfer(
                     transfer.currency,
                     transfer.source,
@@ -158,4 +158,4 @@ def _within(earned: Decimal, proposed: Iterable[Transfer], given_up: Iterable[Sk
         else:
             spent += transfer.cost
             taken.append(transfer)
-    return RebalancingPlan(tuple(taken), tuple(left_out), earned)
+    return RebalancingPlan(tuple(taken), tuple(skipped), earned)

@@ -5,13 +5,13 @@ from typing import Literal
 
 from market.decide.settings import Settings
 
-FailureKind = Literal["order_refused", "outcome_unknown", "look_up_unanswered", "account_refused"]
+FailureKind = Literal["order_rejected", "outcome_unknown", "look_up_unanswered", "account_rejected"]
 
 MOST_FAILURES = 1_000
 """Kept per exchange; no setting asks for more."""
-REFUSED_PAUSE_MS = 15_000
-"""How long a refused account pauses its exchange. Its bot asks again more often than that while it is refused, so that
-the pause lasts as long as the refusal, and little longer."""
+REJECTED_PAUSE_MS = 15_000
+"""How long a rejected account pauses its exchange. Its bot asks again more often than that while it is rejected, so
+that the pause lasts as long as the rejection, and little longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ def failed(health: Health, failure: Failure, settings: Settings, now: int) -> He
     """After one more failure at `now`; the same where it is known.
 
     Failures outlive the pause that they brought until their window is over: an exchange that comes back ill is paused
-    again by its first failure, not by as many as before. One during a pause prolongs it. A refused account pauses at
-    once, and counts once for as long as it stays refused.
+    again by its first failure, not by as many as before. One during a pause prolongs it. A rejected account pauses at
+    once, and counts once for as long as it stays rejected.
     """
     if any(known.failure_id == failure.failure_id for known in health.failures):
         return health
-    if failure.kind == "account_refused":
+    if failure.kind == "account_rejected":
         if health.is_paused(now):
-            return _paused(health, REFUSED_PAUSE_MS, now)
-        health = _paused(health, REFUSED_PAUSE_MS if settings.breaker_failures else 0, now)
+            return _paused(health, REJECTED_PAUSE_MS, now)
+        health = _paused(health, REJECTED_PAUSE_MS if settings.breaker_failures else 0, now)
     recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MOST_FAILURES:]
     counted = replace(health, failures=recent)
     if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:

@@ -1,7 +1,7 @@
-"""Every reason not to begin a trade: small pure questions in ONE order; the first that refuses is the reason kept.
+"""Every reason not to begin a trade: small pure questions in ONE order; the first that rejects is the reason kept.
 
 A bot asks all that it knows of before it sizes anything; the store asks those that two bots could pass together again,
-inside the transaction that reserves. A question whose facts are not known where it is asked refuses nothing there.
+inside the transaction that reserves. A question whose facts are not known where it is asked rejects nothing there.
 docs/risk.md has the table for people.
 """
 
@@ -74,30 +74,30 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question; `refuses` says yes only where it knows."""
+    """One question; `rejects` says yes only where it knows."""
 
     reason: str
-    refuses: Callable[[Case], bool]
+    rejects: Callable[[Case], bool]
     settings: tuple[str, ...]
     asked: tuple[Place, ...]
 
 
-def first_refusal(case: Case) -> str | None:
-    """The reason of the first check that refuses, None where the case is allowed."""
+def first_rejection(case: Case) -> str | None:
+    """The reason of the first check that rejects, None where the case is allowed."""
     for check in CHECKS:  # a generator costs as much again as the checks, hundreds of times a second
-        if check.refuses(case):
+        if check.rejects(case):
             return check.reason
     return None
 
 
 def forbidden(opportunity: Opportunity, settings: Settings) -> str | None:
     """The first reason that the settings alone give, of a leg that joins too; None where there is none."""
-    return first_refusal(Case(opportunity, settings))
+    return first_rejection(Case(opportunity, settings))
 
 
 def hard_limit(opportunity: Opportunity, standing: Standing) -> str | None:
     """The first limit that forbids a further trade, whatever its size; None where none does."""
-    return first_refusal(Case(opportunity, standing.settings, standing))
+    return first_rejection(Case(opportunity, standing.settings, standing))
 
 
 def notional_keys(opportunity: Opportunity) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ def _reaches_exchange(case: Case) -> bool:
 
 def _is_exposed(case: Case) -> bool:
     """Both legs of an arbitrage leave the base where it is, but either alone moves it: beyond the limit no more of that
-    is risked. A single order is refused only where it goes on in the same direction."""
+    is risked. A single order is rejected only where it goes on in the same direction."""
     opportunity = case.opportunity
     if case.view is None:
         return False
@@ -234,7 +234,8 @@ def _is_exposed(case: Case) -> bool:
 
 
 def _has_drifted(case: Case) -> bool:
-    """Buying takes more of its currency away, selling brings more of its own: refused only where that is so already."""
+    """Buying takes more of its currency away, selling brings more of its own: rejected only where that is so
+    already."""
     opportunity = case.opportunity
     if case.view is None:
         return False

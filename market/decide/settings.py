@@ -30,7 +30,7 @@ class Settings(BaseModel):
     orders in flight are watched to their end."""
     enabled_exchanges: tuple[str, ...]
     min_net_bps: Bps = 5.0
-    """Bots trade at or above it; below, they refuse as `below_threshold`."""
+    """Bots trade at or above it; below, they reject as `below_threshold`."""
     emit_net_bps: Bps = 0.0
     """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
     min_share_above_10s: float = Field(default=0.0, ge=0, le=1)

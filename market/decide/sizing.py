@@ -29,7 +29,7 @@ from market.money import (
 from market.prices.opportunities import FxRate
 from market.prices.quotes import Level
 
-SizingRefusal = Literal["too_small", "limit_reached", "insufficient_balance"]
+SizingRejection = Literal["too_small", "limit_reached", "insufficient_balance"]
 """`limit_reached`: `most_notional` leaves too little; `insufficient_balance`: all else would do."""
 
 NOTIONAL_DIGITS = 8
@@ -95,7 +95,7 @@ def common_step(one: Decimal, other: Decimal) -> Decimal:
 
 def size(
     buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None = None
-) -> Sizing | SizingRefusal:
+) -> Sizing | SizingRejection:
     """The largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels shown,
     within depth, free balances, `max_notional` and `most_notional` (both in settlement currency).
 
@@ -122,11 +122,11 @@ def size(
 
 def _shortage(
     buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None, minimum: Decimal
-) -> SizingRefusal:
+) -> SizingRejection:
     """What it is that leaves less than the minimum: depth and settings first, balances last."""
     terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
     rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
-    bounds: dict[SizingRefusal, Decimal | None] = {"too_small": None, "limit_reached": most_notional}
+    bounds: dict[SizingRejection, Decimal | None] = {"too_small": None, "limit_reached": most_notional}
     for reason, bound in bounds.items():
         if walked(buy.levels, sell.levels, terms, _limits(rich_buy, rich_sell, settings, bound)).amount < minimum:
             return reason

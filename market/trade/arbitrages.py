@@ -8,14 +8,16 @@ from market.instruments.orders import Fill, Side
 from market.money import Amount, BoundedDecimal, Price, total
 from market.prices.opportunities import Opportunity
 
-ArbitrageState = Literal["half_reserved", "reserved", "single_leg", "closed", "unwound", "held", "expired", "unfilled"]
+ArbitrageState = Literal[
+    "awaiting_second_leg", "reserved", "single_leg", "closed", "unwound", "residual", "expired", "unfilled"
+]
 LegState = Literal["reserved", "sending", "done", "not_sent"]
 LegRole = Literal["buy", "sell", "complete", "reverse", "flatten"]
 """`complete` and `reverse` unwind a single leg; `flatten` what a fill left that came after the end."""
 Strategy = Literal["arbitrage", "ma"]
 
-OPEN_STATES: tuple[ArbitrageState, ...] = ("half_reserved", "reserved", "single_leg")
-FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "held", "expired", "unfilled")
+OPEN_STATES: tuple[ArbitrageState, ...] = ("awaiting_second_leg", "reserved", "single_leg")
+FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual", "expired", "unfilled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +170,18 @@ class Rejection:
     recheck_failed, leg_in_flight, too_small, insufficient_balance, liquidity_used.
     """
 
-    refusal_id: str
+    rejection_id: str
     opportunity_id: str
     base: str
     buy_exchange: str
     sell_exchange: str
     exchange: str
-    """Whose bot refused."""
+    """Whose bot rejected."""
     reason: str
     net_bps: float
     expected_profit: BoundedDecimal
     """Of this opportunity, in the settlement currency."""
-    refused_at: int
+    rejected_at: int
     count: int = 1
     tradable: BoundedDecimal = Decimal(0)
     """The most that one of all `count` would have brought within what one trade may use (`episodes`); 0 in what
@@ -187,7 +189,7 @@ class Rejection:
     grounds: str | None = None
     """What this one was decided on (`market.trade.decisions`); None in what earlier versions stored."""
     until: int = 0
-    """When the last of all `count` expired, by the same clock as `refused_at`."""
+    """When the last of all `count` expired, by the same clock as `rejected_at`."""
 
     def with_more(self, later: "Rejection") -> "Rejection":
         """`later`, of the same pair, reason and second, counted on this one."""

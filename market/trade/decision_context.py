@@ -115,7 +115,7 @@ class RowsRead:
     pair: PairRow = field(default_factory=PairRow)
     balances: tuple[BalanceRow, ...] = ()
     liquidity: dict[str, BoundedDecimal] = field(default_factory=dict)
-    half_reserved: dict[str, str | None] = field(default_factory=dict)
+    awaiting_second_leg: dict[str, str | None] = field(default_factory=dict)
     in_flight: dict[str, str | None] = field(default_factory=dict)
     known_fills: tuple[str, ...] = ()
 
@@ -134,7 +134,7 @@ class RowsRead:
             pair=self.pair,
             balances={(row.exchange, row.currency): row for row in self.balances},
             liquidity=self.liquidity,
-            half_reserved=self.half_reserved,
+            awaiting_second_leg=self.awaiting_second_leg,
             in_flight=self.in_flight,
             known_fills=frozenset(self.known_fills),
         )
@@ -158,7 +158,7 @@ def rows_read(rows: ReservationState, report: OrderReport | None = None) -> Rows
 
 
 def rows_read_to_reserve(rows: ReservationState) -> RowsRead:
-    """Those that a reservation follows from, or its refusal."""
+    """Those that a reservation follows from, or its rejection."""
     opportunity = rows.opportunity
     exchanges = {opportunity.buy.exchange, opportunity.sell.exchange}
     used = [liquidity_key(opportunity, side) for side in SIDES]
@@ -171,5 +171,7 @@ def rows_read_to_reserve(rows: ReservationState) -> RowsRead:
         paused_until={name: until for name, until in rows.paused_until.items() if name in exchanges},
         pair=rows.pair,
         liquidity={key: rows.liquidity[key] for key in used if key in rows.liquidity},
-        half_reserved={key: rows.half_reserved.get(key) for key in (half_key(opportunity, side) for side in SIDES)},
+        awaiting_second_leg={
+            key: rows.awaiting_second_leg.get(key) for key in (half_key(opportunity, side) for side in SIDES)
+        },
     )

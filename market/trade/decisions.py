@@ -1,4 +1,4 @@
-"""The record of decisions: what each step of an arbitrage, and each refusal, was asked for and decided on. Pure.
+"""The record of decisions: what each step of an arbitrage, and each rejection, was asked for and decided on. Pure.
 
 Kept as text, since nothing but a verification ever takes it apart.
 """
@@ -50,7 +50,7 @@ class DecisionStep:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a refusal was decided on; `read` where the store refused."""
+    """What a rejection was decided on; `read` where the store rejected."""
 
     sight: Sight
     read: RowsRead | None = None

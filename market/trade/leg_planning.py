@@ -46,7 +46,7 @@ class HoldAs:
 
     def __call__(self, arbitrage: Arbitrage, _settings: Settings, now: int) -> Arbitrage:
         times = arbitrage.times | {"ended": now}
-        return replace(arbitrage, state="held", reason=self.reason, times=times, profit=profit_of(arbitrage))
+        return replace(arbitrage, state="residual", reason=self.reason, times=times, profit=profit_of(arbitrage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
         return _position_taken(arbitrage, outcome, now)
     if not _has_markets(arbitrage, markets):
         times = arbitrage.times | {"ended": now}
-        return replace(arbitrage, state="held", reason="market_missing", times=times, profit=profit_of(arbitrage))
+        return replace(arbitrage, state="residual", reason="market_missing", times=times, profit=profit_of(arbitrage))
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and settings.trading_state != "halted":
         added = _next_leg(arbitrage, outcome.left, settings, now, markets)
         if added is not None:
@@ -114,9 +114,9 @@ def _end_of(
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
         arbitrage, outcome.left, settings, markets
     ):
-        return "held", _why_left(arbitrage, settings)
+        return "residual", _why_left(arbitrage, settings)
     if outcome.bought == 0 or outcome.sold == 0:
-        return "held", "below_minimum"
+        return "residual", "below_minimum"
     if any(leg.role in ("reverse", "flatten") and leg.filled > 0 for leg in arbitrage.legs):
         return "unwound", "reversed"
     return "closed", None

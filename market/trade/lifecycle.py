@@ -12,7 +12,7 @@ from market.trade.fast_replace import replace
 from market.trade.leases import UNFENCED, Actor
 
 Stage = Literal[
-    "half_reserved",
+    "awaiting_second_leg",
     "reserved",
     "sent",
     "partly_filled",
@@ -22,21 +22,21 @@ Stage = Literal[
     "flattening",
     "closed",
     "unwound",
-    "held",
+    "residual",
     "expired",
     "unfilled",
 ]
 
 NEXT_STATES: Mapping[ArbitrageState | None, frozenset[ArbitrageState]] = {
-    None: frozenset({"half_reserved", "reserved"}),
-    "half_reserved": frozenset({"reserved", "expired"}),
-    "reserved": frozenset({"single_leg", "closed", "unwound", "held", "unfilled"}),
-    "single_leg": frozenset({"closed", "unwound", "held", "unfilled"}),
+    None: frozenset({"awaiting_second_leg", "reserved"}),
+    "awaiting_second_leg": frozenset({"reserved", "expired"}),
+    "reserved": frozenset({"single_leg", "closed", "unwound", "residual", "unfilled"}),
+    "single_leg": frozenset({"closed", "unwound", "residual", "unfilled"}),
     # an end is final unless a fill shows up after it, or trading goes on after a halt
-    "closed": frozenset({"single_leg", "held", "unwound"}),
-    "unwound": frozenset({"single_leg", "held", "closed"}),
-    "held": frozenset({"single_leg", "closed", "unwound"}),
-    "unfilled": frozenset({"single_leg", "held", "closed", "unwound"}),
+    "closed": frozenset({"single_leg", "residual", "unwound"}),
+    "unwound": frozenset({"single_leg", "residual", "closed"}),
+    "residual": frozenset({"single_leg", "closed", "unwound"}),
+    "unfilled": frozenset({"single_leg", "residual", "closed", "unwound"}),
     "expired": frozenset(),
 }
 """State → those that may follow it; None is the opportunity, not yet reserved by anybody."""
@@ -68,7 +68,7 @@ class Moment:
 
 def stage_of(arbitrage: Arbitrage) -> Stage:
     """Where it stands, finer than its state: how far the legs of an open one have come."""
-    if arbitrage.state == "half_reserved" or arbitrage.state in FINAL_STATES:
+    if arbitrage.state == "awaiting_second_leg" or arbitrage.state in FINAL_STATES:
         return _STAGES[arbitrage.state]
     if arbitrage.state == "single_leg":
         return next((_UNWINDING[leg.role] for leg in reversed(arbitrage.legs) if leg.role in _UNWINDING), "filled")
@@ -125,10 +125,10 @@ def _transition(what: str, moment: Moment, reason: str | None = None) -> Transit
 
 
 _STAGES: Mapping[str, Stage] = {
-    "half_reserved": "half_reserved",
+    "awaiting_second_leg": "awaiting_second_leg",
     "closed": "closed",
     "unwound": "unwound",
-    "held": "held",
+    "residual": "residual",
     "expired": "expired",
     "unfilled": "unfilled",
 }

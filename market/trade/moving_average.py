@@ -17,7 +17,7 @@ STRATEGY = "MA Trading"
 
 Sign = Literal[-1, 0, 1]
 TradeType = Literal["BUY", "SELL"]
-OrderState = Literal["wanted", "open", "filled", "partly_filled", "unfilled", "refused", "missed", "held"]
+OrderState = Literal["wanted", "open", "filled", "partly_filled", "unfilled", "rejected", "missed", "residual"]
 
 UNSETTLED_STATES: tuple[OrderState, ...] = ("wanted", "open")
 SIDES: dict[TradeType, Side] = {"BUY": "buy", "SELL": "sell"}
@@ -145,8 +145,8 @@ def order_of(arbitrage: Arbitrage) -> AverageOrder:
     if arbitrage.state not in FINAL_STATES:
         return AverageOrder("open")
     filled, cost = total(leg.filled for leg in arbitrage.legs), total(leg.cost for leg in arbitrage.legs)
-    if arbitrage.state == "held":
-        return AverageOrder("held", arbitrage.reason, filled, cost)
+    if arbitrage.state == "residual":
+        return AverageOrder("residual", arbitrage.reason, filled, cost)
     if filled == 0:
         return AverageOrder("unfilled", arbitrage.reason)
     return AverageOrder("filled" if filled >= arbitrage.amount else "partly_filled", None, filled, cost)

@@ -76,7 +76,7 @@ class ReservationState:
     """(exchange, currency) → row, of both exchanges."""
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """`liquidity_key` → base amount that arbitrages took of that side of the quote."""
-    half_reserved: Mapping[str, str | None] = field(default_factory=dict)
+    awaiting_second_leg: Mapping[str, str | None] = field(default_factory=dict)
     """`half_key` → the half-reserved arbitrage."""
     in_flight: Mapping[str, str | None] = field(default_factory=dict)
     """`flight_key` → the leg (`flight_of`) that is reserved or in flight there."""
@@ -109,7 +109,9 @@ class ReservationState:
         return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
 
     def with_half(self, leg: Leg, arbitrage_id: str | None) -> "ReservationState":
-        return replace(self, half_reserved={**self.half_reserved, half_key(self.opportunity, leg.side): arbitrage_id})
+        return replace(
+            self, awaiting_second_leg={**self.awaiting_second_leg, half_key(self.opportunity, leg.side): arbitrage_id}
+        )
 
     def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
         """Whether `leg` may be in flight as far as others are concerned."""

@@ -57,18 +57,18 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class ReservationResult:
-    """The arbitrage as it stands, or why not (a `Refusal` reason, or `expired`: it has ended without this leg)."""
+    """The arbitrage as it stands, or why not (a `Rejection` reason, or `expired`: it has ended without this leg)."""
 
     arbitrage: Arbitrage | None
-    refusal: str | None = None
+    rejection: str | None = None
     read: RowsRead | None = field(default=None, compare=False)
-    """What a refusal was decided on."""
+    """What a rejection was decided on."""
 
 
 def reserved(rows: ReservationState, wish: Reservation) -> tuple[ReservationState, ReservationResult]:
     """The rows after `wish`, and what its bot is told; the same rows where nothing changes.
 
-    The first bot's leg waits as `half_reserved` with its maximum, the second's fixes the amount for both. Raises
+    The first bot's leg waits as `awaiting_second_leg` with its maximum, the second's fixes the amount for both. Raises
     ValueError where `hold_currency` is not what such a leg holds.
     """
     if wish.hold_currency != held_currency(wish.leg):
@@ -82,7 +82,7 @@ def reserved(rows: ReservationState, wish: Reservation) -> tuple[ReservationStat
         return rows, ReservationResult(None, reason)
     if arbitrage is None:
         return _noted(_first(rows, wish), None)
-    if arbitrage.state != "half_reserved" or rows.now > arbitrage.reserve_by:
+    if arbitrage.state != "awaiting_second_leg" or rows.now > arbitrage.reserve_by:
         return rows, ReservationResult(None, "expired")
     return _noted(_second(rows, wish, arbitrage), arbitrage)
 
@@ -100,7 +100,7 @@ def _noted(
 def expired(rows: ReservationState) -> ReservationState:
     """The rows after ending a half reservation past its time; the same rows where there is none."""
     arbitrage = rows.arbitrage
-    if arbitrage is None or arbitrage.state != "half_reserved" or rows.now <= arbitrage.reserve_by:
+    if arbitrage is None or arbitrage.state != "awaiting_second_leg" or rows.now <= arbitrage.reserve_by:
         return rows
     (leg,) = arbitrage.legs
     ended = replace(
@@ -127,7 +127,7 @@ def _first(rows: ReservationState, wish: Reservation) -> tuple[ReservationState,
         return rows, ReservationResult(None, reason)
     arbitrage = _begun(wish, leg, matched, rows.now)
     taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_flight(arbitrage.arbitrage_id, leg)
-    if arbitrage.state == "half_reserved":
+    if arbitrage.state == "awaiting_second_leg":
         terms = ReservationTerms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount)
         taken = replace(taken.with_half(leg, arbitrage.arbitrage_id), terms=terms)
     after = replace(
@@ -147,7 +147,7 @@ def _begun(wish: Reservation, leg: Leg, matched: Decimal, now: int) -> Arbitrage
     return Arbitrage(
         arbitrage_id=opportunity.opportunity_id,
         base=opportunity.base,
-        state="half_reserved" if is_half else "reserved",
+        state="awaiting_second_leg" if is_half else "reserved",
         opportunity=opportunity,
         legs=(leg,),
         amount=Amount(matched),
@@ -203,7 +203,7 @@ def _flight_reason(rows: ReservationState, wish: Reservation) -> str | None:
 
 
 def _standing(rows: ReservationState, wish: Reservation) -> Standing:
-    is_waiting = rows.half_reserved.get(half_key(wish.opportunity, wish.leg.side)) is not None
+    is_waiting = rows.awaiting_second_leg.get(half_key(wish.opportunity, wish.leg.side)) is not None
     return Standing(
         now=rows.now,
         settings=rows.settings or wish.settings,

@@ -1,11 +1,11 @@
-"""What a destination's HTTP answer means: taken, to be tried again, or refused for good."""
+"""What a destination's HTTP answer means: taken, to be tried again, or rejected for good."""
 
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from market.time_units import MICROSECONDS
-from notices.errors import DestinationRefusedError, DestinationUnavailableError
+from notices.errors import DestinationRejectedError, DestinationUnavailableError
 from session.clock import wall_now
 
 LATER = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
@@ -15,15 +15,15 @@ LONGEST_WAIT = 3_600.0
 
 def check_answer(status: int, retry_after: float | None = None, said: str = "") -> None:
     """Returns where it was taken (2xx). Raises DestinationUnavailableError for 408, 425, 429 and 5xx,
-    DestinationRefusedError for anything else; `said`, what it gave as the reason, must hold no secret."""
+    DestinationRejectedError for anything else; `said`, what it gave as the reason, must hold no secret."""
     if 200 <= status < 300:
         return
     reason = f"HTTP {status}{_phrase(status)}{f': {said}' if said else ''}"
     if status in LATER or status >= 500:
         raise DestinationUnavailableError(reason, retry_after)
     if 300 <= status < 400:
-        raise DestinationRefusedError(f"{reason}; name the address that it sends to")
-    raise DestinationRefusedError(reason)
+        raise DestinationRejectedError(f"{reason}; name the address that it sends to")
+    raise DestinationRejectedError(reason)
 
 
 def seconds_to_wait(header: str | None, now: int | None = None) -> float | None:

@@ -18,7 +18,7 @@ class Sender(Protocol):
         """Return once the destination took it.
 
         Raises DestinationUnavailableError within `ANSWER_SECONDS` or a little more where it may be taken later,
-        DestinationRefusedError where never. What they say holds no address and no key.
+        DestinationRejectedError where never. What they say holds no address and no key.
         """
 
     async def close(self) -> None: ...

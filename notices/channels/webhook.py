@@ -11,7 +11,7 @@ from market.time_units import MICROSECONDS
 from notices.channels.channel_secrets import WebhookSecrets
 from notices.channels.http_errors import check_answer, seconds_to_wait
 from notices.channels.sender_port import ANSWER_SECONDS
-from notices.errors import DestinationRefusedError, DestinationUnavailableError
+from notices.errors import DestinationRejectedError, DestinationUnavailableError
 from notices.notice_messages import NoticeMessage
 from session.clock import wall_now
 from session.notices import Notice
@@ -48,7 +48,7 @@ class WebhookSender:
             # the text of the error may hold the address, and that a key
             raise DestinationUnavailableError(f"the connection broke ({type(error).__name__})") from None
         except ValueError:
-            raise DestinationRefusedError("its address cannot be used") from None
+            raise DestinationRejectedError("its address cannot be used") from None
         check_answer(status, asked)
 
     async def close(self) -> None:

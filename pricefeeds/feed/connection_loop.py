@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from market.prices.feed_state import FeedStatus
-from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRefusedError
+from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRejectedError
 from pricefeeds.feed.book_checks import BookChecks
 from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.feed_session import FeedSession, Wish
@@ -42,7 +42,7 @@ class ConnectionLoop:
         self._chance = chance
 
     async def run(self) -> NoReturn:
-        """For ever. Raises FeedRefusedError where the exchange declines for good, and what publishing raises."""
+        """For ever. Raises FeedRejectedError where the exchange declines for good, and what publishing raises."""
         delays = self._delays()
         while True:
             opened_at = self._clock.now()
@@ -138,4 +138,4 @@ class ConnectionLoop:
 def status_after(error: FeedDroppedError) -> FeedStatus:
     if isinstance(error, FeedStaleError):
         return "stale"
-    return "resyncing" if isinstance(error, FrameRefusedError | BookMismatchError) else "down"
+    return "resyncing" if isinstance(error, FrameRejectedError | BookMismatchError) else "down"

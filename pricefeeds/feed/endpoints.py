@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import SANDBOX_FEEDS
 from exchanges.exchange_credentials import Credentials, environment_credentials, load_credentials
 from market.instruments.markets import Market
@@ -25,7 +25,7 @@ class FeedEndpoints:
     credentials: Credentials | None
 
     def conversation(self, market: Market) -> Conversation:
-        """For one connection. Raises FeedRefusedError where the stream needs keys that we lack."""
+        """For one connection. Raises FeedRejectedError where the stream needs keys that we lack."""
         return self.wire.conversation(market, self.credentials)
 
 
@@ -35,7 +35,7 @@ async def source_of(
 ) -> AsyncIterator[FeedEndpoints]:
     """The simulated exchange where the session has one, the real one otherwise, its keys from `environment`.
 
-    Raises FeedRefusedError where nobody here reads that exchange.
+    Raises FeedRejectedError where nobody here reads that exchange.
     """
     wire = wire_of(exchange)
     stream, rest = _addresses(session, wire)
@@ -63,5 +63,5 @@ def _keys(session: Session, exchange: str, environment: Mapping[str, str]) -> Cr
         if session.mode in ("sandbox", "live"):
             return environment_credentials(exchange, environment, session.mode == "sandbox")
         return load_credentials(session.home, exchange)
-    except AccountRefusedError:
+    except AccountRejectedError:
         return None

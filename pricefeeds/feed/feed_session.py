@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedCounter, FeedStatus
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FrameFault, FrameRefusedError
+from pricefeeds.errors import FrameFault, FrameRejectedError
 from pricefeeds.quoting.book_comparison import RecentBooks
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.quoting.watchdog import Verdict, Watchdog
@@ -67,7 +67,7 @@ class FeedSession:
         return self._guarded(lambda now: conversation.open(self.feed.exchange_now(now)), now)
 
     def frame(self, data: str | bytes, now: int) -> list[Wish]:
-        """A message came: what to send and fetch. Raises FrameRefusedError, FeedDroppedError, FeedRefusedError; the
+        """A message came: what to send and fetch. Raises FrameRejectedError, FeedDroppedError, FeedRejectedError; the
         quote is withdrawn and the fault counted by then."""
         self._recorder.note(self._symbol, "frame", now, data)
         self.hear(now)
@@ -121,7 +121,7 @@ class FeedSession:
     def _guarded(self, step: Callable[[int], list[Heard]], now: int) -> list[Wish]:
         try:
             return self._heard(_read(step, now), now)
-        except FrameRefusedError as error:
+        except FrameRejectedError as error:
             self.feed.count(FAULT_COUNTERS[error.kind])
             self.lose("resyncing", now)
             raise
@@ -153,4 +153,4 @@ def _read(step: Callable[[int], list[Heard]], now: int) -> list[Heard]:
     try:
         return step(now)
     except UNEXPECTED as error:
-        raise FrameRefusedError("malformed", f"no reader was prepared for it: {error!r}") from error
+        raise FrameRejectedError("malformed", f"no reader was prepared for it: {error!r}") from error

@@ -44,7 +44,7 @@ async def run_feeder(
 
     `environment` has the keys of a real account, where the exchange's stream wants them.
 
-    Raises StreamError where Kafka is away for longer than the writer can buffer, FeedRefusedError where the exchange
+    Raises StreamError where Kafka is away for longer than the writer can buffer, FeedRejectedError where the exchange
     declines: the process ends with it and is started again. An absent store only delays the feeds' states.
     """
     patience = patience or FeedTimeouts.of_limit(session.stale_after_ms / 1_000)

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from datasets.rows.quote_rows import refuse
+from datasets.rows.quote_rows import reject
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.quotes import Quote
@@ -138,35 +138,35 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def recorded_folders(folder: Path) -> list[Path]:
-    """Every folder at or below `folder` that holds one exchange's recording. Raises ImportRefusedError for none."""
+    """Every folder at or below `folder` that holds one exchange's recording. Raises ImportRejectedError for none."""
     if not folder.is_dir():
-        refuse(folder, None, "is no folder; name one below `recordings` of the data folder")
+        reject(folder, None, "is no folder; name one below `recordings` of the data folder")
     folders = sorted({path.parent for path in folder.rglob(f"*{SUFFIX}")})
     if not folders:
-        refuse(folder, None, f"holds no recording (files named …-0001{SUFFIX})")
+        reject(folder, None, f"holds no recording (files named …-0001{SUFFIX})")
     return folders
 
 
 def read_recording(folder: Path) -> Iterator[RecordingHeader | Note | PartEnd]:
-    """One exchange's recording, file by file. Raises ImportRefusedError for what is damaged, or not there."""
+    """One exchange's recording, file by file. Raises ImportRejectedError for what is damaged, or not there."""
     parts = parts_of(folder)
     if not parts:
-        refuse(folder, None, f"holds no recording (files named …-0001{SUFFIX})")
+        reject(folder, None, f"holds no recording (files named …-0001{SUFFIX})")
     for expected, path in enumerate(parts, start=1):
         if path != part_path(folder, path.name.rpartition("-")[0], expected):
-            refuse(folder, None, f"part {expected} is missing; what follows cannot be understood without it")
+            reject(folder, None, f"part {expected} is missing; what follows cannot be understood without it")
         yield from read_part(path)
 
 
 def read_part(path: Path) -> Iterator[RecordingHeader | Note | PartEnd]:
     """One file: its header, its notes and its end; a torn end is left out up to the last whole line.
 
-    A file that was cut off before its first line was there is a PartEnd alone. Raises ImportRefusedError.
+    A file that was cut off before its first line was there is a PartEnd alone. Raises ImportRejectedError.
     """
     number, reason = 0, None
     for number, line in enumerate(_whole_lines(path), start=1):
         if reason is not None:
-            refuse(path, number, "stands behind the end of the recording")
+            reject(path, number, "stands behind the end of the recording")
         if number == 1:
             yield _header_of(path, line)
             continue
@@ -179,7 +179,7 @@ def read_part(path: Path) -> Iterator[RecordingHeader | Note | PartEnd]:
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
-    """Raises ImportRefusedError where the file is damaged rather than cut off."""
+    """Raises ImportRejectedError where the file is damaged rather than cut off."""
     unpacker, rest, lines = zlib.decompressobj(wbits=GZIP), b"", 0
     try:
         with path.open("rb") as file:
@@ -188,38 +188,38 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
                 lines += len(whole)
                 yield from whole
     except zlib.error:
-        refuse(path, lines + 1, "is not sound gzip data")
+        reject(path, lines + 1, "is not sound gzip data")
     except OSError as error:
-        refuse(path, None, f"cannot be read ({error.strerror or error})")
+        reject(path, None, f"cannot be read ({error.strerror or error})")
     if unpacker.unused_data:
-        refuse(path, lines + 1, "other data follow the end of the gzip data")
+        reject(path, lines + 1, "other data follow the end of the gzip data")
 
 
 def _header_of(path: Path, line: bytes) -> RecordingHeader:
     told = _object_of(path, 1, line).get("format")
     if told != FORMAT:
-        refuse(path, 1, f"is of format {told!r}, while this version reads format {FORMAT}")
+        reject(path, 1, f"is of format {told!r}, while this version reads format {FORMAT}")
     try:
         return _HEADER.validate_json(line)
     except ValidationError as error:
         fault = error.errors()[0]
-        refuse(path, 1, f"is no header of a recording ({'.'.join(map(str, fault['loc']))}: {fault['msg']})")
+        reject(path, 1, f"is no header of a recording ({'.'.join(map(str, fault['loc']))}: {fault['msg']})")
 
 
 def _object_of(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError:
-        refuse(path, number, "is not JSON")
+        reject(path, number, "is not JSON")
     if not isinstance(fields, dict):
-        refuse(path, number, "is not a JSON object")
+        reject(path, number, "is not a JSON object")
     return fields
 
 
 def _end_of(path: Path, number: int, fields: Mapping[str, Any]) -> EndReason:
     reason: EndReason = fields["end"]
     if reason not in END_REASONS:
-        refuse(path, number, f"knows no end {reason!r}")
+        reject(path, number, f"knows no end {reason!r}")
     return reason
 
 
@@ -227,9 +227,9 @@ def _note_of(path: Path, number: int, fields: Mapping[str, Any]) -> Note:
     try:
         symbol, kind, now, data = fields["symbol"], fields["kind"], fields["now"], _decoded(fields)
     except (KeyError, AttributeError, TypeError, ValueError):
-        refuse(path, number, "lacks one of symbol, kind, now and its data")
+        reject(path, number, "lacks one of symbol, kind, now and its data")
     if kind not in NOTE_KINDS or not isinstance(symbol, str) or not isinstance(now, int):
-        refuse(path, number, f"is no note of a known kind ({kind!r})")
+        reject(path, number, f"is no note of a known kind ({kind!r})")
     return Note(symbol, kind, now, data)
 
 

@@ -9,7 +9,7 @@ from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
 from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, text_in
 from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
@@ -88,7 +88,7 @@ class BinanceBook:
         return self._fetches.due(now, len(self._waiting))
 
     def _apply(self, change: _Change) -> bool:
-        """Whether it was news. Raises FrameRefusedError where ids are missing before it."""
+        """Whether it was news. Raises FrameRejectedError where ids are missing before it."""
         last_id = self._last_id or 0
         if change.last <= last_id:
             return False
@@ -99,8 +99,8 @@ class BinanceBook:
         self._book.apply(change.bids, change.asks)
         return True
 
-    def _gap(self, last_id: int, change: _Change) -> FrameRefusedError:
-        return FrameRefusedError("sequence_gap", f"{self._symbol} {change.first}..{change.last} after {last_id}")
+    def _gap(self, last_id: int, change: _Change) -> FrameRejectedError:
+        return FrameRejectedError("sequence_gap", f"{self._symbol} {change.first}..{change.last} after {last_id}")
 
     def _change_of(self, fields: Fields) -> _Change:
         if fields.get("s") != self._symbol:
@@ -120,14 +120,14 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRefusedError, FeedDroppedError, FeedRefusedError."""
+    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     fields = fields_of(body)
     _check_answer(fields)
     return top_of(levels_in(fields, "bids"), levels_in(fields, "asks"))
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRefusedError."""
+    """Raises FrameRejectedError."""
     return count_in(fields_of(body), "serverTime") * _MICROS_OF_MS
 
 
@@ -146,13 +146,13 @@ def _check_other(fields: Fields) -> None:
 
 
 def _check_answer(fields: Fields) -> None:
-    """Raises FeedRefusedError, FeedDroppedError where it is an error."""
+    """Raises FeedRejectedError, FeedDroppedError where it is an error."""
     error = fields.get("error", fields)
     if not isinstance(error, dict) or "code" not in error:
         return
     text = f"{error.get('msg')} ({error['code']})"[:200]
     if type(error["code"]) is int and error["code"] in _FINAL_CODES:
-        raise FeedRefusedError(f"binance refused: {text}")
+        raise FeedRejectedError(f"binance rejected: {text}")
     raise FeedDroppedError(f"binance says: {text}")
 
 

@@ -7,7 +7,7 @@ from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError
 from pricefeeds.wire.frames import Fields, as_fields, as_rows, exact_fields_of, level_of, malformed, text_in
 from pricefeeds.wire.wire_port import Heard, Send, WireExchange
 
@@ -71,7 +71,7 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRefusedError, FeedDroppedError."""
+    """Raises FrameRejectedError, FeedDroppedError."""
     fields = exact_fields_of(body)
     if "error_message" in fields:
         raise FeedDroppedError(f"bitflyer says: {str(fields['error_message'])[:200]}")
@@ -79,7 +79,7 @@ def parse_rest_book(body: bytes) -> BookTop:
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRefusedError: bitFlyer shows no clock."""
+    """Raises FrameRejectedError: bitFlyer shows no clock."""
     raise malformed("bitflyer shows no clock")
 
 
@@ -93,12 +93,12 @@ def _levels_in(board: Fields, name: str) -> list[Level]:
 
 
 def _check_answer(fields: Fields) -> None:
-    """Of a subscription, or raises FeedRefusedError, FeedDroppedError, FrameRefusedError."""
+    """Of a subscription, or raises FeedRejectedError, FeedDroppedError, FrameRejectedError."""
     error = fields.get("error")
     if isinstance(error, dict):
         text = f"{error.get('message')} ({error.get('code')})"[:200]
         if str(error.get("code")) in _FINAL_CODES:
-            raise FeedRefusedError(f"bitflyer refused the subscription: {text}")
+            raise FeedRejectedError(f"bitflyer rejected the subscription: {text}")
         raise FeedDroppedError(f"bitflyer says: {text}")
     if fields.get("result") is not True:
         raise malformed(f"neither a message nor an answer: {str(fields)[:100]}")

@@ -7,7 +7,7 @@ from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
 from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, speaks_of, text_in
 from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
@@ -55,7 +55,7 @@ class BitstampBook:
         if event == "bts:request_reconnect":
             raise FeedDroppedError("bitstamp asks to connect anew: that server is going down")
         if event == "bts:error":
-            raise _refusal(str(as_fields(fields.get("data")).get("message")))
+            raise _rejection(str(as_fields(fields.get("data")).get("message")))
         if event not in _OTHER_EVENTS:
             raise malformed(f"unknown event {event!r}")
         return []
@@ -81,7 +81,7 @@ class BitstampBook:
         change = _change_in(as_fields(fields.get("data")))
         if change[0] < self._heard_time:
             back = self._heard_time - change[0]
-            raise FrameRefusedError("sequence_gap", f"{self._channel} went back by {back} µs")
+            raise FrameRejectedError("sequence_gap", f"{self._channel} went back by {back} µs")
         self._heard_time = change[0]
         if self._book_time is None:
             self._waiting.append(change)
@@ -112,20 +112,20 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRefusedError, FeedDroppedError, FeedRefusedError."""
+    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     moment, bids, asks = _change_in(_book_fields(body))
     return top_of(bids, asks, moment)
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRefusedError: Bitstamp shows no clock."""
+    """Raises FrameRejectedError: Bitstamp shows no clock."""
     raise malformed("bitstamp shows no clock")
 
 
 def _book_fields(body: bytes) -> Fields:
     fields = fields_of(body)
     if "error" in fields or fields.get("status") == "error":
-        raise _refusal(str(fields.get("error", fields.get("reason"))))
+        raise _rejection(str(fields.get("error", fields.get("reason"))))
     return fields
 
 
@@ -133,9 +133,9 @@ def _change_in(fields: Fields) -> _Change:
     return count_in(fields, "microtimestamp"), levels_in(fields, "bids"), levels_in(fields, "asks")
 
 
-def _refusal(text: str) -> FeedDroppedError | FeedRefusedError:
+def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
     if speaks_of(text, _FINAL_WORDS):
-        return FeedRefusedError(f"bitstamp refused: {text[:200]}")
+        return FeedRejectedError(f"bitstamp rejected: {text[:200]}")
     return FeedDroppedError(f"bitstamp says: {text[:200]}")
 
 

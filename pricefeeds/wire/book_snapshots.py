@@ -1,7 +1,7 @@
 """When a book that a stream only tells changes of is fetched by REST, and when fetching it again makes no sense."""
 
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedDroppedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FrameRejectedError
 from pricefeeds.wire.wire_port import FetchSnapshot, Heard
 
 MAX_FETCHES = 8
@@ -31,7 +31,7 @@ class SnapshotFetches:
         return [FetchSnapshot(self._path)]
 
     def came_too_old(self, now: int) -> None:
-        """The snapshot does not reach the first change that we have. Raises FrameRefusedError for the last try."""
+        """The snapshot does not reach the first change that we have. Raises FrameRejectedError for the last try."""
         if self._fetches >= MAX_FETCHES:
-            raise FrameRefusedError("sequence_gap", f"{self._path} is behind the stream after {MAX_FETCHES} fetches")
+            raise FrameRejectedError("sequence_gap", f"{self._path} is behind the stream after {MAX_FETCHES} fetches")
         self._due_at = now + RETRY_AFTER

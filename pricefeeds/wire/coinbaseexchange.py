@@ -14,7 +14,7 @@ from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.frames import (
     Fields,
     as_fields,
@@ -77,7 +77,7 @@ class CoinbaseExchangeBook:
                 raise malformed(f"{kind} of {fields.get('product_id')!r} instead of {self._product}")
             return self._listeners[kind](fields)
         if kind == "error":
-            raise _refusal(f"{fields.get('message')}: {fields.get('reason')}")
+            raise _rejection(f"{fields.get('message')}: {fields.get('reason')}")
         if kind not in _OTHER_KINDS:
             # Not passed over: it may be a change of the book whose kind came garbled.
             raise malformed(f"unknown kind {kind!r}")
@@ -94,7 +94,7 @@ class CoinbaseExchangeBook:
 
     def _update(self, fields: Fields) -> list[Heard]:
         if not self._has_snapshot:
-            raise FrameRefusedError("sequence_gap", f"a change of {self._product} before its snapshot")
+            raise FrameRejectedError("sequence_gap", f"a change of {self._product} before its snapshot")
         moment = self._time_of(fields)
         for row in as_rows(fields.get("changes")):
             is_bid, level = _change_of(row)
@@ -104,7 +104,7 @@ class CoinbaseExchangeBook:
     def _heartbeat(self, fields: Fields) -> list[Heard]:
         counts = (count_in(fields, "sequence"), count_in(fields, "last_trade_id"))
         if counts[0] < self._last_counts[0] or counts[1] < self._last_counts[1]:
-            raise FrameRefusedError("sequence_gap", f"heartbeat {counts} of {self._product} after {self._last_counts}")
+            raise FrameRejectedError("sequence_gap", f"heartbeat {counts} of {self._product} after {self._last_counts}")
         self._last_counts = counts
         return [Heartbeat()]
 
@@ -112,7 +112,7 @@ class CoinbaseExchangeBook:
         """Messages carry no number of their own; a time that goes back is the one sign that they came out of order."""
         moment = micros_of_iso(text_in(fields, "time"))
         if self._last_time is not None and moment < self._last_time:
-            raise FrameRefusedError("sequence_gap", f"{self._product} went back by {self._last_time - moment} µs")
+            raise FrameRejectedError("sequence_gap", f"{self._product} went back by {self._last_time - moment} µs")
         self._last_time = moment
         return moment
 
@@ -126,10 +126,10 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRefusedError, FeedDroppedError, FeedRefusedError."""
+    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     fields = fields_of(body)
     if "message" in fields:
-        raise _refusal(str(fields["message"]))
+        raise _rejection(str(fields["message"]))
     moment = micros_of_iso(text_in(fields, "time")) if "time" in fields else None
     return top_of(_best_in(fields, "bids"), _best_in(fields, "asks"), moment)
 
@@ -139,7 +139,7 @@ def _best_in(fields: Fields, name: str) -> list[Level]:
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRefusedError."""
+    """Raises FrameRejectedError."""
     return micros_of_iso(text_in(as_fields(exact_json(body)), "iso"))
 
 
@@ -154,7 +154,7 @@ def _signature(keys: Credentials, now: int) -> dict[str, object]:
     try:
         secret = base64.b64decode(keys.secret, validate=True)
     except (binascii.Error, ValueError):
-        raise FeedRefusedError("the secret of the coinbaseexchange account is not base64") from None
+        raise FeedRejectedError("the secret of the coinbaseexchange account is not base64") from None
     signed = hmac.digest(secret, f"{seconds}GET{_SIGNED_PATH}".encode(), hashlib.sha256)
     return {
         "timestamp": seconds,
@@ -164,9 +164,9 @@ def _signature(keys: Credentials, now: int) -> dict[str, object]:
     }
 
 
-def _refusal(text: str) -> FeedDroppedError | FeedRefusedError:
+def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
     if speaks_of(text, _FINAL_WORDS):
-        return FeedRefusedError(f"coinbaseexchange refused: {text[:200]}")
+        return FeedRejectedError(f"coinbaseexchange rejected: {text[:200]}")
     return FeedDroppedError(f"coinbaseexchange says: {text[:200]}")
 
 

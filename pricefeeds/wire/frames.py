@@ -1,6 +1,6 @@
 """Frames taken apart: JSON whose numbers keep their digits, and fields of the shape that the exchange promised.
 
-Everything here raises FrameRefusedError "malformed", and nothing else, for what is not of that shape.
+Everything here raises FrameRejectedError "malformed", and nothing else, for what is not of that shape.
 """
 
 import json
@@ -13,7 +13,7 @@ import orjson
 
 from market.money import Amount, Price, written_decimal
 from market.prices.quotes import Level
-from pricefeeds.errors import FrameRefusedError
+from pricefeeds.errors import FrameRejectedError
 
 Fields = Mapping[str, object]
 
@@ -23,8 +23,8 @@ _SHOWN = 200
 _is_count = re.compile(r"[0-9]{1,18}", re.ASCII).fullmatch
 
 
-def malformed(detail: str) -> FrameRefusedError:
-    return FrameRefusedError("malformed", detail[:_SHOWN])
+def malformed(detail: str) -> FrameRejectedError:
+    return FrameRejectedError("malformed", detail[:_SHOWN])
 
 
 def fields_of(frame: str | bytes) -> Fields:
@@ -122,8 +122,8 @@ def _level_of_row(row: object) -> Level:
     return level_of(row[0], row[1])
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-_EXACT = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)
+_EXACT = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_reject_constant)

@@ -8,7 +8,7 @@ from market.prices.book_top import BookTop
 from market.prices.order_book import top_of
 from market.prices.quotes import Level
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.frames import (
     Fields,
     as_fields,
@@ -76,7 +76,7 @@ class KrakenBook:
             self._book.restart(bids, asks)
             self._has_snapshot = True
         elif not self._has_snapshot:
-            raise FrameRefusedError("sequence_gap", f"a change of {self._symbol} before its snapshot")
+            raise FrameRejectedError("sequence_gap", f"a change of {self._symbol} before its snapshot")
         else:
             self._book.apply(bids, asks)
         self._book.check(count_in(row, "checksum"))
@@ -89,7 +89,7 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRefusedError, FeedDroppedError, FeedRefusedError."""
+    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     books = list(_result_of(body).values())
     if len(books) != 1:
         raise malformed(f"{len(books)} books instead of one")
@@ -98,7 +98,7 @@ def parse_rest_book(body: bytes) -> BookTop:
 
 
 def parse_server_time(body: bytes) -> int:
-    """A whole second. Raises FrameRefusedError, FeedDroppedError."""
+    """A whole second. Raises FrameRejectedError, FeedDroppedError."""
     return count_in(_result_of(body), "unixtime") * MICROSECONDS
 
 
@@ -110,7 +110,7 @@ def _result_of(body: bytes) -> Fields:
     fields = exact_fields_of(body)
     errors = as_rows(fields.get("error"))
     if errors:
-        raise _refusal(", ".join(map(str, errors)))
+        raise _rejection(", ".join(map(str, errors)))
     return as_fields(fields.get("result"))
 
 
@@ -123,16 +123,16 @@ def _check_status(fields: Fields) -> None:
 
 
 def _check_answer(fields: Fields) -> None:
-    """Raises FeedRefusedError, FeedDroppedError, FrameRefusedError unless it says that a request succeeded."""
+    """Raises FeedRejectedError, FeedDroppedError, FrameRejectedError unless it says that a request succeeded."""
     if "error" in fields:
-        raise _refusal(str(fields["error"]))
+        raise _rejection(str(fields["error"]))
     if fields.get("success") is not True:
         raise malformed(f"neither a message nor an answer: {str(fields)[:100]}")
 
 
-def _refusal(text: str) -> FeedDroppedError | FeedRefusedError:
+def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
     if speaks_of(text, _FINAL_WORDS):
-        return FeedRefusedError(f"kraken refused: {text[:200]}")
+        return FeedRejectedError(f"kraken rejected: {text[:200]}")
     return FeedDroppedError(f"kraken says: {text[:200]}")
 
 

@@ -6,7 +6,7 @@ from zlib import crc32
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook
 from market.prices.quotes import Level
-from pricefeeds.errors import FrameRefusedError
+from pricefeeds.errors import FrameRejectedError
 
 DEPTHS = (10, 25, 100, 500, 1000)
 
@@ -30,11 +30,11 @@ class CheckedBook:
         self._book.cut(self._depth)
 
     def check(self, checksum: int) -> None:
-        """Raises FrameRefusedError "checksum" where the book is not the exchange's."""
+        """Raises FrameRejectedError "checksum" where the book is not the exchange's."""
         digits = self._asks.of(self._book.asks.best()) + self._bids.of(self._book.bids.best())
         own = crc32(digits.encode())
         if own != checksum:
-            raise FrameRefusedError("checksum", f"the exchange's book is {checksum}, ours {own}")
+            raise FrameRejectedError("checksum", f"the exchange's book is {checksum}, ours {own}")
 
     def top(self, exchange_time: int | None = None) -> BookTop:
         return self._book.top(exchange_time)

@@ -20,7 +20,7 @@ class BookMessage:
 
 
 def book_message(frame: str | bytes) -> BookMessage | None:
-    """None for what is no book: heartbeats, acknowledgements. Raises FrameRefusedError "malformed".
+    """None for what is no book: heartbeats, acknowledgements. Raises FrameRejectedError "malformed".
 
     Both sides may come in one object or in two; a level's fourth text, "r", says that it came back into the depth.
     """
@@ -36,7 +36,7 @@ def book_message(frame: str | bytes) -> BookMessage | None:
 
 
 def take(book: CheckedBook, message: BookMessage) -> None:
-    """Raises FrameRefusedError "checksum"."""
+    """Raises FrameRejectedError "checksum"."""
     if message.is_snapshot:
         book.restart(message.bids, message.asks)
     else:

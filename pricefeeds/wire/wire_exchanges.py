@@ -1,6 +1,6 @@
 """Every exchange whose stream can be read, by its name."""
 
-from pricefeeds.errors import FeedRefusedError
+from pricefeeds.errors import FeedRejectedError
 from pricefeeds.wire import binance, bitflyer, bitstamp, coinbaseexchange, kraken
 from pricefeeds.wire.wire_port import WireExchange
 
@@ -10,7 +10,7 @@ _WIRES: dict[str, WireExchange] = {
 
 
 def wire_of(exchange: str) -> WireExchange:
-    """Raises FeedRefusedError where nobody here reads that exchange."""
+    """Raises FeedRejectedError where nobody here reads that exchange."""
     if exchange not in _WIRES:
-        raise FeedRefusedError(f"no stream of {exchange} can be read, only those of {', '.join(sorted(_WIRES))}")
+        raise FeedRejectedError(f"no stream of {exchange} can be read, only those of {', '.join(sorted(_WIRES))}")
     return _WIRES[exchange]

@@ -36,7 +36,7 @@ class Conversation(Protocol):
     """One connection about one symbol's book; times are microseconds UTC.
 
     A new one per connection: after an error it is of no more use. Frames must come in the order they were received.
-    All three raise FrameRefusedError, FeedDroppedError and FeedRefusedError, and nothing else.
+    All three raise FrameRejectedError, FeedDroppedError and FeedRejectedError, and nothing else.
     """
 
     def open(self, now: int) -> list[Heard]:
@@ -60,15 +60,15 @@ class WireExchange:
     rest_prefix: str
     """Of the simulated exchange, below the simulator's address; the live paths follow it."""
     conversation: Callable[[Market, Credentials | None], Conversation]
-    """Raises FeedRefusedError where the stream needs keys that are missing or unusable."""
+    """Raises FeedRejectedError where the stream needs keys that are missing or unusable."""
     rest_book: Callable[[Market], str]
     """The path of the whole book by REST."""
     parse_rest_book: Callable[[bytes], BookTop]
-    """Raises FrameRefusedError, FeedDroppedError."""
+    """Raises FrameRejectedError, FeedDroppedError."""
     server_time: str | None
     """The path of the exchange's clock; None where it shows none."""
     parse_server_time: Callable[[bytes], int]
-    """Microseconds UTC. Raises FrameRefusedError."""
+    """Microseconds UTC. Raises FrameRejectedError."""
     server_time_step: int = 1
     """Microseconds between two values that this clock can show: the true time is up to so much later."""
     detects_loss: bool = False

@@ -6,10 +6,10 @@ from typing import Any
 from exchanges.exchange_credentials import Credentials
 from market.money import ZERO
 from simulators.binance.binance_endpoints import eight, milliseconds
-from simulators.binance.binance_refusals import MisusedError, words_of
+from simulators.binance.binance_rejections import MisusedError, words_of
 from simulators.binance.binance_rows import SELF_TRADE, status_of, terms_of
 from simulators.matching.funded_account import executed_cost
-from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent, SimulatedFill
+from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent, SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import json_fields
 from simulators.web.signatures import check_binance_fields
@@ -38,7 +38,7 @@ class BinanceCalls:
             fields = json_fields(text)
             request_id = fields.get("id")
             result = self._answer(connection, str(fields.get("method")), _parameters(fields))
-        except RequestRefusedError as error:
+        except RequestRejectedError as error:
             status, code, words = words_of(error)
             connection.send({"id": request_id, "status": status, "error": {"code": code, "msg": words}})
             return
@@ -61,7 +61,7 @@ class BinanceCalls:
         raise MisusedError(-32601, f"Method '{method}' is not supported.")
 
     def _check(self, parameters: Mapping[str, Any]) -> None:
-        """Signed are all parameters but the signature, by name. Raises RequestRefusedError."""
+        """Signed are all parameters but the signature, by name. Raises RequestRejectedError."""
         fields = {name: str(value) for name, value in parameters.items()}
         signed = "&".join(f"{name}={fields[name]}" for name in sorted(fields) if name != "signature")
         now = self._exchange.clock.now()
@@ -130,10 +130,10 @@ class BinanceCalls:
 
 
 def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Raises RequestRefusedError."""
+    """Raises RequestRejectedError."""
     parameters = fields.get("params") or {}
     if not isinstance(parameters, dict):
-        raise RequestRefusedError("invalid_request", "params")
+        raise RequestRejectedError("invalid_request", "params")
     return parameters
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from market.time_units import MICROSECONDS
-from simulators.binance.binance_refusals import MisusedError
+from simulators.binance.binance_rejections import MisusedError
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 
 Fields = Mapping[str, str]
 SIGNED_FIELDS = frozenset(("timestamp", "recvWindow", "signature"))
@@ -34,7 +34,7 @@ class Endpoint:
         return max([self.weight, *weights])
 
     def check(self, fields: Fields, is_signed: bool) -> None:
-        """Raises RequestRefusedError for a parameter that the endpoint does not read."""
+        """Raises RequestRejectedError for a parameter that the endpoint does not read."""
         read = self.known | SIGNED_FIELDS if is_signed else self.known
         if unread := fields.keys() - read:
             raise MisusedError(
@@ -55,13 +55,13 @@ class Allowance:
         self.is_lifted = False
 
     def take(self, amount: int, now: int) -> int:
-        """What is used now. Raises RequestRefusedError where that is too much."""
+        """What is used now. Raises RequestRejectedError where that is too much."""
         window = now // self._micros
         if window != self._window:
             self._window, self._used = window, 0
         self._used += amount
         if self._used > self._limit and not self.is_lifted:
-            raise RequestRefusedError("rate_limited")
+            raise RequestRejectedError("rate_limited")
         return self._used
 
 
@@ -84,12 +84,12 @@ def limit_field(fields: Fields, default: int, longest: int = _LONGEST_LIST) -> i
 
 
 def symbol_field(fields: Fields, listings: Mapping[str, Listing]) -> Listing:
-    """The market that `symbol` names. Raises RequestRefusedError."""
+    """The market that `symbol` names. Raises RequestRejectedError."""
     name = fields.get("symbol")
     if not name:
-        raise RequestRefusedError("invalid_request", "symbol")
+        raise RequestRejectedError("invalid_request", "symbol")
     if name not in listings:
-        raise RequestRefusedError("unknown_market", name)
+        raise RequestRejectedError("unknown_market", name)
     return listings[name]
 
 

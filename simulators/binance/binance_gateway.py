@@ -13,9 +13,9 @@ from simulators.binance.binance_endpoints import Allowance, Endpoint
 from simulators.binance.binance_feed import BinanceFeed
 from simulators.binance.binance_orders import BinanceOrders
 from simulators.binance.binance_public import ORDERS_IN_TEN_SECONDS, WEIGHT_A_MINUTE, BinancePublic
-from simulators.binance.binance_refusals import words_of
+from simulators.binance.binance_rejections import words_of
 from simulators.binance.binance_stream import BinanceStream
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
 from simulators.web.signatures import SignedRequest, check_binance
@@ -51,7 +51,7 @@ class BinanceGateway:
 
     def application(self) -> web.Application:
         signed = {endpoint.path for endpoint in self._signed}
-        application = guarded(NAME, lambda path: path.partition("?")[0] in signed, self._check, self.refusal)
+        application = guarded(NAME, lambda path: path.partition("?")[0] in signed, self._check, self.rejection)
         for endpoint in self._public:
             application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint, is_signed=False))
         for endpoint in self._signed:
@@ -78,7 +78,7 @@ class BinanceGateway:
     def beat(self) -> None:
         self._stream.beat()
 
-    def refusal(self, error: RequestRefusedError) -> web.Response:
+    def rejection(self, error: RequestRejectedError) -> web.Response:
         status, code, text = words_of(error)
         response = json_reply({"code": code, "msg": text}, status)
         if error.reason == "rate_limited":

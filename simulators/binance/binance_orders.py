@@ -17,7 +17,7 @@ from simulators.binance.binance_endpoints import (
     milliseconds,
     symbol_field,
 )
-from simulators.binance.binance_refusals import MisusedError
+from simulators.binance.binance_rejections import MisusedError
 from simulators.binance.binance_rows import (
     LARGEST_AMOUNT,
     LARGEST_NOTIONAL,
@@ -28,7 +28,7 @@ from simulators.binance.binance_rows import (
     placed_row,
 )
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import decimal_field, text_field
@@ -118,19 +118,19 @@ class BinanceOrders:
             raise MisusedError(-1106, "Parameter 'quoteOrderQty' sent when not required.")
         funds = _number(fields, "quoteOrderQty")
         if funds < listing.market.minimum_notional:
-            raise RequestRefusedError("amount_too_small", "NOTIONAL")
+            raise RequestRejectedError("amount_too_small", "NOTIONAL")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds, side))
 
     def _check_filters(self, listing: Listing, request: OrderRequest) -> None:
-        """In the order in which exchangeInfo lists them. Raises RequestRefusedError."""
+        """In the order in which exchangeInfo lists them. Raises RequestRejectedError."""
         market, price = listing.market, request.price
         if price is not None and (not 0 < price <= LARGEST_PRICE or price % market.tick_size):
-            raise RequestRefusedError("amount_too_small", "PRICE_FILTER")
+            raise RequestRejectedError("amount_too_small", "PRICE_FILTER")
         if not market.minimum_amount <= request.amount <= LARGEST_AMOUNT or request.amount % market.lot_step:
-            raise RequestRefusedError("amount_too_small", "LOT_SIZE")
+            raise RequestRejectedError("amount_too_small", "LOT_SIZE")
         worth = request.amount * (price or listing.price(self._opposite_best(listing, request.side) or 0))
         if worth < market.minimum_notional or (price is not None and worth > LARGEST_NOTIONAL):
-            raise RequestRefusedError("amount_too_small", "NOTIONAL")
+            raise RequestRejectedError("amount_too_small", "NOTIONAL")
 
     def _would_take(self, listing: Listing, request: OrderRequest) -> bool:
         best, ticks = self._opposite_best(listing, request.side), listing.ticks(request.price or ZERO)
@@ -145,16 +145,16 @@ class BinanceOrders:
     def _cancel(self, fields: Fields) -> object:
         try:
             found = self._found(fields)
-        except RequestRefusedError as error:
+        except RequestRejectedError as error:
             if error.reason != "unknown_order":
                 raise
-            raise RequestRefusedError("order_ended") from error
+            raise RequestRejectedError("order_ended") from error
         return self._cancelled(found, _client_id(fields))
 
     def _cancel_all(self, fields: Fields) -> object:
         orders = self._open_on(symbol_field(fields, self._listings))
         if not orders:
-            raise RequestRefusedError("order_ended")
+            raise RequestRejectedError("order_ended")
         return [self._cancelled(order, _client_id({})) for order in orders]
 
     def _cancelled(self, found: SimulatedOrder, cancel_id: str) -> object:
@@ -188,7 +188,7 @@ class BinanceOrders:
         return [fill_row(fill, self._market_id(fill.symbol)) for fill in fills]
 
     def _found(self, fields: Fields) -> SimulatedOrder:
-        """By `orderId`, else by `origClientOrderId`. Raises RequestRefusedError."""
+        """By `orderId`, else by `origClientOrderId`. Raises RequestRejectedError."""
         listing, customer = symbol_field(fields, self._listings), self._exchange.customer
         if "orderId" in fields:
             order = customer.order(str(integer_field(fields, "orderId", 0)))
@@ -197,7 +197,7 @@ class BinanceOrders:
         else:
             raise MisusedError(-1102, "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!")
         if order.symbol != listing.market.symbol:
-            raise RequestRefusedError("unknown_order")
+            raise RequestRejectedError("unknown_order")
         return order
 
     def _row(self, order: SimulatedOrder) -> object:
@@ -236,13 +236,13 @@ def _side(fields: Fields) -> Side:
 
 
 def _number(fields: Fields, name: str) -> Decimal:
-    """Raises RequestRefusedError where it is missing, no number, or has more than eight digits after its point."""
+    """Raises RequestRejectedError where it is missing, no number, or has more than eight digits after its point."""
     text = text_field(fields, name)
     if not re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,20})?", text):
         legal = "'^([0-9]{1,20})(\\.[0-9]{1,20})?$'"
         raise MisusedError(-1100, f"Illegal characters found in parameter '{name}'; legal range is {legal}.")
     if len(text.partition(".")[2].rstrip("0")) > 8:
-        raise RequestRefusedError("too_precise", name)
+        raise RequestRejectedError("too_precise", name)
     return decimal_field(fields, name, "amount_invalid")
 
 
@@ -252,5 +252,5 @@ def _client_id(fields: Fields) -> str:
     if name is None:
         return uuid4().hex[:22]
     if not _CLIENT_ID.fullmatch(name):
-        raise RequestRefusedError("client_id_invalid", "newClientOrderId")
+        raise RequestRejectedError("client_id_invalid", "newClientOrderId")
     return name

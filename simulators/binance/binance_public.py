@@ -14,10 +14,10 @@ from simulators.binance.binance_endpoints import (
     symbol_field,
 )
 from simulators.binance.binance_feed import BinanceFeed
-from simulators.binance.binance_refusals import MisusedError
+from simulators.binance.binance_rejections import MisusedError
 from simulators.binance.binance_rows import market_row, trade_row
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import PublicTrade, RequestRefusedError
+from simulators.matching.order_records import PublicTrade, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 
@@ -120,7 +120,7 @@ def _listed(text: str) -> list[str]:
     except orjson.JSONDecodeError:
         names = None
     if not isinstance(names, list):
-        raise RequestRefusedError("invalid_request", "symbols")
+        raise RequestRejectedError("invalid_request", "symbols")
     return [str(name) for name in names]
 
 

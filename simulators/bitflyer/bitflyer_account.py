@@ -12,7 +12,7 @@ from simulators.bitflyer.bitflyer_rows import (
     state_of,
 )
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.web.api_calls import Call, Fields, known
 from simulators.web.exchange_gateway import count_field, decimal_field, side_field, text_field
 from simulators.web.json_digits import plain
@@ -62,7 +62,7 @@ class BitflyerAccount:
     def _child_orders(self, fields: Fields) -> object:
         listing, state = self._products.one(fields), fields.get("child_order_state")
         if state is not None and state not in _STATES:
-            raise RequestRefusedError("invalid_request", "child_order_state")
+            raise RequestRejectedError("invalid_request", "child_order_state")
         found = (
             (order.number, order)
             for order in self._candidates(fields, listing, state)
@@ -91,14 +91,14 @@ class BitflyerAccount:
     def _place(self, fields: Fields) -> object:
         kind = text_field(fields, "child_order_type")
         if kind not in ("LIMIT", "MARKET"):
-            raise RequestRefusedError("invalid_request", "child_order_type")
+            raise RequestRejectedError("invalid_request", "child_order_type")
         text_field(fields, "product_code")
         lifetime = fields.get("time_in_force") or "GTC"
         if lifetime not in _LIFETIMES:
-            raise RequestRefusedError("invalid_request", "time_in_force")
+            raise RequestRejectedError("invalid_request", "time_in_force")
         # Orders do not expire here before they would by default.
         if count_field(fields, "minute_to_expire", LIFETIME_MINUTES) != LIFETIME_MINUTES:
-            raise RequestRefusedError("invalid_request", "minute_to_expire")
+            raise RequestRejectedError("invalid_request", "minute_to_expire")
         order = self._exchange.place(
             OrderRequest(
                 symbol=self._products.one(fields).market.symbol,
@@ -115,10 +115,10 @@ class BitflyerAccount:
         """The real exchange answers 200 without a body, even where the order has ended."""
         text_field(fields, "product_code")
         if not any(fields.get(name) for name in _IDS):
-            raise RequestRefusedError("invalid_request", "child_order_acceptance_id")
+            raise RequestRejectedError("invalid_request", "child_order_acceptance_id")
         order = self._named(fields)
         if order is None or order.symbol != self._products.one(fields).market.symbol:
-            raise RequestRefusedError("unknown_order")
+            raise RequestRejectedError("unknown_order")
         if order.state == "open":
             self._exchange.cancel(order.order_id)
         return None

@@ -8,7 +8,7 @@ from simulators.bitflyer.bitflyer_account import BitflyerAccount
 from simulators.bitflyer.bitflyer_public import BitflyerProducts, BitflyerPublic
 from simulators.bitflyer.bitflyer_rows import FIRST_EXECUTION, acceptance_id
 from simulators.bitflyer.bitflyer_stream import BitflyerStream
-from simulators.matching.order_records import Reason, RequestRefusedError
+from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.web.api_calls import Call
 from simulators.web.exchange_gateway import MarketStep, guarded, json_fields, json_reply
@@ -20,7 +20,7 @@ NAME = "bitflyer"
 NAMES = Names(order=acceptance_id, fill=lambda number, _micros: str(FIRST_EXECUTION + number))
 
 # HTTP status, then bitFlyer's own; the documentation names few of them.
-_REFUSALS: dict[Reason, tuple[int, int, str]] = {
+_REJECTIONS: dict[Reason, tuple[int, int, str]] = {
     "unknown_key": (401, -500, "Key not found"),
     "signature": (401, -500, "Invalid signature"),
     "clock": (401, -500, "Timestamp is out of range"),
@@ -52,7 +52,7 @@ class BitflyerGateway:
         self._stream = BitflyerStream(self._products, self.subscribers, credentials)
 
     def application(self) -> web.Application:
-        application = guarded(NAME, lambda path: path.startswith("/v1/me/"), self._check, self.refusal)
+        application = guarded(NAME, lambda path: path.startswith("/v1/me/"), self._check, self.rejection)
         application.add_routes(
             [
                 *(web.get(f"/v1/{name}", _answered(call)) for name, call in self._public.items()),
@@ -70,8 +70,8 @@ class BitflyerGateway:
     def beat(self) -> None:
         self._stream.beat()
 
-    def refusal(self, error: RequestRefusedError) -> web.Response:
-        http_status, status, text = _REFUSALS.get(error.reason, (400, -1, "Invalid request"))
+    def rejection(self, error: RequestRejectedError) -> web.Response:
+        http_status, status, text = _REJECTIONS.get(error.reason, (400, -1, "Invalid request"))
         message = text.format(detail=error.detail)
         return json_reply({"status": status, "error_message": message, "data": None}, http_status)
 

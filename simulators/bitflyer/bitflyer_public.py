@@ -41,7 +41,7 @@ class BitflyerProducts:
         self._ticks = 0
 
     def one(self, fields: Fields) -> Listing:
-        """Raises RequestRefusedError."""
+        """Raises RequestRejectedError."""
         return listing_named(self.by_code, str(fields.get("product_code") or _DEFAULT_PRODUCT))
 
     def note(self, step: MarketStep) -> None:

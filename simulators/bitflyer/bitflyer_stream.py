@@ -11,7 +11,7 @@ from simulators.bitflyer.bitflyer_events import event_row
 from simulators.bitflyer.bitflyer_public import BitflyerProducts
 from simulators.bitflyer.bitflyer_rows import board_row, whole_board
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent
+from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
 from simulators.web.exchange_gateway import MarketStep, json_fields
 from simulators.web.signatures import BITFLYER_SKEW
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -19,7 +19,7 @@ from simulators.web.subscribers import SubscriberConnection, Subscribers
 _SNAPSHOT_BEATS = 5
 _KINDS = ("lightning_board_snapshot", "lightning_board", "lightning_ticker", "lightning_executions")
 _PRIVATE = "child_order_events"
-_INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS, _PARSE, _REFUSED = -32600, -32601, -32602, -32700, -32000
+_INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS, _PARSE, _REJECTED = -32600, -32601, -32602, -32700, -32000
 
 
 class _RpcError(Exception):
@@ -63,7 +63,7 @@ class BitflyerStream:
     def hear(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
-        except RequestRefusedError:
+        except RequestRejectedError:
             connection.send(_failed(None, _PARSE, "Parse error"))
             return
         number = fields.get("id")
@@ -95,7 +95,7 @@ class BitflyerStream:
             connection.channels.discard(channel)
             return None
         if channel == _PRIVATE and connection not in self._signed_in:
-            raise _RpcError(_REFUSED, "Not authenticated")
+            raise _RpcError(_REJECTED, "Not authenticated")
         connection.channels.add(channel)
         return self._channels[channel] if channel.startswith("lightning_board_snapshot_") else None
 
@@ -111,7 +111,7 @@ class BitflyerStream:
         is_in_time = abs(moment * 1_000 - self._exchange.clock.now()) <= BITFLYER_SKEW * MICROSECONDS
         is_right = hmac.compare_digest(expected.encode(), str(parameters["signature"]).encode())
         if parameters["api_key"] != self._credentials.api_key or not is_right or not is_in_time:
-            raise _RpcError(_REFUSED, "Authentication failed")
+            raise _RpcError(_REJECTED, "Authentication failed")
         self._signed_in.add(connection)
 
     def _tell(self, event: SimulatedAccountEvent) -> None:

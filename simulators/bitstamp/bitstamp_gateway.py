@@ -8,11 +8,11 @@ from exchanges.exchange_credentials import Credentials
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.bitstamp.bitstamp_orders import BitstampOrders
-from simulators.bitstamp.bitstamp_refusals import HEADERS, refusal
+from simulators.bitstamp.bitstamp_rejections import HEADERS, rejection
 from simulators.bitstamp.bitstamp_rows import market_row, ticker_row, trade_id, trade_row
 from simulators.bitstamp.bitstamp_stream import BitstampStream
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply, levels_of, listing_named
@@ -40,7 +40,7 @@ class BitstampGateway:
         self._nonces = BitstampNonces()
 
     def application(self) -> web.Application:
-        application = guarded(NAME, _is_private, self._check, self.refusal)
+        application = guarded(NAME, _is_private, self._check, self.rejection)
         application.add_routes(
             [
                 web.get("/api/v2/markets/", self._markets),
@@ -60,10 +60,10 @@ class BitstampGateway:
     def beat(self) -> None:
         """Nothing to say: the client beats, and is answered."""
 
-    def refusal(self, error: RequestRefusedError) -> web.Response:
+    def rejection(self, error: RequestRejectedError) -> web.Response:
         is_short = error.reason == "insufficient_funds"
         available: Decimal = self.exchange.customer.available(error.detail) if is_short else ZERO
-        return refusal(error, available)
+        return rejection(error, available)
 
     # -- public
 
@@ -84,7 +84,7 @@ class BitstampGateway:
     async def _trades(self, request: web.Request) -> web.Response:
         symbol, span = self._listing(request).market.symbol, request.query.get("time", "hour")
         if span not in _SPANS:
-            raise RequestRefusedError("invalid_request", "time")
+            raise RequestRejectedError("invalid_request", "time")
         oldest = self.exchange.clock.now() - _SPANS[span] * MICROSECONDS
         trades = self.exchange.tape.newest(symbol, KEPT)
         return json_reply([trade_row(trade) for trade in trades if trade.traded_at >= oldest])
@@ -101,7 +101,7 @@ class BitstampGateway:
     def _check(self, request: SignedRequest) -> None:
         for name in HEADERS:
             if not request.headers.get(name):
-                raise RequestRefusedError("unknown_key", name)
+                raise RequestRejectedError("unknown_key", name)
         self._nonces.check(request, self._credentials, self.exchange.clock.now())
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:

@@ -9,11 +9,11 @@ from aiohttp import web
 
 from market.instruments.orders import Side
 from market.time_units import MICROSECONDS
-from simulators.bitstamp.bitstamp_refusals import check_steps
+from simulators.bitstamp.bitstamp_rejections import check_steps
 from simulators.bitstamp.bitstamp_rows import cancelled_row, open_order_row, order_row, status_row, transaction_row
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_admission import LARGEST
-from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import count_field, decimal_field, json_reply, listing_named, text_field
@@ -24,7 +24,7 @@ _MARKET_FIELDS = frozenset(("amount", "client_order_id"))
 _NOT_SIMULATED = frozenset(("limit_price", "daily_order", "gtd_order", "expire_time", "moc_order", "amount_in_counter"))
 _ORDER_FIELDS = frozenset(("id", "client_order_id"))
 _LEDGER_FIELDS = frozenset(("offset", "limit", "sort", "since_timestamp", "until_timestamp"))
-# ccxt fills empty forms with it, since the real exchange refuses an empty body.
+# ccxt fills empty forms with it, since the real exchange rejects an empty body.
 _FILLER = {"foo": "bar"}
 Form = Mapping[str, str]
 
@@ -76,7 +76,7 @@ class BitstampOrders:
     async def _place(self, request: web.Request) -> web.Response:
         form = await _form(request, _LIMIT_FIELDS)
         if _is_set(form, "ioc_order") and _is_set(form, "fok_order"):
-            raise RequestRefusedError("invalid_request", "only one of ioc_order and fok_order can be set")
+            raise RequestRejectedError("invalid_request", "only one of ioc_order and fok_order can be set")
         amount = decimal_field(form, "amount", "amount_invalid")
         return self._taken(request, form, amount, decimal_field(form, "price", "price_invalid"))
 
@@ -94,7 +94,7 @@ class BitstampOrders:
 
     def _bought(self, listing: Listing, funds: Decimal) -> Decimal:
         if not 0 < funds <= LARGEST:
-            raise RequestRefusedError("amount_invalid", "amount")
+            raise RequestRejectedError("amount_invalid", "amount")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
 
     def _taken(self, request: web.Request, form: Form, amount: Decimal, price: Decimal | None) -> web.Response:
@@ -176,13 +176,13 @@ class BitstampOrders:
 
 
 async def _form(request: web.Request, known: frozenset[str]) -> Form:
-    """Raises RequestRefusedError where a field is none of the call's."""
+    """Raises RequestRejectedError where a field is none of the call's."""
     form = dict(parse_qsl(await request.text()))
     for name in form if form != _FILLER else ():
         if name in _NOT_SIMULATED:
-            raise RequestRefusedError("invalid_request", f"{name} is not simulated")
+            raise RequestRejectedError("invalid_request", f"{name} is not simulated")
         if name not in known:
-            raise RequestRefusedError("invalid_request", name)
+            raise RequestRejectedError("invalid_request", name)
     return form
 
 

@@ -9,7 +9,7 @@ from simulators.bitstamp.bitstamp_events import my_trade, order_event, public_tr
 from simulators.bitstamp.bitstamp_rows import trade_id
 from simulators.market.traded_day import TradedDay
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent
+from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Change, MarketStep, json_fields, levels_of
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -90,7 +90,7 @@ class BitstampStream:
     def hear(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
-        except RequestRefusedError:
+        except RequestRejectedError:
             connection.send(_error("Incorrect JSON format."))
             return
         event, data = fields.get("event"), fields.get("data")

@@ -10,11 +10,11 @@ from exchanges.exchange_credentials import Credentials
 from market.time_units import MICROSECONDS
 from simulators.coinbaseexchange.coinbaseexchange_feed import ProductFeed
 from simulators.coinbaseexchange.coinbaseexchange_orders import CoinbaseExchangeOrders
-from simulators.coinbaseexchange.coinbaseexchange_refusals import refusal
+from simulators.coinbaseexchange.coinbaseexchange_rejections import rejection
 from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, currency_row, product_row, trade_row
 from simulators.coinbaseexchange.coinbaseexchange_stream import CoinbaseExchangeStream
 from simulators.matching.listings import fixed_text
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.web.exchange_gateway import (
     MarketStep,
@@ -48,7 +48,7 @@ class CoinbaseExchangeGateway:
         self._orders = CoinbaseExchangeOrders(exchange, self._stream.rested)
 
     def application(self) -> web.Application:
-        application = guarded(NAME, _is_private, self._check, self.refusal)
+        application = guarded(NAME, _is_private, self._check, self.rejection)
         application.add_routes(
             [
                 web.get("/currencies", self._currencies),
@@ -71,8 +71,8 @@ class CoinbaseExchangeGateway:
     def beat(self) -> None:
         self._stream.beat()
 
-    def refusal(self, error: RequestRefusedError) -> web.Response:
-        return refusal(error)
+    def rejection(self, error: RequestRejectedError) -> web.Response:
+        return rejection(error)
 
     # -- public
 
@@ -90,7 +90,7 @@ class CoinbaseExchangeGateway:
     async def _book(self, request: web.Request) -> web.Response:
         feed, level = self._feed(request), request.query.get("level", "1")
         if level not in _DEPTHS:
-            raise RequestRefusedError("invalid_request", "level")
+            raise RequestRejectedError("invalid_request", "level")
         levels = levels_of(feed.listing, self.exchange.books[feed.listing.market.symbol], _DEPTHS[level])
         # A third element per level: how many orders stand there.
         sides = {name: [[*row, 1] for row in rows] for name, rows in levels.items()}
@@ -130,7 +130,7 @@ class CoinbaseExchangeGateway:
     def _feed(self, request: web.Request) -> ProductFeed:
         name = request.match_info["id"]
         if name not in self._stream.feeds:
-            raise RequestRefusedError("unknown_market", name)
+            raise RequestRejectedError("unknown_market", name)
         return self._stream.feeds[name]
 
     # -- signing
@@ -138,7 +138,7 @@ class CoinbaseExchangeGateway:
     def _check(self, request: SignedRequest) -> None:
         for name in ("KEY", "SIGN", "TIMESTAMP", "PASSPHRASE"):
             if not request.headers.get(f"CB-ACCESS-{name}"):
-                raise RequestRefusedError("unknown_key", f"CB-ACCESS-{name} header is required")
+                raise RequestRejectedError("unknown_key", f"CB-ACCESS-{name} header is required")
         signature = CoinbaseExchangeSignature.of_headers(request.headers)
         signature.check(self._credentials, self.exchange.clock.now(), request.method + request.path + request.body)
 

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from aiohttp import web
 
-from simulators.coinbaseexchange.coinbaseexchange_refusals import check_steps
+from simulators.coinbaseexchange.coinbaseexchange_rejections import check_steps
 from simulators.coinbaseexchange.coinbaseexchange_rows import account_row, fill_row, order_row, pending_row, status_of
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import LARGEST
-from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import (
@@ -73,7 +73,7 @@ class CoinbaseExchangeOrders:
     async def _fills(self, request: web.Request) -> web.Response:
         order_id, product = request.query.get("order_id"), request.query.get("product_id")
         if order_id is None and product is None:
-            raise RequestRefusedError("invalid_request", "order_id or product_id")
+            raise RequestRejectedError("invalid_request", "order_id or product_id")
         customer = self._exchange.customer
         # cursors: newer than the one, older than the other
         before, after = count_field(request.query, "before", 0), count_field(request.query, "after", 0)
@@ -124,9 +124,9 @@ class CoinbaseExchangeOrders:
         kind, side = fields.get("type", "limit"), side_field(fields, "side")
         lifetime = fields.get("time_in_force", "GTC")
         if kind not in ("limit", "market"):
-            raise RequestRefusedError("invalid_request", "type")
+            raise RequestRejectedError("invalid_request", "type")
         if lifetime not in _LIFETIMES or (fields.get("post_only") and lifetime != "GTC"):
-            raise RequestRefusedError("invalid_request", "time_in_force")
+            raise RequestRejectedError("invalid_request", "time_in_force")
         if kind == "market" and "size" not in fields:
             amount = self._spent(decimal_field(fields, "funds", "amount_invalid"), side, listing)
         else:
@@ -144,7 +144,7 @@ class CoinbaseExchangeOrders:
     def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
         """What `funds` buy at the market. The real exchange also sells for an amount of money; here it does not."""
         if side != "buy" or not 0 < funds <= LARGEST:
-            raise RequestRefusedError("invalid_request", "funds")
+            raise RequestRejectedError("invalid_request", "funds")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
 
     def _would_take(self, wanted: OrderRequest, listing: Listing) -> bool:
@@ -201,13 +201,13 @@ class CoinbaseExchangeOrders:
 def _check_fields(fields: Mapping[str, Any]) -> None:
     for name in fields:
         if name in _NOT_SIMULATED:
-            raise RequestRefusedError("invalid_request", f"{name} is not simulated, so it")
+            raise RequestRejectedError("invalid_request", f"{name} is not simulated, so it")
         if name not in _FIELDS:
-            raise RequestRefusedError("invalid_request", name)
+            raise RequestRejectedError("invalid_request", name)
     if not isinstance(fields.get("post_only", False), bool):
-        raise RequestRefusedError("invalid_request", "post_only")
+        raise RequestRejectedError("invalid_request", "post_only")
     if fields.get("stp", "cn") != "cn":
-        raise RequestRefusedError("invalid_request", "stp other than cn is not simulated, so it")
+        raise RequestRejectedError("invalid_request", "stp other than cn is not simulated, so it")
 
 
 def _limit(request: web.Request) -> int:
@@ -220,7 +220,7 @@ def _client_id(value: object) -> str | None:
     try:
         return str(UUID(str(value)))
     except ValueError as error:
-        raise RequestRefusedError("client_id_invalid") from error
+        raise RequestRejectedError("client_id_invalid") from error
 
 
 def _moment(query: Mapping[str, str], name: str, default: int | None) -> int | None:
@@ -230,7 +230,7 @@ def _moment(query: Mapping[str, str], name: str, default: int | None) -> int | N
     try:
         moment = datetime.fromisoformat(query[name])
     except ValueError as error:
-        raise RequestRefusedError("invalid_request", name) from error
+        raise RequestRejectedError("invalid_request", name) from error
     return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(microseconds=1)
 
 

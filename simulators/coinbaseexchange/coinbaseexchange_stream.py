@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from simulators.coinbaseexchange.coinbaseexchange_feed import Message, ProductFeed
-from simulators.coinbaseexchange.coinbaseexchange_refusals import KEY_REASONS, words_of
-from simulators.matching.order_records import RequestRefusedError, SimulatedAccountEvent, SimulatedOrder
+from simulators.coinbaseexchange.coinbaseexchange_rejections import KEY_REASONS, words_of
+from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, json_fields
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -20,7 +20,7 @@ class _NotSubscribedError(Exception):
 
 
 class CoinbaseExchangeStream:
-    """`check` verifies the signature in the fields of a subscribe. Raises RequestRefusedError."""
+    """`check` verifies the signature in the fields of a subscribe. Raises RequestRejectedError."""
 
     def __init__(self, exchange: SimulatedExchange, check: Callable[[Mapping[str, Any]], None]) -> None:
         self.subscribers = Subscribers()
@@ -66,7 +66,7 @@ class CoinbaseExchangeStream:
             wanted = self._wanted(fields, connection, subscribes)
             if subscribes and any(channel in _SIGNED for channel, _ in wanted):
                 self._check_signature(fields)
-        except RequestRefusedError as error:
+        except RequestRejectedError as error:
             title = "Authentication Failed" if error.reason in KEY_REASONS else "Malformed JSON"
             connection.send({"type": "error", "message": title, "reason": words_of(error)})
             return

@@ -22,7 +22,7 @@ _FORMS: Mapping[FaultKind, str] = {
     "clock_skew": "the exchange's clock is off, as it shows it and as it checks signatures by it",
     "lost_acknowledgement": "the order is taken, and its answer never comes",
     "duplicate_fill_report": "the account's stream tells of a fill twice, or a list of fills shows its newest twice",
-    "rejected_order": "an order is refused for no reason of its own",
+    "rejected_order": "an order is rejected for no reason of its own",
     "partial_fill_then_nothing": "a part of the order fills; the rest neither fills nor goes until the time is over",
     "disconnect_during_order": "all connections break while an order is under way; it may or may not have come in",
 }

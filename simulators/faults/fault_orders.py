@@ -1,11 +1,11 @@
-"""Faults of orders: refused for no reason, filled in part and left hanging, reported twice, cut off half way."""
+"""Faults of orders: rejected for no reason, filled in part and left hanging, reported twice, cut off half way."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
 from simulators.faults.faults import ActiveFault, ExchangeFaults
-from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedAccountEvent, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedAccountEvent, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 
 _HALTED = "Orders limit exceeded"
@@ -40,11 +40,11 @@ class OrderFaults:
     """When it goes on, because of what it hangs, and which order."""
 
     def admit(self, request: OrderRequest) -> None:
-        """Raises RequestRefusedError or DisconnectedError: then there is no order."""
+        """Raises RequestRejectedError or DisconnectedError: then there is no order."""
         if self.faults.is_quiet:
             return
         if self.faults.strike("rejected_order", request.symbol) is not None:
-            raise RequestRefusedError("order_rejected", _HALTED)
+            raise RequestRejectedError("order_rejected", _HALTED)
         call = ORDER_CALL.get()
         active = None if call is None else self.faults.strike("disconnect_during_order", request.symbol)
         if call is not None and active is not None:

@@ -6,30 +6,32 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from market.validation_messages import fault_words
-from simulators.faults.faults import FAULT_KINDS, ActiveFault, Fault, FaultRefusedError
+from simulators.faults.faults import FAULT_KINDS, ActiveFault, Fault, FaultRejectedError
 
 _FAULT = TypeAdapter(Fault)
 _NAMES = tuple(field.name for field in fields(Fault))
 
 
 def fault_from(body: object) -> Fault:
-    """Raises FaultRefusedError with one sentence that says what is wrong with it."""
+    """Raises FaultRejectedError with one sentence that says what is wrong with it."""
     if not isinstance(body, dict):
-        raise FaultRefusedError('A fault is a JSON object such as {"exchange": "kraken", "kind": "ban", "seconds": 5}.')
+        raise FaultRejectedError(
+            'A fault is a JSON object such as {"exchange": "kraken", "kind": "ban", "seconds": 5}.'
+        )
     for name in body:
         if name not in _NAMES:
-            raise FaultRefusedError(f"A fault has no {name!r}; it has {', '.join(_NAMES)}.")
+            raise FaultRejectedError(f"A fault has no {name!r}; it has {', '.join(_NAMES)}.")
     for name in ("exchange", "kind"):
         if name not in body:
-            raise FaultRefusedError(f"The fault's {name} is missing.")
+            raise FaultRejectedError(f"The fault's {name} is missing.")
     if body["kind"] not in FAULT_KINDS:
-        raise FaultRefusedError(f"There is no fault {body['kind']!r}, only {', '.join(FAULT_KINDS)}.")
+        raise FaultRejectedError(f"There is no fault {body['kind']!r}, only {', '.join(FAULT_KINDS)}.")
     try:
         # strict as JSON is read: a mapping is taken for a fault, a text never for a number
         return _FAULT.validate_json(orjson.dumps(body), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        raise FaultRefusedError(f"{first['loc'][0]}: {fault_words(first)}, not {first['input']!r}.") from None
+        raise FaultRejectedError(f"{first['loc'][0]}: {fault_words(first)}, not {first['input']!r}.") from None
 
 
 def fault_row(active: ActiveFault, now: int) -> dict[str, object]:

@@ -10,7 +10,7 @@ import orjson
 from market.time_units import MICROSECONDS
 from session.clock import Clock
 from simulators.faults.fault_requests import fault_from
-from simulators.faults.faults import FAULT_KINDS, Fault, FaultKind, FaultRefusedError, Faults, Symbols
+from simulators.faults.faults import FAULT_KINDS, Fault, FaultKind, FaultRejectedError, Faults, Symbols
 
 FAULTS_PER_MINUTE = 2.0
 _MOST_PER_MINUTE = 6_000
@@ -54,7 +54,7 @@ class FaultSchedule:
         self._next = next(self._entries, None)
 
     def advance(self) -> None:
-        """Raises FaultRefusedError where an entry makes no sense."""
+        """Raises FaultRejectedError where an entry makes no sense."""
         while self._next is not None and self._start + self._next.at * MICROSECONDS <= self._clock.now():
             self._faults.switch_on(self._next.fault)
             self._next = next(self._entries, None)
@@ -73,7 +73,7 @@ def seeded_faults(seed: int, per_minute: float, exchanges: Sequence[str]) -> Ite
 
 
 def schedule_of(text: str, symbols: Symbols) -> Iterable[ScheduledFault]:
-    """`SEED`, `SEED:PER_MINUTE`, or a JSON file's name. Raises FaultRefusedError with one sentence."""
+    """`SEED`, `SEED:PER_MINUTE`, or a JSON file's name. Raises FaultRejectedError with one sentence."""
     seed, _, rate = text.partition(":")
     if not seed.lstrip("-").isdecimal():
         return read_schedule(Path(text), symbols)
@@ -82,33 +82,33 @@ def schedule_of(text: str, symbols: Symbols) -> Iterable[ScheduledFault]:
     except ValueError:
         per_minute = 0.0
     if not 0 < per_minute <= _MOST_PER_MINUTE:
-        raise FaultRefusedError(f"{rate!r} is no number of faults a minute between 0 and {_MOST_PER_MINUTE}.")
+        raise FaultRejectedError(f"{rate!r} is no number of faults a minute between 0 and {_MOST_PER_MINUTE}.")
     return seeded_faults(int(seed), per_minute, tuple(symbols))
 
 
 def read_schedule(path: Path, symbols: Symbols) -> list[ScheduledFault]:
-    """A JSON list of faults, each with `at`, seconds after the start. Raises FaultRefusedError."""
+    """A JSON list of faults, each with `at`, seconds after the start. Raises FaultRejectedError."""
     try:
         rows = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise FaultRefusedError(f"{path} cannot be read ({error.strerror}).") from None
+        raise FaultRejectedError(f"{path} cannot be read ({error.strerror}).") from None
     except orjson.JSONDecodeError as error:
-        raise FaultRefusedError(f"{path} is not JSON ({error}).") from None
+        raise FaultRejectedError(f"{path} is not JSON ({error}).") from None
     if not isinstance(rows, list):
-        raise FaultRefusedError(f"{path} is no JSON list of faults.")
+        raise FaultRejectedError(f"{path} is no JSON list of faults.")
     entries = []
     for number, row in enumerate(rows, 1):
         try:
             entries.append(_entry(row, symbols))
-        except FaultRefusedError as error:
-            raise FaultRefusedError(f"{path}, fault {number}: {error}") from None
+        except FaultRejectedError as error:
+            raise FaultRejectedError(f"{path}, fault {number}: {error}") from None
     return sorted(entries, key=lambda entry: entry.at)
 
 
 def _entry(row: object, symbols: Symbols) -> ScheduledFault:
     at = row.pop("at", None) if isinstance(row, dict) else None
     if not isinstance(at, int | float) or isinstance(at, bool) or at < 0:
-        raise FaultRefusedError('it needs "at", the seconds after the start.')
+        raise FaultRejectedError('it needs "at", the seconds after the start.')
     fault = fault_from(row)
     fault.check(symbols)
     return ScheduledFault(float(at), fault)

@@ -64,7 +64,7 @@ _OPTIONS: dict[str, tuple[FaultKind, ...]] = {
     "share": ("partial_fill_then_nothing",),
     "hold_seconds": ("partial_fill_then_nothing",),
 }
-"""Which kinds an option belongs to; all others refuse it."""
+"""Which kinds an option belongs to; all others reject it."""
 _LONGEST_SECONDS = 86_400
 _OUTLASTING: tuple[FaultKind, ...] = ("silent_stream", "partial_fill_then_nothing")
 """Kinds of which something stays when their count is used up."""
@@ -75,7 +75,7 @@ Symbols = Mapping[str, tuple[str, ...]]
 """What each exchange lists."""
 
 
-class FaultRefusedError(Exception):
+class FaultRejectedError(Exception):
     """There is no such fault; the text says in one sentence what is wrong with it."""
 
 
@@ -111,21 +111,21 @@ class Fault:
     """How long the rest then hangs; default until the fault is over, or 10 s where that is not known."""
 
     def check(self, symbols: Symbols) -> None:
-        """Raises FaultRefusedError where it makes no sense."""
+        """Raises FaultRejectedError where it makes no sense."""
         if self.exchange not in symbols:
             raise _no_exchange(self.exchange, symbols)
         if self.count is None and self.seconds is None:
-            raise FaultRefusedError("A fault needs a count or a number of seconds.")
+            raise FaultRejectedError("A fault needs a count or a number of seconds.")
         if self.seconds is None and self.kind in _BY_TIME_ONLY:
-            raise FaultRefusedError(f"{self.kind} lasts: give it seconds, not a count.")
+            raise FaultRejectedError(f"{self.kind} lasts: give it seconds, not a count.")
         if self.count is not None and self.count < 1:
-            raise FaultRefusedError(f"A count of {self.count} is no fault: give at least 1.")
+            raise FaultRejectedError(f"A count of {self.count} is no fault: give at least 1.")
         listed = symbols[self.exchange]
         if self.symbol is not None and self.symbol not in listed:
-            raise FaultRefusedError(f"{self.exchange} does not list {self.symbol}, only {', '.join(listed)}.")
+            raise FaultRejectedError(f"{self.exchange} does not list {self.symbol}, only {', '.join(listed)}.")
         for name, kinds in _OPTIONS.items():
             if getattr(self, name) is not None and self.kind not in kinds:
-                raise FaultRefusedError(f"{self.kind} takes no {name}; that is for {', '.join(kinds)}.")
+                raise FaultRejectedError(f"{self.kind} takes no {name}; that is for {', '.join(kinds)}.")
         self._check_ranges()
 
     def is_meant(self, symbol: str | None, channel: str | None) -> bool:
@@ -147,7 +147,7 @@ class Fault:
         for name, number, least, most in ranges:
             # a NaN is in no range
             if number is not None and not least <= number <= most:
-                raise FaultRefusedError(f"{name} must be between {least} and {most}, not {number}.")
+                raise FaultRejectedError(f"{name} must be between {least} and {most}, not {number}.")
 
 
 @dataclass(slots=True)
@@ -255,13 +255,13 @@ class Faults:
         return tuple(self._of)
 
     def of(self, exchange: str) -> ExchangeFaults:
-        """Raises FaultRefusedError where there is no such exchange."""
+        """Raises FaultRejectedError where there is no such exchange."""
         if exchange not in self._of:
             raise _no_exchange(exchange, self._symbols)
         return self._of[exchange]
 
     def switch_on(self, fault: Fault) -> ActiveFault:
-        """From now on. Raises FaultRefusedError where it makes no sense."""
+        """From now on. Raises FaultRejectedError where it makes no sense."""
         fault.check(self._symbols)
         now = self._clock.now()
         ends_at = None if fault.seconds is None else now + round(fault.seconds * MICROSECONDS)
@@ -280,10 +280,10 @@ class Faults:
         return {name: dict(faults.strikes) for name, faults in self._of.items() if faults.strikes}
 
     def clear(self, exchange: str | None = None, kind: FaultKind | None = None) -> None:
-        """All, or those of one exchange or kind. Raises FaultRefusedError where there is no such exchange."""
+        """All, or those of one exchange or kind. Raises FaultRejectedError where there is no such exchange."""
         for faults in self._of.values() if exchange is None else (self.of(exchange),):
             faults.clear(kind)
 
 
-def _no_exchange(exchange: str, symbols: Symbols) -> FaultRefusedError:
-    return FaultRefusedError(f"There is no exchange {exchange!r} here, only {', '.join(symbols)}.")
+def _no_exchange(exchange: str, symbols: Symbols) -> FaultRejectedError:
+    return FaultRejectedError(f"There is no exchange {exchange!r} here, only {', '.join(symbols)}.")

@@ -9,7 +9,7 @@ from simulators.kraken.kraken_public import KrakenPairs, moment_field
 from simulators.kraken.kraken_rows import ASSET_IDS, fee_rows, ledger_text, order_row, trade_row
 from simulators.kraken.kraken_tokens import KrakenTokens
 from simulators.matching.listings import fixed_text
-from simulators.matching.order_records import RequestRefusedError, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import Call, Fields, known
 from simulators.web.exchange_gateway import count_field, text_field
@@ -67,7 +67,7 @@ class KrakenAccount:
     def _closed_orders(self, fields: Fields) -> object:
         wanted, closetime = fields.get("cl_ord_id"), fields.get("closetime", "both")
         if closetime not in ("open", "close", "both"):
-            raise RequestRefusedError("invalid_request", "closetime")
+            raise RequestRejectedError("invalid_request", "closetime")
         orders: Iterable[SimulatedOrder] = self._customer.newest_orders()
         if wanted is not None:
             orders = reversed(self._customer.orders_by_client_id(str(wanted)))
@@ -131,7 +131,7 @@ class KrakenAccount:
 def _names(fields: Fields, most: int) -> list[str]:
     names = text_field(fields, "txid").split(",")
     if len(names) > most:
-        raise RequestRefusedError("invalid_request", "txid")
+        raise RequestRejectedError("invalid_request", "txid")
     return names
 
 

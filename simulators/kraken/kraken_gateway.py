@@ -10,12 +10,12 @@ from simulators.kraken.kraken_account import KrakenAccount
 from simulators.kraken.kraken_day import KrakenDay
 from simulators.kraken.kraken_orders import KrakenOrders
 from simulators.kraken.kraken_public import KrakenPairs, KrakenPublic
-from simulators.kraken.kraken_refusals import worded
+from simulators.kraken.kraken_rejections import worded
 from simulators.kraken.kraken_rows import transaction_name
 from simulators.kraken.kraken_stream import KrakenStream
 from simulators.kraken.kraken_tokens import KrakenTokens
 from simulators.kraken.kraken_trading import KrakenTrading
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.web.api_calls import Call
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
@@ -49,7 +49,7 @@ class KrakenGateway:
         self._stream = KrakenStream(exchange, self.subscribers, self._days, tokens, trading)
 
     def application(self) -> web.Application:
-        application = guarded(NAME, lambda path: path.startswith("/0/private/"), self._check, self.refusal)
+        application = guarded(NAME, lambda path: path.startswith("/0/private/"), self._check, self.rejection)
         application.add_routes(
             [
                 *(web.get(f"/0/public/{name}", _answered(call)) for name, call in self._public.items()),
@@ -69,7 +69,7 @@ class KrakenGateway:
         self._orders.fall()
         self._stream.beat()
 
-    def refusal(self, error: RequestRefusedError) -> web.Response:
+    def rejection(self, error: RequestRejectedError) -> web.Response:
         """Kraken answers 200 whatever it says."""
         return json_reply({"error": [worded(error)]})
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from simulators.kraken.kraken_book import DEPTHS, DepthView
 from simulators.kraken.kraken_day import KrakenDay
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_records import PublicTrade, RequestRefusedError
+from simulators.matching.order_records import PublicTrade, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import known
 from simulators.web.exchange_gateway import MarketStep, iso_text
@@ -58,15 +58,15 @@ class KrakenMarkets:
         self._best: dict[str, object] = {}
 
     def topic(self, parameters: Mapping[str, object], symbol: object) -> MarketTopic:
-        """Raises RequestRefusedError whose detail is what Kraken says."""
+        """Raises RequestRejectedError whose detail is what Kraken says."""
         channel, depth = str(parameters["channel"]), parameters.get("depth", 10)
         trigger = parameters.get("event_trigger", "trades")
         if not set(parameters) <= _KNOWN[channel] or trigger not in _TRIGGERS:
-            raise RequestRefusedError("invalid_request", "Subscription object unsupported field")
+            raise RequestRejectedError("invalid_request", "Subscription object unsupported field")
         if not isinstance(depth, int) or depth not in DEPTHS:
-            raise RequestRefusedError("invalid_request", "Subscription depth not supported")
+            raise RequestRejectedError("invalid_request", "Subscription depth not supported")
         if not isinstance(symbol, str) or symbol not in self._exchange.listings:
-            raise RequestRefusedError("unknown_market", f"Currency pair not supported {symbol}")
+            raise RequestRejectedError("unknown_market", f"Currency pair not supported {symbol}")
         snapshot = parameters.get("snapshot", channel != "trade") is True
         return MarketTopic(channel, symbol, depth, str(trigger), snapshot)
 

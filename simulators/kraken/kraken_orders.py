@@ -8,12 +8,12 @@ from market.time_units import MICROSECONDS
 from simulators.kraken.kraken_public import KrakenPairs
 from simulators.kraken.kraken_rows import LOT_DECIMALS, altname, description
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import Call, Fields, known
 from simulators.web.exchange_gateway import decimal_field, iso_text, side_field, text_field
 
-# fcib, viqc and the rest are not simulated: refused, so that nobody believes they had an effect.
+# fcib, viqc and the rest are not simulated: rejected, so that nobody believes they had an effect.
 _FLAGS = {"fciq", "nompp", "post"}
 _LIFETIMES = ("GTC", "IOC")
 _SECONDS = re.compile(r"[0-9]{1,9}")
@@ -39,11 +39,11 @@ class KrakenOrders:
     def _place(self, fields: Fields) -> object:
         kind = text_field(fields, "ordertype")
         if kind not in ("limit", "market"):
-            raise RequestRefusedError("invalid_request", "ordertype")
+            raise RequestRejectedError("invalid_request", "ordertype")
         listing = self._pairs.one(text_field(fields, "pair"))
         lifetime = str(fields.get("timeinforce") or "GTC").upper()
         if lifetime not in _LIFETIMES:
-            raise RequestRefusedError("invalid_request", "timeinforce")
+            raise RequestRejectedError("invalid_request", "timeinforce")
         request = OrderRequest(
             symbol=listing.market.symbol,
             side=side_field(fields, "type"),
@@ -63,21 +63,21 @@ class KrakenOrders:
     def _check_flags(self, fields: Fields, request: OrderRequest, listing: Listing) -> None:
         flags = {flag for flag in str(fields.get("oflags") or "").split(",") if flag}
         if not flags <= _FLAGS:
-            raise RequestRefusedError("invalid_request", "oflags")
+            raise RequestRejectedError("invalid_request", "oflags")
         if "post" not in flags:
             return
         if request.price is None or request.immediate:
-            raise RequestRefusedError("invalid_request", "oflags")
+            raise RequestRejectedError("invalid_request", "oflags")
         best = self._exchange.books[request.symbol].best("sell" if request.side == "buy" else "buy")
         sign = 1 if request.side == "buy" else -1
         if best is not None and sign * listing.ticks(request.price) >= sign * best:
-            raise RequestRefusedError("order_rejected", "Post only order")
+            raise RequestRejectedError("order_rejected", "Post only order")
 
     def _cancel(self, fields: Fields) -> object:
         customer = self._exchange.customer
         if fields.get("cl_ord_id"):
             if fields.get("txid"):
-                raise RequestRefusedError("invalid_request", "txid")
+                raise RequestRejectedError("invalid_request", "txid")
             order = customer.latest_by_client_id(str(fields["cl_ord_id"]))
             self._exchange.cancel(order.order_id)
         else:
@@ -94,7 +94,7 @@ class KrakenOrders:
         """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x"""
         text = text_field(fields, "timeout")
         if not _SECONDS.fullmatch(text):
-            raise RequestRefusedError("invalid_request", "timeout")
+            raise RequestRejectedError("invalid_request", "timeout")
         now, seconds = self._exchange.clock.now(), int(text)
         self._cancels_at = now + seconds * MICROSECONDS if seconds else None
         trigger = "0" if self._cancels_at is None else _whole_second(self._cancels_at)
@@ -117,7 +117,7 @@ def _client_id(fields: Fields) -> str | None:
         return None
     name = str(fields["cl_ord_id"])
     if not _FREE_TEXT.fullmatch(name) and not _is_uuid(name):
-        raise RequestRefusedError("client_id_invalid")
+        raise RequestRejectedError("client_id_invalid")
     return name
 
 
@@ -133,9 +133,9 @@ def _check_digits(request: OrderRequest, listing: Listing) -> None:
     """Kraken says which number has too many digits, and how many it may have."""
     if request.price is not None and decimals_in(request.price) > listing.price_decimals:
         detail = f"{altname(listing)} price can only be specified up to {listing.price_decimals} decimals."
-        raise RequestRefusedError("too_precise", detail)
+        raise RequestRejectedError("too_precise", detail)
     if decimals_in(request.amount) > LOT_DECIMALS:
-        raise RequestRefusedError("amount_invalid")
+        raise RequestRejectedError("amount_invalid")
 
 
 def decimals_in(number: Decimal) -> int:

@@ -8,7 +8,7 @@ from market.time_units import MICROSECONDS
 from simulators.kraken.kraken_day import KrakenDay
 from simulators.kraken.kraken_rows import altname, asset_rows, pair_row, public_trade_row, wsname
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.web.api_calls import Call, Fields, known
@@ -28,11 +28,11 @@ class KrakenPairs:
         self._by_name = {name: row for row in self.listings for name in (row.market_id, altname(row), wsname(row))}
 
     def one(self, name: str) -> Listing:
-        """Raises RequestRefusedError."""
+        """Raises RequestRejectedError."""
         return listing_named(self._by_name, name)
 
     def all_in(self, fields: Fields) -> list[Listing]:
-        """Those that `pair` lists, all where it is missing. Raises RequestRefusedError."""
+        """Those that `pair` lists, all where it is missing. Raises RequestRejectedError."""
         names = str(fields.get("pair") or "")
         return [self.one(name) for name in names.split(",")] if names else list(self.listings)
 
@@ -70,7 +70,7 @@ class KrakenPublic:
         by_name = {str(name): asset_id for asset_id, row in rows.items() for name in (asset_id, row["altname"])}
         wanted = str(fields["asset"]).split(",")
         if not set(wanted) <= set(by_name):
-            raise RequestRefusedError("invalid_request", "asset")
+            raise RequestRejectedError("invalid_request", "asset")
         return {by_name[name]: rows[by_name[name]] for name in wanted}
 
     def _asset_pairs(self, fields: Fields) -> object:
@@ -100,8 +100,8 @@ class KrakenPublic:
 
 
 def moment_field(fields: Fields, name: str) -> Decimal:
-    """A time since 1970, in whatever unit. Raises RequestRefusedError."""
+    """A time since 1970, in whatever unit. Raises RequestRejectedError."""
     moment = decimal_field(fields, name, "invalid_request")
     if not 0 <= moment <= _LATEST:
-        raise RequestRefusedError("invalid_request", name)
+        raise RequestRejectedError("invalid_request", name)
     return moment

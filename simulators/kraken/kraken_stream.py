@@ -8,10 +8,10 @@ from simulators.kraken.kraken_day import KrakenDay
 from simulators.kraken.kraken_executions import KrakenExecutions
 from simulators.kraken.kraken_markets import MARKET_CHANNELS, KrakenMarkets
 from simulators.kraken.kraken_readers import PrivateChannel
-from simulators.kraken.kraken_refusals import worded
+from simulators.kraken.kraken_rejections import worded
 from simulators.kraken.kraken_tokens import KrakenTokens
 from simulators.kraken.kraken_trading import KrakenTrading
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, iso_text, json_fields
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -54,7 +54,7 @@ class KrakenStream:
     def hear(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
-        except RequestRefusedError:
+        except RequestRejectedError:
             connection.send({"error": "Malformed request", "success": False, **self._times()})
             return
         method = fields.get("method")
@@ -66,9 +66,9 @@ class KrakenStream:
             elif isinstance(method, str) and self._trading.knows(method):
                 self._trade(connection, fields, parameters_of(fields), method)
             else:
-                raise RequestRefusedError("invalid_request", "Unsupported method")
-        except RequestRefusedError as error:
-            self._refuse(connection, fields, error)
+                raise RequestRejectedError("invalid_request", "Unsupported method")
+        except RequestRejectedError as error:
+            self._reject(connection, fields, error)
         if connection.channels - {_HEARTBEAT}:
             connection.channels.add(_HEARTBEAT)
         else:
@@ -82,16 +82,16 @@ class KrakenStream:
             self._subscribe_private(connection, fields, parameters, is_start=is_start)
             return
         if channel not in MARKET_CHANNELS:
-            raise RequestRefusedError("invalid_request", "Subscription name invalid")
+            raise RequestRejectedError("invalid_request", "Subscription name invalid")
         symbols = parameters.get("symbol")
         if not isinstance(symbols, list):
-            raise RequestRefusedError("invalid_request", "Pair field must be an array")
+            raise RequestRejectedError("invalid_request", "Pair field must be an array")
         for symbol in symbols:
             try:
                 topic = self._markets.topic(parameters, symbol)
                 _check_joined(connection, topic.key, is_start=is_start)
-            except RequestRefusedError as error:
-                self._refuse(connection, fields, error, symbol)
+            except RequestRejectedError as error:
+                self._reject(connection, fields, error, symbol)
                 continue
             self._acknowledge(connection, fields, topic.result())
             if is_start:
@@ -104,7 +104,7 @@ class KrakenStream:
     ) -> None:
         channel = self._private[parameters["channel"]]
         if not set(parameters) <= channel.known:
-            raise RequestRefusedError("invalid_request", "Subscription object unsupported field")
+            raise RequestRejectedError("invalid_request", "Subscription object unsupported field")
         self._tokens.check(parameters.get("token"))
         _check_joined(connection, channel.readers.channel, is_start=is_start)
         self._acknowledge(connection, fields, channel.result(parameters))
@@ -119,19 +119,19 @@ class KrakenStream:
         self._tokens.check(parameters.get("token"))
         try:
             results = self._trading.results(method, parameters)
-        except RequestRefusedError as error:
-            raise RequestRefusedError(error.reason, worded(error)) from error
+        except RequestRejectedError as error:
+            raise RequestRejectedError(error.reason, worded(error)) from error
         for result in results:
             self._acknowledge(connection, fields, result)
 
     def _acknowledge(self, connection: SubscriberConnection, fields: dict[str, Any], result: dict[str, object]) -> None:
         self._answer(connection, fields, {"method": fields["method"], "result": result, "success": True})
 
-    def _refuse(
+    def _reject(
         self,
         connection: SubscriberConnection,
         fields: dict[str, Any],
-        error: RequestRefusedError,
+        error: RequestRejectedError,
         symbol: object = None,
     ) -> None:
         answer: dict[str, object] = {"error": error.detail, "method": fields.get("method"), "success": False}
@@ -150,15 +150,15 @@ class KrakenStream:
 
 
 def parameters_of(fields: dict[str, Any]) -> dict[str, Any]:
-    """Raises RequestRefusedError."""
+    """Raises RequestRejectedError."""
     parameters = fields.get("params")
     if not isinstance(parameters, dict):
-        raise RequestRefusedError("invalid_request", "Subscription field must be an object")
+        raise RequestRejectedError("invalid_request", "Subscription field must be an object")
     return parameters
 
 
 def _check_joined(connection: SubscriberConnection, key: str, *, is_start: bool) -> None:
     if is_start and key in connection.channels:
-        raise RequestRefusedError("invalid_request", "Already subscribed")
+        raise RequestRejectedError("invalid_request", "Already subscribed")
     if not is_start and key not in connection.channels:
-        raise RequestRefusedError("invalid_request", "Subscription Not Found")
+        raise RequestRejectedError("invalid_request", "Subscription Not Found")

@@ -4,7 +4,7 @@ import secrets
 
 from market.time_units import MICROSECONDS
 from session.clock import Clock
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 
 _GOOD_SECONDS = 900
 
@@ -24,6 +24,6 @@ class KrakenTokens:
         return {"token": token, "expires": _GOOD_SECONDS}
 
     def check(self, token: object) -> None:
-        """Raises RequestRefusedError."""
+        """Raises RequestRejectedError."""
         if not isinstance(token, str) or self._expiry.get(token, 0) <= self._clock.now():
-            raise RequestRefusedError("unknown_key", "ESession:Invalid session")
+            raise RequestRejectedError("unknown_key", "ESession:Invalid session")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import Call, Fields, known
 
@@ -34,22 +34,22 @@ class KrakenTrading:
         return method in self._methods
 
     def results(self, method: str, parameters: Fields) -> list[Result]:
-        """Each is answered apart. Raises RequestRefusedError."""
+        """Each is answered apart. Raises RequestRejectedError."""
         answer, names = self._methods[method]
         for name in parameters:
             if name not in names:
-                raise RequestRefusedError("invalid_request", name)
+                raise RequestRejectedError("invalid_request", name)
         return answer(parameters)
 
     def _add(self, parameters: Fields) -> list[Result]:
         listing = self._exchange.listings.get(str(parameters.get("symbol")))
         if listing is None:
-            raise RequestRefusedError("unknown_market")
+            raise RequestRejectedError("unknown_market")
         fields = {rest: parameters[name] for name, rest in _AS_IN_REST.items() if name in parameters}
         if not isinstance(parameters.get("post_only", False), bool):
-            raise RequestRefusedError("invalid_request", "post_only")
+            raise RequestRejectedError("invalid_request", "post_only")
         if not isinstance(parameters.get("cl_ord_id", ""), str):
-            raise RequestRefusedError("client_id_invalid")
+            raise RequestRejectedError("client_id_invalid")
         if parameters.get("post_only"):
             fields["oflags"] = "post"
         row: Any = self._rest["AddOrder"]({**fields, "pair": listing.market_id})
@@ -65,10 +65,10 @@ class KrakenTrading:
         orders = [customer.order(name) for name in names]
         orders += [customer.latest_by_client_id(name) for name in client_ids]
         if not orders:
-            raise RequestRefusedError("invalid_request", "order_id")
+            raise RequestRejectedError("invalid_request", "order_id")
         for order in orders:
             if order.state != "open":
-                raise RequestRefusedError("order_ended", order.order_id)
+                raise RequestRejectedError("order_ended", order.order_id)
         for name in dict.fromkeys(order.order_id for order in orders):
             self._exchange.cancel(name)
         results: list[Result] = [{"order_id": name} for name in names]
@@ -83,5 +83,5 @@ class KrakenTrading:
 def _texts(parameters: Fields, name: str) -> list[str]:
     rows = parameters.get(name, [])
     if not isinstance(rows, list):
-        raise RequestRefusedError("invalid_request", name)
+        raise RequestRejectedError("invalid_request", name)
     return [str(row) for row in rows]

@@ -17,12 +17,12 @@ from simulators.matching.order_records import RejectedOrder, SimulatedFill, Simu
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line, all of it or none: orders as they stand after a step, and the fills of that step; or an order that was
-    refused, which changes nothing."""
+    rejected, which changes nothing."""
 
     orders: tuple[SimulatedOrder, ...] = ()
     fills: tuple[SimulatedFill, ...] = ()
     opening: dict[str, BoundedDecimal] = field(default_factory=dict)
-    refused: tuple[RejectedOrder, ...] = ()
+    rejected: tuple[RejectedOrder, ...] = ()
     at: int = field(default=0, compare=False)
     """When it was written, microseconds: the machine's time, whatever the exchange's own clock says. 0: not noted."""
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from market.money import ZERO, total
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRefusedError, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
 
 
 class FundedAccount:
@@ -42,17 +42,17 @@ class FundedAccount:
         return self.balances.get(currency, ZERO) - self.held().get(currency, ZERO)
 
     def order(self, order_id: str) -> SimulatedOrder:
-        """Raises RequestRefusedError where there is none."""
+        """Raises RequestRejectedError where there is none."""
         order = self.orders.get(order_id)
         if order is None:
-            raise RequestRefusedError("unknown_order", order_id)
+            raise RequestRejectedError("unknown_order", order_id)
         return order
 
     def latest_by_client_id(self, client_order_id: str) -> SimulatedOrder:
-        """Raises RequestRefusedError where there is none."""
+        """Raises RequestRejectedError where there is none."""
         orders = self.orders_by_client_id(client_order_id)
         if not orders:
-            raise RequestRefusedError("unknown_order", client_order_id)
+            raise RequestRejectedError("unknown_order", client_order_id)
         return orders[-1]
 
     def orders_by_client_id(self, client_order_id: str) -> list[SimulatedOrder]:

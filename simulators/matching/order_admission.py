@@ -6,7 +6,7 @@ from decimal import Decimal
 from market.instruments.orders import Side
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import MatchingBook
-from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 
 # Beyond any price that the books can hold, so that a market order crosses all of it.
 ANY_PRICE = 10**15
@@ -15,24 +15,24 @@ LARGEST = Decimal(10**9)
 
 
 def check_size(listing: Listing, request: OrderRequest) -> None:
-    """Raises RequestRefusedError where amount or price break the market's rules."""
+    """Raises RequestRejectedError where amount or price break the market's rules."""
     market, amount, price = listing.market, request.amount, request.price
     if not 0 < amount <= LARGEST:
-        raise RequestRefusedError("amount_invalid", str(amount))
+        raise RequestRejectedError("amount_invalid", str(amount))
     if price is not None and not 0 < price <= LARGEST:
-        raise RequestRefusedError("price_invalid", str(price))
+        raise RequestRejectedError("price_invalid", str(price))
     if amount < market.minimum_amount:
-        raise RequestRefusedError("amount_too_small", str(market.minimum_amount))
+        raise RequestRejectedError("amount_too_small", str(market.minimum_amount))
     if amount % market.lot_step or (price is not None and price % market.tick_size):
-        raise RequestRefusedError("too_precise", f"{amount} at {price}")
+        raise RequestRejectedError("too_precise", f"{amount} at {price}")
     if price is not None and price * amount < market.minimum_notional:
-        raise RequestRefusedError("amount_too_small", str(market.minimum_notional))
+        raise RequestRejectedError("amount_too_small", str(market.minimum_notional))
 
 
 def check_client_id(client_order_id: str | None, used: Iterable[SimulatedOrder], reusable: bool) -> None:
-    """`reusable`: an id may come again once its order has ended. Raises RequestRefusedError."""
+    """`reusable`: an id may come again once its order has ended. Raises RequestRejectedError."""
     if client_order_id and any(not reusable or order.state == "open" for order in used):
-        raise RequestRefusedError("client_id_used", client_order_id)
+        raise RequestRejectedError("client_id_used", client_order_id)
 
 
 def units_of(listing: Listing, request: OrderRequest) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a simulated exchange keeps of its customer's orders: the records, and why it refuses a request."""
+"""What a simulated exchange keeps of its customer's orders: the records, and why it rejects a request."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,7 +35,7 @@ Reason = Literal[
 ]
 
 
-class RequestRefusedError(Exception):
+class RequestRejectedError(Exception):
     """The exchange says no; each exchange words the `reason` in its own error body."""
 
     def __init__(self, reason: Reason, detail: str = "") -> None:

@@ -18,7 +18,7 @@ from simulators.matching.order_records import (
     OrderRequest,
     PublicTrade,
     RejectedOrder,
-    RequestRefusedError,
+    RequestRejectedError,
     SimulatedAccountEvent,
     SimulatedFill,
     SimulatedOrder,
@@ -84,12 +84,12 @@ class SimulatedExchange:
         self._listeners.append(listener)
 
     def place(self, request: OrderRequest) -> SimulatedOrder:
-        """Match, book and journal the customer's order. Raises RequestRefusedError: then there is no order."""
+        """Match, book and journal the customer's order. Raises RequestRejectedError: then there is no order."""
         try:
             ticks, lots = self._admitted(request)
-        except RequestRefusedError as refusal:
-            refused = RejectedOrder(request, refusal.reason, self.clock.now())
-            self._journal.write(Entry(refused=(refused,)))
+        except RequestRejectedError as rejection:
+            rejected = RejectedOrder(request, rejection.reason, self.clock.now())
+            self._journal.write(Entry(rejected=(rejected,)))
             raise
         order = self._numbered(request)
         self.customer.keep(order)
@@ -109,10 +109,10 @@ class SimulatedExchange:
             self._match(order, self._resting(order), hangs=False)
 
     def cancel(self, order_id: str) -> SimulatedOrder:
-        """Raises RequestRefusedError where there is no such open order."""
+        """Raises RequestRejectedError where there is no such open order."""
         order = self.customer.order(order_id)
         if order.state != "open":
-            raise RequestRefusedError("order_ended", order_id)
+            raise RequestRejectedError("order_ended", order_id)
         self.books[order.symbol].cancel(order_id)
         return self._end(order)
 
@@ -188,10 +188,10 @@ class SimulatedExchange:
         return order
 
     def _admitted(self, request: OrderRequest) -> tuple[int, int]:
-        """Its price and amount in ticks and lots. Raises RequestRefusedError."""
+        """Its price and amount in ticks and lots. Raises RequestRejectedError."""
         listing = self.listings.get(request.symbol)
         if listing is None:
-            raise RequestRefusedError("unknown_market", request.symbol)
+            raise RequestRejectedError("unknown_market", request.symbol)
         check_size(listing, request)
         used = self.customer.orders_by_client_id(request.client_order_id or "")
         check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
@@ -220,7 +220,7 @@ class SimulatedExchange:
     def _check_funds(self, listing: Listing, side: Side, ticks: int, lots: int) -> None:
         currency, needed = funds_needed(listing, side, ticks, lots, self.books[listing.market.symbol])
         if self.customer.available(currency) < needed:
-            raise RequestRefusedError("insufficient_funds", currency)
+            raise RequestRejectedError("insufficient_funds", currency)
 
     def _submit_house(self, symbol: str, order: BookOrder, rests: bool) -> BookOrder:
         self._house_orders += 1

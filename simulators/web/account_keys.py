@@ -7,14 +7,14 @@ import secrets
 from pathlib import Path
 from uuid import uuid4
 
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.exchange_credentials import Credentials, credentials_path, load_credentials
 
 
 def ensure_credentials(home: Path, exchanges: tuple[str, ...]) -> dict[str, Credentials]:
     """The keys of each exchange, made where there are none yet; the file is written whole or not at all.
 
-    Raises AccountRefusedError where it is damaged.
+    Raises AccountRejectedError where it is damaged.
     """
     path = credentials_path(home)
     known = _known_keys(path)
@@ -35,7 +35,7 @@ def _known_keys(path: Path) -> dict[str, object]:
     except ValueError:
         known = None
     if not isinstance(known, dict):
-        raise AccountRefusedError(f"{path} is damaged: delete it for new keys")
+        raise AccountRejectedError(f"{path} is damaged: delete it for new keys")
     return known
 
 

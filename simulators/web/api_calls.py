@@ -4,23 +4,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 
 Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A field that the call does not know is refused, so that nobody relies on what the exchange does not have."""
+    """A field that the call does not know is rejected, so that nobody relies on what the exchange does not have."""
 
     answer: Callable[[Fields], object]
     known: frozenset[str] = frozenset()
 
     def __call__(self, fields: Fields) -> object:
-        """What goes on the wire. Raises RequestRefusedError."""
+        """What goes on the wire. Raises RequestRejectedError."""
         for name in fields:
             if name not in self.known:
-                raise RequestRefusedError("invalid_request", name)
+                raise RequestRejectedError("invalid_request", name)
         return self.answer(fields)
 
 

@@ -15,7 +15,7 @@ from market.instruments.orders import Side
 from market.money import decimal_of
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import MatchingBook
-from simulators.matching.order_records import PublicTrade, Reason, RequestRefusedError
+from simulators.matching.order_records import PublicTrade, Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.signatures import SignedRequest
 from simulators.web.subscribers import Subscribers
@@ -60,13 +60,13 @@ _MOST = 10**15
 """Of what is counted: rows, seconds, ids."""
 
 Check = Callable[[SignedRequest], None]
-Refusal = Callable[[RequestRefusedError], web.Response]
-REFUSAL: web.AppKey[Refusal] = web.AppKey("refusal")
-"""How the exchange words a refusal, for what stands before its application."""
+Rejection = Callable[[RequestRejectedError], web.Response]
+REJECTION: web.AppKey[Rejection] = web.AppKey("rejection")
+"""How the exchange words a rejection, for what stands before its application."""
 
 
-def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal: Refusal) -> web.Application:
-    """An application that lets nobody past `check` on private paths and words every refusal by `refusal`."""
+def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejection: Rejection) -> web.Application:
+    """An application that lets nobody past `check` on private paths and words every rejection by `rejection`."""
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -77,34 +77,34 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, refusal:
                 path = request.raw_path.removeprefix(f"/{name}")
                 check(SignedRequest(request.method, _url_of(request), path, request.headers, body))
             return await handler(request)
-        except RequestRefusedError as error:
-            return refusal(error)
+        except RequestRejectedError as error:
+            return rejection(error)
 
     application = web.Application(middlewares=[guard])
-    application[REFUSAL] = refusal
+    application[REJECTION] = rejection
     return application
 
 
 async def _body_of(request: web.Request) -> str:
-    """Raises RequestRefusedError where it is no text."""
+    """Raises RequestRejectedError where it is no text."""
     try:
         return await request.text() if request.body_exists else ""
     except (UnicodeDecodeError, LookupError) as error:
-        raise RequestRefusedError("invalid_request", "body") from error
+        raise RequestRejectedError("invalid_request", "body") from error
 
 
 def _url_of(request: web.Request) -> str:
-    """Raises RequestRefusedError where the Host header names none."""
+    """Raises RequestRejectedError where the Host header names none."""
     try:
         return str(request.url)
     except ValueError as error:
-        raise RequestRefusedError("invalid_request", "Host") from error
+        raise RequestRejectedError("invalid_request", "Host") from error
 
 
 def listing_named(listings: Mapping[str, Listing], market_id: str) -> Listing:
-    """By the exchange's own name of it. Raises RequestRefusedError."""
+    """By the exchange's own name of it. Raises RequestRejectedError."""
     if market_id not in listings:
-        raise RequestRefusedError("unknown_market", market_id)
+        raise RequestRejectedError("unknown_market", market_id)
     return listings[market_id]
 
 
@@ -126,33 +126,33 @@ def json_reply(body: object, status: int = 200) -> web.Response:
 
 
 def json_fields(text: str) -> dict[str, Any]:
-    """A JSON object's fields, `{}` where there is no body. Raises RequestRefusedError."""
+    """A JSON object's fields, `{}` where there is no body. Raises RequestRejectedError."""
     try:
         fields = orjson.loads(text) if text else {}
     except orjson.JSONDecodeError as error:
-        raise RequestRefusedError("invalid_request", "not JSON") from error
+        raise RequestRejectedError("invalid_request", "not JSON") from error
     if not isinstance(fields, dict):
-        raise RequestRefusedError("invalid_request", "not an object")
+        raise RequestRejectedError("invalid_request", "not an object")
     return fields
 
 
 def text_field(fields: Mapping[str, Any], name: str) -> str:
-    """Raises RequestRefusedError where it is missing."""
+    """Raises RequestRejectedError where it is missing."""
     value = fields.get(name)
     if value is None or value == "":
-        raise RequestRefusedError("invalid_request", name)
+        raise RequestRejectedError("invalid_request", name)
     return str(value)
 
 
 def decimal_field(fields: Mapping[str, Any], name: str, reason: Reason) -> Decimal:
-    """Raises RequestRefusedError for `reason`."""
+    """Raises RequestRejectedError for `reason`."""
     text = text_field(fields, name)
     if not _NUMBER.fullmatch(text):
-        raise RequestRefusedError(reason, name)
+        raise RequestRejectedError(reason, name)
     try:
         return decimal_of(text)
     except ValueError as error:
-        raise RequestRefusedError(reason, name) from error
+        raise RequestRejectedError(reason, name) from error
 
 
 def side_field(fields: Mapping[str, Any], name: str) -> Side:
@@ -161,15 +161,15 @@ def side_field(fields: Mapping[str, Any], name: str) -> Side:
         return "buy"
     if side == "sell":
         return "sell"
-    raise RequestRefusedError("invalid_request", name)
+    raise RequestRejectedError("invalid_request", name)
 
 
 def count_field(fields: Mapping[str, Any], name: str, default: int) -> int:
-    """From 0 to _MOST. Raises RequestRefusedError."""
+    """From 0 to _MOST. Raises RequestRejectedError."""
     try:
         return min(_MOST, max(0, int(fields.get(name) or default)))
     except (TypeError, ValueError) as error:
-        raise RequestRefusedError("invalid_request", name) from error
+        raise RequestRejectedError("invalid_request", name) from error
 
 
 def iso_text(micros: int, separator: str = "T", zone: str = "Z") -> str:

@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler, Middleware
 from session.clock import Clock
 from simulators.faults.fault_forms import form_of
 from simulators.faults.fault_requests import fault_from, fault_row
-from simulators.faults.faults import FAULT_KINDS, FaultKind, FaultRefusedError, Faults
+from simulators.faults.faults import FAULT_KINDS, FaultKind, FaultRejectedError, Faults
 from simulators.web.exchange_gateway import json_reply
 
 
@@ -53,12 +53,14 @@ def _guard(token: str) -> Middleware:
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         given = request.headers.get("Authorization", "").encode(errors="surrogateescape")
         if not hmac.compare_digest(expected, given):
-            refusal = json_reply({"error": "This needs the header Authorization: Bearer <exchange_admin_token>."}, 401)
-            refusal.headers["WWW-Authenticate"] = "Bearer"
-            return refusal
+            rejection = json_reply(
+                {"error": "This needs the header Authorization: Bearer <exchange_admin_token>."}, 401
+            )
+            rejection.headers["WWW-Authenticate"] = "Bearer"
+            return rejection
         try:
             return await handler(request)
-        except FaultRefusedError as error:
+        except FaultRejectedError as error:
             return json_reply({"error": str(error)}, 400)
 
     return guard
@@ -78,7 +80,7 @@ class _FaultDesk:
         try:
             body = orjson.loads(await request.read())
         except orjson.JSONDecodeError:
-            raise FaultRefusedError("The body is not JSON.") from None
+            raise FaultRejectedError("The body is not JSON.") from None
         active = self._faults.switch_on(fault_from(body))
         return json_reply(fault_row(active, self._clock.now()), 201)
 
@@ -97,5 +99,5 @@ def _kind(name: str | None) -> FaultKind | None:
         if name == kind:
             return kind
     if name is not None:
-        raise FaultRefusedError(f"There is no fault {name!r}, only {', '.join(FAULT_KINDS)}.")
+        raise FaultRejectedError(f"There is no fault {name!r}, only {', '.join(FAULT_KINDS)}.")
     return None

@@ -12,8 +12,8 @@ from market.time_units import MICROSECONDS
 from session.clock import Clock
 from simulators.faults.fault_orders import ORDER_CALL, DisconnectedError, OrderCall
 from simulators.faults.faults import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
-from simulators.matching.order_records import Reason, RequestRefusedError
-from simulators.web.exchange_gateway import REFUSAL, Gateway
+from simulators.matching.order_records import Reason, RequestRejectedError
+from simulators.web.exchange_gateway import REJECTION, Gateway
 
 _REASONS: Mapping[FaultKind, Reason] = {
     "maintenance": "maintenance",
@@ -76,7 +76,7 @@ class FaultGuard:
         for kind in HTTP_FAULTS:
             active = self.faults.strike(kind, channel=path)
             if active is not None:
-                return self._refusal(request, active)
+                return self._rejection(request, active)
         response = await self._handled(request, handler, path)
         if half and not isinstance(response, web.WebSocketResponse):
             await self.clock.sleep(half)
@@ -111,15 +111,15 @@ class FaultGuard:
             return 0
         return (active.fault.milliseconds or _LATENCY_MILLISECONDS) / 1_000
 
-    def _refusal(self, request: web.Request, active: ActiveFault) -> web.Response:
+    def _rejection(self, request: web.Request, active: ActiveFault) -> web.Response:
         """In the exchange's own words."""
         fault, now = active.fault, self.clock.now()
         if fault.kind == "http_5xx" and fault.status is not None and fault.status not in _OWN_5XX:
             return _edge_page(fault.status)
         seconds = active.seconds_left(now) or (1.0 if fault.kind == "http_429" else _BAN_SECONDS)
         until = str((now + round(seconds * MICROSECONDS)) // 1_000)
-        refusal = request.app[REFUSAL]
-        response = refusal(RequestRefusedError(_REASONS[fault.kind], until if fault.kind in _NAMING_AN_END else ""))
+        rejection = request.app[REJECTION]
+        response = rejection(RequestRejectedError(_REASONS[fault.kind], until if fault.kind in _NAMING_AN_END else ""))
         status = _status(fault.kind, fault.status, response.status)
         if status != response.status:
             response.set_status(status)

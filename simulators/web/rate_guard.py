@@ -16,8 +16,8 @@ from exchanges.requests.rate_counters import Limit, Used, counter, window
 from market.money import decimal_of
 from market.time_units import MICROSECONDS
 from session.clock import Clock
-from simulators.matching.order_records import RequestRefusedError
-from simulators.web.exchange_gateway import REFUSAL
+from simulators.matching.order_records import RequestRejectedError
+from simulators.web.exchange_gateway import REJECTION
 
 _LIMITS: Mapping[str, Mapping[str, Limit]] = {
     # https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits
@@ -54,7 +54,7 @@ class RateGuard:
         self._exchange = exchange
         self._clock = clock
         self._used: dict[str, Used] = {}
-        self._refused = 0
+        self._rejected = 0
         self._banned_until = 0
 
     def stand_before(self, application: web.Application) -> None:
@@ -70,7 +70,7 @@ class RateGuard:
             path = request.path.removeprefix(f"/{self._exchange}")
             over = self._over(await _COUNTS[self._exchange](request, path))
             if over is not None:
-                return request.app[REFUSAL](RequestRefusedError("rate_limited", over))
+                return request.app[REJECTION](RequestRejectedError("rate_limited", over))
             return await handler(request)
 
         return guard
@@ -97,14 +97,14 @@ class RateGuard:
         if now < self._banned_until:
             return self._ban(request, now)
         response = await handler(request)
-        self._refused = self._refused + 1 if response.status == 429 else 0
-        if self._refused > _HARDENED_AFTER:
-            self._refused, self._banned_until = 0, now + _BAN_SECONDS * MICROSECONDS
+        self._rejected = self._rejected + 1 if response.status == 429 else 0
+        if self._rejected > _HARDENED_AFTER:
+            self._rejected, self._banned_until = 0, now + _BAN_SECONDS * MICROSECONDS
             return self._ban(request, now)
         return response
 
     def _ban(self, request: web.Request, now: int) -> web.StreamResponse:
-        response = request.app[REFUSAL](RequestRefusedError("banned", str(self._banned_until // 1_000)))
+        response = request.app[REJECTION](RequestRejectedError("banned", str(self._banned_until // 1_000)))
         response.headers["Retry-After"] = str(-((now - self._banned_until) // MICROSECONDS))
         return response
 

@@ -1,4 +1,4 @@
-"""How each exchange checks that a request was signed by the test account. Each raises RequestRefusedError."""
+"""How each exchange checks that a request was signed by the test account. Each raises RequestRejectedError."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from exchanges.exchange_credentials import Credentials
 from market.time_units import MICROSECONDS
-from simulators.matching.order_records import RequestRefusedError
+from simulators.matching.order_records import RequestRejectedError
 
 # How far a request's own time may be from the exchange's, seconds.
 _COINBASEEXCHANGE_SKEW = 30
@@ -52,13 +52,13 @@ class CoinbaseExchangeSignature:
 
     def check(self, credentials: Credentials, now: int, signed: str) -> None:
         if self.key != credentials.api_key:
-            raise RequestRefusedError("unknown_key")
+            raise RequestRejectedError("unknown_key")
         _check_time(self.timestamp, MICROSECONDS, now, _COINBASEEXCHANGE_SKEW)
         secret = base64.b64decode(credentials.secret)
         expected = base64.b64encode(hmac.digest(secret, _sent(f"{self.timestamp}{signed}"), hashlib.sha256))
         _compare(expected, self.signature)
         if self.passphrase != credentials.password:
-            raise RequestRefusedError("passphrase")
+            raise RequestRejectedError("passphrase")
 
 
 class BitstampNonces:
@@ -70,7 +70,7 @@ class BitstampNonces:
     def check(self, request: SignedRequest, credentials: Credentials, now: int) -> None:
         headers = request.headers
         if headers.get("X-Auth", "") != f"BITSTAMP {credentials.api_key}":
-            raise RequestRefusedError("unknown_key")
+            raise RequestRejectedError("unknown_key")
         nonce, timestamp = headers.get("X-Auth-Nonce", ""), headers.get("X-Auth-Timestamp", "")
         _check_time(timestamp, 1_000, now, _BITSTAMP_SKEW)
         tail = f"{headers.get('Content-Type', '')}{nonce}{timestamp}{headers.get('X-Auth-Version', '')}{request.body}"
@@ -80,12 +80,12 @@ class BitstampNonces:
         expected = [hmac.digest(credentials.secret.encode(), _sent(text), hashlib.sha256).hex() for text in texts]
         signature = _sent(headers.get("X-Auth-Signature", ""))
         if not any(hmac.compare_digest(one.encode(), signature) for one in expected):
-            raise RequestRefusedError("signature")
+            raise RequestRejectedError("signature")
         self._use(nonce, now)
 
     def _use(self, nonce: str, now: int) -> None:
         if nonce in self._used:
-            raise RequestRefusedError("nonce")
+            raise RequestRejectedError("nonce")
         self._used[nonce] = now
         if len(self._used) > 20_000:
             oldest = now - 2 * _BITSTAMP_SKEW * MICROSECONDS
@@ -95,7 +95,7 @@ class BitstampNonces:
 def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -> None:
     headers = request.headers
     if headers.get("ACCESS-KEY", "") != credentials.api_key:
-        raise RequestRefusedError("unknown_key")
+        raise RequestRejectedError("unknown_key")
     timestamp = headers.get("ACCESS-TIMESTAMP", "")
     # Seconds and milliseconds are both taken.
     _check_time(timestamp, MICROSECONDS if len(timestamp) <= 11 else 1_000, now, BITFLYER_SKEW)
@@ -107,25 +107,25 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
 def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: int) -> int:
     """The nonce, which must be above the last one."""
     if request.headers.get("API-Key", "") != credentials.api_key:
-        raise RequestRefusedError("unknown_key")
+        raise RequestRejectedError("unknown_key")
     nonce = dict(parse_qsl(request.body)).get("nonce", "")
     digest = hashlib.sha256(f"{nonce}{request.body}".encode()).digest()
     secret = base64.b64decode(credentials.secret)
     expected = base64.b64encode(hmac.digest(secret, _sent(request.path) + digest, hashlib.sha512))
     _compare(expected, request.headers.get("API-Sign", ""))
     if not _is_count(nonce) or int(nonce) <= last_nonce:
-        raise RequestRefusedError("nonce")
+        raise RequestRejectedError("nonce")
     return int(nonce)
 
 
 def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int) -> None:
     if not _is_count(timestamp) or abs(int(timestamp) * micros_per_unit - now) > longest_skew * MICROSECONDS:
-        raise RequestRefusedError("clock")
+        raise RequestRejectedError("clock")
 
 
 def _compare(expected: bytes, signature: str) -> None:
     if not hmac.compare_digest(expected, _sent(signature)):
-        raise RequestRefusedError("signature")
+        raise RequestRejectedError("signature")
 
 
 def _sent(text: str) -> bytes:
@@ -144,17 +144,17 @@ def check_binance(request: SignedRequest, credentials: Credentials, now: int) ->
 def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, credentials: Credentials, now: int) -> None:
     """Of a REST request, or of a call over the WebSocket API."""
     if key != credentials.api_key:
-        raise RequestRefusedError("unknown_key", "" if key else "missing")
+        raise RequestRejectedError("unknown_key", "" if key else "missing")
     timestamp, window = fields.get("timestamp", ""), fields.get("recvWindow", _BINANCE_WINDOW_MS)
     if not _is_count(timestamp):
-        raise RequestRefusedError("invalid_request", "timestamp")
+        raise RequestRejectedError("invalid_request", "timestamp")
     if not _is_count(window) or int(window) > _BINANCE_LONGEST_WINDOW_MS:
-        raise RequestRefusedError("clock", "window")
+        raise RequestRejectedError("clock", "window")
     late = now // 1_000 - int(timestamp)
     if late <= -_BINANCE_AHEAD_MS:
-        raise RequestRefusedError("clock", "ahead")
+        raise RequestRejectedError("clock", "ahead")
     if late > int(window):
-        raise RequestRefusedError("clock")
+        raise RequestRejectedError("clock")
     expected = hmac.digest(credentials.secret.encode(), _sent(signed), hashlib.sha256).hex()
     _compare(expected.encode(), fields.get("signature", ""))
 

@@ -1,4 +1,4 @@
-"""Missed profit by the server: episodes of what was refused and taken, as `market.accounting.episodes` defines them.
+"""Missed profit by the server: episodes of what was rejected and taken, as `market.accounting.episodes` defines them.
 
 The server gathers the sightings into episodes and sums those: a day has a million of them, and few sums.
 """
@@ -14,7 +14,7 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from session.clock import steady_now, wall_now
 from store.aggregates.session_totals import decimal_of
-from store.server.documents import ARBITRAGES, REFUSALS, integer_of
+from store.server.documents import ARBITRAGES, REJECTIONS, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 BINS_PER_BPS = 2
@@ -22,7 +22,7 @@ BINS_PER_BPS = 2
 
 BELOW_THRESHOLD = "below_threshold"
 Which = Literal["all", "below", "others"]
-"""Of all that was refused, of what was below the threshold alone, of all else alone."""
+"""Of all that was rejected, of what was below the threshold alone, of all else alone."""
 _WANTED: Mapping[Which, Document] = {
     "all": {},
     "below": {"reason": BELOW_THRESHOLD},
@@ -34,7 +34,7 @@ FRESH = MICROSECONDS // 200
 """And not before a two-hundredth of its span is over."""
 MOST_KEPT = 16
 
-_REFUSED: Document = {
+_REJECTED: Document = {
     "pair": {"base": "$base", "buy": "$buy_exchange", "sell": "$sell_exchange"},
     "at": 1,
     "until": {"$max": ["$until", "$at"]},
@@ -85,7 +85,8 @@ _EPISODES: tuple[Document, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class MissedSum:
-    """Episodes of one directed pair of exchanges that were not traded, whose best sighting was refused for `reason`."""
+    """Episodes of one directed pair of exchanges that were not traded, whose best sighting was rejected for
+    `reason`."""
 
     base: str
     buy_exchange: str
@@ -106,12 +107,12 @@ async def missed_sums(
     taken: Document = within | {"state": {"$in": list(TAKEN_STATES)}, "strategy": {"$ne": "ma"}}
     pipeline: list[Document] = [
         {"$match": within | _WANTED[which]},
-        {"$project": _REFUSED},
+        {"$project": _REJECTED},
         {"$unionWith": {"coll": ARBITRAGES, "pipeline": [{"$match": taken}, {"$project": _TAKEN}]}},
         *_EPISODES,
     ]
     with translated_errors():
-        found = database[REFUSALS].aggregate(pipeline)
+        found = database[REJECTIONS].aggregate(pipeline)
         return [made async for document in found if (made := _sum_of(document)) is not None]
 
 

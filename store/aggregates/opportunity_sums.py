@@ -1,4 +1,4 @@
-"""How many opportunities were taken and refused, by pair, reason and net bps, summed by the server."""
+"""How many opportunities were taken and rejected, by pair, reason and net bps, summed by the server."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedProfits
 from store.aggregates.session_totals import RunningSums, decimal_of
-from store.server.documents import ARBITRAGES, REFUSALS
+from store.server.documents import ARBITRAGES, REJECTIONS
 from store.server.mongo_client import Database, Document, translated_errors
 
 KEPT_SPANS = 4
@@ -34,37 +34,37 @@ _TAKEN_SUMS = (
     {"$cond": [{"$gt": [_SHOWN, 0]}, _EXPECTED, {"$toDecimal": 0}]},
     {"$toDecimal": {"$ifNull": ["$profit.net", "0"]}},
 )
-_REFUSED_BY = (
+_REJECTED_BY = (
     "$base",
     "$buy_exchange",
     "$sell_exchange",
     "$reason",
     {"$floor": {"$multiply": ["$net_bps", BINS_PER_BPS]}},
 )
-_REFUSED_SUMS = ("$count", {"$literal": 0}, 1)
+_REJECTED_SUMS = ("$count", {"$literal": 0}, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeSum:
-    """Those of one pair, outcome and bin. Refusals that were only counted stand in the bin of the first of their pair,
-    reason and second, the only one of which the spread was kept."""
+    """Those of one pair, outcome and bin. Rejections that were only counted stand in the bin of the first of their
+    pair, reason and second, the only one of which the spread was kept."""
 
     base: str
     buy_exchange: str
     sell_exchange: str
-    outcome: Literal["taken", "refused"]
+    outcome: Literal["taken", "rejected"]
     why: str
-    """The state of those taken, the reason of those refused."""
+    """The state of those taken, the reason of those rejected."""
     bin: int
     """In half basis points: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
     count: int
     expected: Decimal
-    """Of what was reserved, at the best levels, in the settlement currency; 0 for those refused, whose missed profit is
-    counted by episode."""
+    """Of what was reserved, at the best levels, in the settlement currency; 0 for those rejected, whose missed profit
+    is counted by episode."""
     net: Decimal
-    """What those taken brought, as far as they have ended; 0 for those refused."""
+    """What those taken brought, as far as they have ended; 0 for those rejected."""
     pair_seconds: int
-    """In how many seconds the pair was refused for this; 0 for those taken."""
+    """In how many seconds the pair was rejected for this; 0 for those taken."""
 
 
 class OpportunitySums:
@@ -74,7 +74,7 @@ class OpportunitySums:
         self._database = database
         self._of_session = dict(of_session)
         self._taken = RunningSums(database, ARBITRAGES, self._of_session | _TAKEN, _TAKEN_BY, _TAKEN_SUMS)
-        self._refused = RunningSums(database, REFUSALS, self._of_session, _REFUSED_BY, _REFUSED_SUMS)
+        self._rejected = RunningSums(database, REJECTIONS, self._of_session, _REJECTED_BY, _REJECTED_SUMS)
         self.missed = MissedProfits(database, self._of_session)
         self._reading = asyncio.Lock()
         self._recent: dict[int, tuple[int, list[OutcomeSum]]] = {}
@@ -82,10 +82,10 @@ class OpportunitySums:
 
     async def of_session(self) -> list[OutcomeSum]:
         """Of all of it; each read after the first reads what is new. Raises StoreUnavailableError."""
-        taken, refused = await self._taken.read(), await self._refused.read()
+        taken, rejected = await self._taken.read(), await self._rejected.read()
         return [
             *(_sum_of("taken", key, values) for key, values in taken.items()),
-            *(_sum_of("refused", key, values) for key, values in refused.items()),
+            *(_sum_of("rejected", key, values) for key, values in rejected.items()),
         ]
 
     async def recent(self, seconds: int) -> list[OutcomeSum]:
@@ -102,17 +102,17 @@ class OpportunitySums:
             return sums
 
     async def between(self, since: int, until: int) -> list[OutcomeSum]:
-        """Of those reserved or refused from `since` to before `until`, microseconds of the server's and the bots'
+        """Of those reserved or rejected from `since` to before `until`, microseconds of the server's and the bots'
         clocks. Reads what lies in between, and nothing else. Raises StoreUnavailableError."""
         span = self._of_session | {"at": {"$gte": since, "$lt": until}}
         return [
             *await self._sums("taken", ARBITRAGES, span | _TAKEN, _TAKEN_BY, _TAKEN_SUMS),
-            *await self._sums("refused", REFUSALS, span, _REFUSED_BY, _REFUSED_SUMS),
+            *await self._sums("rejected", REJECTIONS, span, _REJECTED_BY, _REJECTED_SUMS),
         ]
 
     async def _sums(
         self,
-        outcome: Literal["taken", "refused"],
+        outcome: Literal["taken", "rejected"],
         collection: str,
         wanted: Document,
         by: tuple[object, ...],
@@ -130,7 +130,7 @@ class OpportunitySums:
             ]
 
 
-def _sum_of(outcome: Literal["taken", "refused"], key: tuple[str, ...], values: tuple[Decimal, ...]) -> OutcomeSum:
+def _sum_of(outcome: Literal["taken", "rejected"], key: tuple[str, ...], values: tuple[Decimal, ...]) -> OutcomeSum:
     base, buy, sell, why, number = key
     count, expected, third = values
     net, seconds = (third, 0) if outcome == "taken" else (ZERO, int(third))

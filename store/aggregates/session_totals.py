@@ -13,7 +13,7 @@ from market.money import ZERO, decimal_of_whole
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from session.clock import wall_now
-from store.server.documents import ARBITRAGES, REFUSALS, integer_of
+from store.server.documents import ARBITRAGES, REJECTIONS, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 SETTLING_MICROSECONDS = 60 * MICROSECONDS
@@ -32,9 +32,9 @@ class SessionTotals:
     profit: ProfitAndLoss
     arbitrages: dict[str, int]
     """State → how many."""
-    refusals: dict[str, int]
+    rejections: dict[str, int]
     """Reason → how many."""
-    forgone: dict[str, Decimal] = field(default_factory=dict)
+    missed_profit: dict[str, Decimal] = field(default_factory=dict)
     """Reason → missed profit (`market.accounting.episodes`), in the settlement currency."""
     groups: tuple[ProfitGroup, ...] = ()
     """The profit by exchange, asset and day."""
@@ -112,18 +112,18 @@ class RunningTotals:
     def __init__(self, database: Database, wanted: Document) -> None:
         parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
         self._arbitrages = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
-        self._refusals = RunningSums(database, REFUSALS, wanted, ("$reason",), ["$count"])
+        self._rejections = RunningSums(database, REJECTIONS, wanted, ("$reason",), ["$count"])
 
     async def read(self, currency: str) -> SessionTotals:
         """Raises StoreUnavailableError."""
-        arbitrages, refusals = await self._arbitrages.read(), await self._refusals.read()
+        arbitrages, rejections = await self._arbitrages.read(), await self._rejections.read()
         states: Counter[str] = Counter()
         profit = dict.fromkeys(PROFIT_PARTS, ZERO)
         for (state, its_currency), (count, *parts) in arbitrages.items():
             states[state] += int(count)
             if its_currency == currency:
                 profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
-        reasons = {reason: int(count) for (reason,), (count,) in refusals.items()}
+        reasons = {reason: int(count) for (reason,), (count,) in rejections.items()}
         return SessionTotals(profit_from(currency, profit), dict(states), reasons)
 
 
@@ -139,9 +139,9 @@ async def counts_by(
     return dict(counts)
 
 
-async def refusal_counts(database: Database, wanted: Document) -> dict[str, int]:
+async def rejection_counts(database: Database, wanted: Document) -> dict[str, int]:
     """Reason → how many, those not stored whole included."""
-    return await counts_by(database, REFUSALS, wanted, "reason", "$count")
+    return await counts_by(database, REJECTIONS, wanted, "reason", "$count")
 
 
 def decimal_of(number: object) -> Decimal:

@@ -54,20 +54,20 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         MemorySettings.__init__(self)
         MemoryLeases.__init__(self, clock or SystemClock())
         self.opportunities: dict[str, Opportunity] = {}
-        self.refusals: dict[tuple[str, ...], Rejection] = {}
+        self.rejections: dict[tuple[str, ...], Rejection] = {}
         self.feed_states: dict[tuple[str, str], FeedState] = {}
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
         self.steps = MemorySteps()
-        self._refusal_ids: set[str] = set()
+        self._rejection_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, ReservationTerms] = {}
         self._pairs: dict[str, PairRow] = {}
         self._balances: dict[tuple[str, str], BalanceRow] = {}
         self._ordered_places: list[tuple[str, str]] = []  # sorted once: a backtest asks for the rows after every step
-        self._half_reserved: dict[str, str | None] = {}
+        self._awaiting_second_leg: dict[str, str | None] = {}
         self._in_flight: dict[str, str | None] = {}
         self._open_arbitrages = 0
         self._notional: dict[str, Decimal] = {}
@@ -89,27 +89,27 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self.opportunities.setdefault(opportunity.opportunity_id, opportunity)
         return is_new
 
-    async def refuse(self, refusal: Rejection) -> None:
-        if refusal.refusal_id in self._refusal_ids:
+    async def reject(self, rejection: Rejection) -> None:
+        if rejection.rejection_id in self._rejection_ids:
             return
-        self._refusal_ids.add(refusal.refusal_id)
-        second = str(refusal.refused_at // MICROSECONDS)
-        pair = (refusal.base, refusal.buy_exchange, refusal.sell_exchange)
-        key = (*pair, refusal.exchange, refusal.reason, second)
-        first = self.refusals.get(key)
+        self._rejection_ids.add(rejection.rejection_id)
+        second = str(rejection.rejected_at // MICROSECONDS)
+        pair = (rejection.base, rejection.buy_exchange, rejection.sell_exchange)
+        key = (*pair, rejection.exchange, rejection.reason, second)
+        first = self.rejections.get(key)
         if first is not None:
-            refusal = first.with_more(refusal)
-        self.refusals[key] = refusal
+            rejection = first.with_more(rejection)
+        self.rejections[key] = rejection
 
-    async def refused_profit(self) -> dict[str, Decimal]:
+    async def rejected_profit(self) -> dict[str, Decimal]:
         """Reason → missed profit, each episode once (`market.accounting.episodes`)."""
-        return missed_of(self.refusals.values(), self._arbitrages.values())
+        return missed_of(self.rejections.values(), self._arbitrages.values())
 
-    async def refusal_counts(self) -> dict[str, int]:
+    async def rejection_counts(self) -> dict[str, int]:
         """Reason → how many, those not stored whole included."""
         counts: Counter[str] = Counter()
-        for refusal in self.refusals.values():
-            counts[refusal.reason] += refusal.count
+        for rejection in self.rejections.values():
+            counts[rejection.reason] += rejection.count
         return dict(counts)
 
     async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
@@ -155,7 +155,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         return self._changed(arbitrage_id, Cause("resume"), lambda rows: legs.resumed(rows, settings, advance), by)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        return [one for one in self._arbitrages.values() if one.state == "held" and one.reason in legs.RESUMED]
+        return [one for one in self._arbitrages.values() if one.state == "residual" and one.reason in legs.RESUMED]
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
         return legs.unconfirmed(self._arbitrages.values(), exchange, since)
@@ -272,7 +272,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
             pair=self._pairs.get(pair_key(opportunity), PairRow()),
             balances=self._balances,
             liquidity=used,
-            half_reserved=self._half_reserved,
+            awaiting_second_leg=self._awaiting_second_leg,
             in_flight=self._in_flight,
             known_fills=self._fills.keys(),
         )
@@ -292,7 +292,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self.liquidity.update(after.liquidity)
         while len(self.liquidity) > LIQUIDITY_ROWS:
             del self.liquidity[next(iter(self.liquidity))]
-        self._half_reserved = dict(after.half_reserved)
+        self._awaiting_second_leg = dict(after.awaiting_second_leg)
         self._in_flight = dict(after.in_flight)
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(after.arbitrage)

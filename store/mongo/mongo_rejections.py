@@ -1,13 +1,13 @@
-"""What bots write down of the opportunities that they saw: those acted on, and why the others were refused."""
+"""What bots write down of the opportunities that they saw: those acted on, and why the others were rejected."""
 
 from decimal import Decimal
 
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from store.aggregates.missed_profit_sums import missed_sums, profit_by_reason
-from store.aggregates.session_totals import refusal_counts
+from store.aggregates.session_totals import rejection_counts
 from store.mongo.consumer_positions import ConsumerPositions
-from store.mongo.rejection_counts import count_refusal
+from store.mongo.rejection_counts import count_rejection
 from store.server.change_streams import ChangeStanding
 from store.server.documents import OPPORTUNITIES, opportunity_document
 from store.server.mongo_client import Database, translated_errors
@@ -31,14 +31,14 @@ class MongoRejections:
             )
         return written.upserted_id is not None
 
-    async def refuse(self, refusal: Rejection) -> None:
+    async def reject(self, rejection: Rejection) -> None:
         with translated_errors():
-            await count_refusal(self._database, refusal, self._session_id)
+            await count_rejection(self._database, rejection, self._session_id)
 
-    async def refused_profit(self) -> dict[str, Decimal]:
+    async def rejected_profit(self) -> dict[str, Decimal]:
         """Reason → missed profit of this session, each episode once (`market.accounting.episodes`)."""
         return profit_by_reason(await missed_sums(self._database, {"session_id": self._session_id}))
 
-    async def refusal_counts(self) -> dict[str, int]:
+    async def rejection_counts(self) -> dict[str, int]:
         """Reason → how many in this session, those not stored whole included."""
-        return await refusal_counts(self._database, {"session_id": self._session_id})
+        return await rejection_counts(self._database, {"session_id": self._session_id})

@@ -116,7 +116,7 @@ class MongoTradeStore(MongoRejections):
             read = replace(read, rows=replace(read.rows, settings=begin.current))
             after, result = reservations.reserved(read.rows, reservation)
             await write_rows(self._database, session, self._session_id, read, after, reserving(reservation))
-            return result if result.refusal is None else replace(result, read=rows_read_to_reserve(read.rows))
+            return result if result.rejection is None else replace(result, read=rows_read_to_reserve(read.rows))
 
         with translated_errors():
             return await in_transaction(self._client, step)
@@ -168,7 +168,7 @@ class MongoTradeStore(MongoRejections):
         return after is not before
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        return await read_arbitrages(self._database, {"state": "held", "reason": {"$in": list(legs.RESUMED)}})
+        return await read_arbitrages(self._database, {"state": "residual", "reason": {"$in": list(legs.RESUMED)}})
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
         found = await read_arbitrages(self._database, {"legs.times.unconfirmed": {"$gte": since}})

@@ -88,7 +88,7 @@ async def read_rows(
             key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
             for key in (liquidity_key(opportunity, side) for side in SIDES)
         },
-        half_reserved=_holders(claims, HALF, (half_key(opportunity, side) for side in SIDES)),
+        awaiting_second_leg=_holders(claims, HALF, (half_key(opportunity, side) for side in SIDES)),
         in_flight=_holders(claims, FLIGHT, flight_keys(opportunity)),
         known_fills=seen.known_fills,
     )
@@ -204,7 +204,7 @@ def _changed_claims(before: ReservationState, after: ReservationState) -> list[U
         if used != before.liquidity.get(key):
             changes.append((LIQUIDITY + key, {"used": stored_amount(used), "used_at": date_of(after.now)}))
     for prefix, now, then in (
-        (HALF, after.half_reserved, before.half_reserved),
+        (HALF, after.awaiting_second_leg, before.awaiting_second_leg),
         (FLIGHT, after.in_flight, before.in_flight),
     ):
         changes += [(prefix + key, {"arbitrage_id": owner}) for key, owner in now.items() if owner != then.get(key)]

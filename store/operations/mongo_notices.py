@@ -24,7 +24,7 @@ READ_BEHIND = 5 * MICROSECONDS
 DUPLICATE = 11_000
 """DuplicateKey (mongodb.com, "Error Codes")."""
 
-NoticeState = Literal["waiting", "sent", "given_up"]
+NoticeState = Literal["waiting", "sent", "failed"]
 
 _NOTICE = TypeAdapter(Notice)
 
@@ -64,7 +64,7 @@ class FailedNotice:
     destination: str
     notice: Notice
     reason: str
-    given_up_at: int
+    failed_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class DestinationState:
     kind: str
     waiting: int
     sent: int
-    given_up: int
+    failed: int
     failures: int
     """Attempts that failed since the last that did not."""
     last_sent_at: int
@@ -170,9 +170,9 @@ class MongoNotices:
     async def give_up(self, destination: str, batch: str, reason: str) -> int:
         """How many notices of that message will never be told."""
         now, count = await self._end(
-            {"destination": destination, "batch": batch}, {"state": "given_up", "reason": reason}
+            {"destination": destination, "batch": batch}, {"state": "failed", "reason": reason}
         )
-        await self._set(destination, {"last_error": reason, "last_error_at": now}, {"given_up": count})
+        await self._set(destination, {"last_error": reason, "last_error_at": now}, {"failed": count})
         return count
 
     async def states(self) -> list[DestinationState]:
@@ -185,10 +185,10 @@ class MongoNotices:
             waiting = {str(row["_id"]): _whole(row["waiting"]) async for row in counted}
         return [_state_of(row, waiting.get(str(row["_id"]), 0)) for row in rows]
 
-    async def given_up(self, limit: int = MOST_GIVEN_UP_SHOWN) -> list[FailedNotice]:
+    async def failed(self, limit: int = MOST_GIVEN_UP_SHOWN) -> list[FailedNotice]:
         """The newest first; they are kept for a week."""
         with translated_errors():
-            found = self._database[NOTICES].find({"state": "given_up"})
+            found = self._database[NOTICES].find({"state": "failed"})
             newest = found.sort([("ended_at", DESCENDING), ("_id", DESCENDING)])
             return [_given_up_of(row) async for row in newest.limit(limit)]
 
@@ -201,8 +201,8 @@ class MongoNotices:
             keys = [row["_id"] async for row in newest.sort(order)]
         if keys:
             reason = f"more than {MOST_WAITING} were waiting"
-            now, count = await self._end({"_id": {"$in": keys}}, {"state": "given_up", "reason": reason})
-            await self._set(destination, {"last_error": reason, "last_error_at": now}, {"given_up": count})
+            now, count = await self._end({"_id": {"$in": keys}}, {"state": "failed", "reason": reason})
+            await self._set(destination, {"last_error": reason, "last_error_at": now}, {"failed": count})
 
     async def _end(self, wanted: Document, end: Document) -> tuple[int, int]:
         """(now, how many were still waiting)."""
@@ -255,7 +255,7 @@ def _given_up_of(row: Mapping[str, object]) -> FailedNotice:
         destination=str(row.get("destination")),
         notice=_notice_of(row),
         reason=str(row.get("reason")),
-        given_up_at=_whole(row.get("ended_at")),
+        failed_at=_whole(row.get("ended_at")),
     )
 
 
@@ -266,7 +266,7 @@ def _state_of(row: Mapping[str, object], waiting: int) -> DestinationState:
         kind=str(row.get("kind")),
         waiting=waiting,
         sent=_whole(row.get("sent")),
-        given_up=_whole(row.get("given_up")),
+        failed=_whole(row.get("failed")),
         failures=_whole(row.get("failures")),
         last_sent_at=_whole(row.get("last_sent_at")),
         last_error=None if error is None else str(error),

@@ -129,7 +129,7 @@ def _process_of(document: Document, heard: int, now: int) -> Process:
         "kind": document.get("kind"),
         "exchange": document.get("exchange"),
         "state": "unknown" if is_silent(heard, now) else state,
-        "told_state": state,
+        "reported_state": state,
         "pid": document.get("pid"),
         "since": document.get("since", 0),
         "restarts": document.get("restarts", 0),

@@ -39,7 +39,7 @@ from store.server.documents import (
 )
 from store.server.mongo_client import Database, Document, connected, database_of, translated_errors
 
-TOLD_STATES = ("single_leg", "closed", "unwound", "held")
+TOLD_STATES = ("single_leg", "closed", "unwound", "residual")
 
 Happening = Arbitrage | SettingsVersion | Health
 

@@ -1,4 +1,4 @@
-"""What became of opportunities, told by the arbitrages begun of them and by the refusals that name them."""
+"""What became of opportunities, told by the arbitrages begun of them and by the rejections that name them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from pymongo import ASCENDING
 
 from market.accounting.missed_profit import TAKEN_STATES
 from market.money import ZERO
-from store.server.documents import ARBITRAGES, REFUSALS, amount_of, text_or_none
+from store.server.documents import ARBITRAGES, REJECTIONS, amount_of, text_or_none
 from store.server.mongo_client import Database, Document, translated_errors
 
-OutcomeName = Literal["taken", "refused", "waiting", "expired"]
+OutcomeName = Literal["taken", "rejected", "waiting", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
 class OpportunityOutcome:
-    """`taken`: both legs were reserved. `refused`: a check said no. `waiting`: one bot has reserved its leg and waits
+    """`taken`: both legs were reserved. `rejected`: a check said no. `waiting`: one bot has reserved its leg and waits
     for the other. `expired`: it ran out before anybody had decided, or while one bot waited in vain."""
 
     name: OutcomeName
     state: str | None = None
     """Of the arbitrage, where one was begun."""
     reason: str | None = None
-    """The first check that refused; of a taken one, why it ended without closing."""
+    """The first check that rejected; of a taken one, why it ended without closing."""
     net: Decimal | None = None
     """What it brought in the settlement currency, once it has ended."""
 
@@ -39,25 +39,27 @@ async def read_outcomes(database: Database, opportunity_ids: Sequence[str]) -> d
     with translated_errors():
         found = database[ARBITRAGES].find({"_id": {"$in": list(opportunity_ids)}}, fields)
         begun = {str(document["_id"]): document async for document in found}
-        refused = (
-            database[REFUSALS].find(named, {"_id": 0, "opportunity_id": 1, "reason": 1, "at": 1}).sort("at", ASCENDING)
+        rejected = (
+            database[REJECTIONS]
+            .find(named, {"_id": 0, "opportunity_id": 1, "reason": 1, "at": 1})
+            .sort("at", ASCENDING)
         )
         reasons: dict[str, str] = {}
-        async for document in refused:
+        async for document in rejected:
             reasons.setdefault(str(document["opportunity_id"]), str(document["reason"]))
     return {identity: outcome_of(begun.get(identity), reasons.get(identity)) for identity in opportunity_ids}
 
 
-def outcome_of(arbitrage: Mapping[str, object] | None, refusal: str | None) -> OpportunityOutcome:
-    """`arbitrage`: what is stored of it; `refusal`: the first reason against it."""
+def outcome_of(arbitrage: Mapping[str, object] | None, rejection: str | None) -> OpportunityOutcome:
+    """`arbitrage`: what is stored of it; `rejection`: the first reason against it."""
     if arbitrage is None:
-        return EXPIRED if refusal is None else OpportunityOutcome("refused", reason=refusal)
+        return EXPIRED if rejection is None else OpportunityOutcome("rejected", reason=rejection)
     state, reason = text_or_none(arbitrage.get("state")), text_or_none(arbitrage.get("reason"))
     if state in TAKEN_STATES:
         return OpportunityOutcome("taken", state, reason, _net_of(arbitrage))
-    if refusal is not None:
-        return OpportunityOutcome("refused", state, refusal)
-    return OpportunityOutcome("waiting" if state == "half_reserved" else "expired", state, reason)
+    if rejection is not None:
+        return OpportunityOutcome("rejected", state, rejection)
+    return OpportunityOutcome("waiting" if state == "awaiting_second_leg" else "expired", state, reason)
 
 
 def _net_of(arbitrage: Mapping[str, object]) -> Decimal | None:

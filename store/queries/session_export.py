@@ -13,12 +13,12 @@ from store.mongo.mongo_arbitrages import OLDEST_FIRST
 from store.server.documents import (
     ARBITRAGES,
     FILLS,
-    REFUSALS,
+    REJECTIONS,
     SETTINGS_VERSIONS,
     SettingsVersion,
     arbitrage_of,
     fill_of,
-    refusal_of,
+    rejection_of,
     version_of,
 )
 from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
@@ -55,11 +55,11 @@ class SessionExport:
                 texts = tuple(map(str, steps)) if isinstance(steps, list) else ()
                 yield ExportedArbitrage(arbitrage_of(document), texts)
 
-    async def refusals(self) -> AsyncGenerator[Rejection]:
+    async def rejections(self) -> AsyncGenerator[Rejection]:
         """Oldest first."""
         with translated_errors():
-            async for document in self._database[REFUSALS].find(self._own).sort(OLDEST_FIRST):
-                yield refusal_of(document)
+            async for document in self._database[REJECTIONS].find(self._own).sort(OLDEST_FIRST):
+                yield rejection_of(document)
 
     async def settings(self) -> AsyncGenerator[SettingsVersion]:
         """All versions of all sessions, oldest first."""

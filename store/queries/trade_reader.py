@@ -21,7 +21,7 @@ from session.session import Session
 from store.aggregates.missed_profit_sums import MissedProfits
 from store.aggregates.opportunity_sums import OpportunitySums
 from store.aggregates.profit_sums import DAY_ENDED, RunningProfits
-from store.aggregates.session_totals import RunningTotals, SessionTotals, counts_by, decimal_of, refusal_counts
+from store.aggregates.session_totals import RunningTotals, SessionTotals, counts_by, decimal_of, rejection_counts
 from store.errors import HistoryLostError
 from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.mongo_averages import read_average_trades
@@ -44,7 +44,7 @@ from store.server.documents import (
     FEEDS,
     FILLS,
     OPPORTUNITIES,
-    REFUSALS,
+    REJECTIONS,
     SETTINGS_VERSIONS,
     SettingsVersion,
     arbitrage_of,
@@ -53,7 +53,7 @@ from store.server.documents import (
     integer_of,
     opportunity_of,
     plain,
-    refusal_of,
+    rejection_of,
     version_of,
 )
 from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
@@ -156,16 +156,16 @@ class TradeReader:
         """State → how many."""
         return await counts_by(self._database, ARBITRAGES, self._of_session, "state")
 
-    async def refusals(self, reason: str | None, cursor: str | None, limit: int) -> Page[Rejection]:
+    async def rejections(self, reason: str | None, cursor: str | None, limit: int) -> Page[Rejection]:
         wanted = self._of_session | ({} if reason is None else {"reason": reason})
-        return await read_page(self._database, REFUSALS, refusal_of, wanted, cursor, limit)
+        return await read_page(self._database, REJECTIONS, rejection_of, wanted, cursor, limit)
 
-    async def refusal_counts(self) -> dict[str, int]:
+    async def rejection_counts(self) -> dict[str, int]:
         """Reason → how many in the last seven days, those not stored whole included."""
-        return await refusal_counts(self._database, self._of_session)
+        return await rejection_counts(self._database, self._of_session)
 
-    async def refused_profit(self) -> dict[str, Decimal]:
-        """Reason → missed profit of the same refusals as `refusal_counts`, each episode once (`episodes`)."""
+    async def rejected_profit(self) -> dict[str, Decimal]:
+        """Reason → missed profit of the same rejections as `rejection_counts`, each episode once (`episodes`)."""
         return await self._missed.by_reason()
 
     async def opportunity_count(self) -> int:
@@ -232,12 +232,12 @@ class TradeReader:
         return profit_from(currency, {part: total(getattr(each, part) for each in totals) for part in PROFIT_PARTS})
 
     async def totals(self, currency: str) -> SessionTotals:
-        """`profit`, `arbitrage_counts` and all of the refusals together, for those who ask again and again.
+        """`profit`, `arbitrage_counts` and all of the rejections together, for those who ask again and again.
 
         Reads what is new since the last call. What changes late in old rows is seen after five minutes.
         """
         totals, missed = await self._totals.read(currency), await self._missed.by_reason()
-        return replace(totals, forgone=missed, groups=await self.profit_groups(currency))
+        return replace(totals, missed_profit=missed, groups=await self.profit_groups(currency))
 
     async def profit_groups(self, currency: str) -> tuple[ProfitGroup, ...]:
         """The profit in the settlement currency by exchange, asset, pair, day and strategy; read like `totals`."""

@@ -27,7 +27,7 @@ from store.server.mongo_client import Document
 AUDIT = "audit"
 OPPORTUNITIES = "opportunities"
 ARBITRAGES = "arbitrages"
-REFUSALS = "refusals"
+REJECTIONS = "rejections"
 FILLS = "fills"
 HEALTH = "health"
 BALANCES = "balances"
@@ -50,13 +50,13 @@ TICK_SETS = "tick_sets"
 NOTICES = "notices"
 NOTICE_DESTINATIONS = "notice_destinations"
 PROCESSES = "processes"
-REACH = "reach"
+REACH = "consumer_positions"
 """How far each bot has read."""
 COLLECTIONS = (
     AUDIT,
     OPPORTUNITIES,
     ARBITRAGES,
-    REFUSALS,
+    REJECTIONS,
     FILLS,
     HEALTH,
     BALANCES,
@@ -90,7 +90,7 @@ _FILL = TypeAdapter(Fill)
 _LEASE = TypeAdapter(Lease)
 _HEALTH = TypeAdapter(Health)
 _OPPORTUNITY = TypeAdapter(Opportunity)
-_REFUSAL = TypeAdapter(Rejection)
+_REJECTION = TypeAdapter(Rejection)
 _SETTINGS = TypeAdapter(Settings)
 _TERMS = TypeAdapter(ReservationTerms)
 
@@ -162,19 +162,26 @@ def opportunity_of(document: Mapping[str, object]) -> Opportunity:
     return _value(_OPPORTUNITY, document)
 
 
-def refusal_document(refusal: Rejection) -> Document:
+def rejection_document(rejection: Rejection) -> Document:
     """`_id`: one document per pair, bot, reason and second."""
-    second = str(refusal.refused_at // MICROSECONDS)
-    parts = (refusal.base, refusal.buy_exchange, refusal.sell_exchange, refusal.exchange, refusal.reason, second)
-    own = {"_id": "|".join(parts), "at": refusal.refused_at, "noted_at": date_of(wall_now())}
-    return _document(_REFUSAL, refusal) | own
+    second = str(rejection.rejected_at // MICROSECONDS)
+    parts = (
+        rejection.base,
+        rejection.buy_exchange,
+        rejection.sell_exchange,
+        rejection.exchange,
+        rejection.reason,
+        second,
+    )
+    own = {"_id": "|".join(parts), "at": rejection.rejected_at, "noted_at": date_of(wall_now())}
+    return _document(_REJECTION, rejection) | own
 
 
-def refusal_of(document: Mapping[str, object]) -> Rejection:
+def rejection_of(document: Mapping[str, object]) -> Rejection:
     """The tradable profit is a number of the server's, which compares it."""
     tradable = document.get("tradable")
     number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)
-    return _value(_REFUSAL, {**document, "tradable": number})
+    return _value(_REJECTION, {**document, "tradable": number})
 
 
 def settings_document(settings: Settings) -> Document:

@@ -177,9 +177,9 @@ async def _configure(client: AsyncIOMotorClient[Document], address: str) -> None
             raise ConnectionFailure(str(error)) from error
         try:
             await client.admin.command("replSetInitiate", {"_id": REPLICA_SET, "members": members})
-        except OperationFailure as refused:
-            if refused.code != ALREADY_INITIALIZED:
-                raise StoreError(f"MongoDB at {address} cannot become a replica set: {refused}") from refused
+        except OperationFailure as rejected:
+            if rejected.code != ALREADY_INITIALIZED:
+                raise StoreError(f"MongoDB at {address} cannot become a replica set: {rejected}") from rejected
         return
     if known["members"][0]["host"] != address:
         # the port of the last session: the node does not know itself in its own configuration

@@ -14,7 +14,7 @@ from store.server.documents import (
     FILLS,
     NOTICES,
     OPPORTUNITIES,
-    REFUSALS,
+    REJECTIONS,
     SESSION_CLAIM,
     SETTINGS_VERSIONS,
 )
@@ -23,7 +23,7 @@ from store.server.mongo_client import Database
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
 NOTES_SECONDS = 7 * 24 * 3_600
-"""How long opportunities, refusals and signals are kept: they inform, and nothing is decided by them."""
+"""How long opportunities, rejections and signals are kept: they inform, and nothing is decided by them."""
 
 _SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
@@ -59,7 +59,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("legs.exchange", ASCENDING), ("times.ended", DESCENDING)]),
         IndexModel([_SESSION, ("times.ended", ASCENDING), ("_id", ASCENDING)]),
     ],
-    REFUSALS: [
+    REJECTIONS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([("opportunity_id", ASCENDING), ("reason", ASCENDING), ("at", ASCENDING)]),

@@ -72,7 +72,7 @@ def translated_errors() -> Iterator[None]:
     except PyMongoError as error:
         if is_passing(error):
             raise StoreUnavailableError(f"MongoDB is busy: {first_sentence(error)}") from error
-        raise StoreError(f"MongoDB refused: {first_sentence(error)}") from error
+        raise StoreError(f"MongoDB rejected: {first_sentence(error)}") from error
     except BSONError as error:
         raise StoreError(f"MongoDB cannot hold this: {error}") from error
 

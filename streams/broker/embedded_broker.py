@@ -20,7 +20,7 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now, wall_now
 from session.logins import Login
 from streams.broker.topic_access import jaas_of
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.topic_admin import check_reachable
 
 FORMAT_SECONDS = 120.0
@@ -62,7 +62,7 @@ class EmbeddedBroker:
         """Write the configuration and format the data folder once (about 1 s; a second time 1 ms).
 
         Returns where a log was put aside that does not know its owner, such as one of before there were logins.
-        Raises StreamRefusedError where the folder cannot be used.
+        Raises StreamRejectedError where the folder cannot be used.
         """
         drop_old_asides(self.home, wall_now())
         aside = self._put_aside()
@@ -121,14 +121,14 @@ class EmbeddedBroker:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=FORMAT_SECONDS)
             _write_privately(self.folder / OWNER_FILE, self._owner_mark())
         except OSError as error:
-            raise StreamRefusedError(f"{self.java} cannot be run ({error.strerror}).") from error
+            raise StreamRejectedError(f"{self.java} cannot be run ({error.strerror}).") from error
         except subprocess.TimeoutExpired as error:
-            raise StreamRefusedError(f"formatting {self.folder} took longer than {FORMAT_SECONDS:.0f} s.") from error
+            raise StreamRejectedError(f"formatting {self.folder} took longer than {FORMAT_SECONDS:.0f} s.") from error
         finally:
             arguments.unlink(missing_ok=True)
         if done.returncode != 0:
             last = (done.stderr + done.stdout).strip().splitlines()[-1:]
-            raise StreamRefusedError(f"{self.folder} could not be formatted for Kafka: {shlex.join(last)}.")
+            raise StreamRejectedError(f"{self.folder} could not be formatted for Kafka: {shlex.join(last)}.")
 
 
 def drop_old_asides(home: Path, now: int) -> None:
@@ -205,7 +205,7 @@ def server_properties(data: Path, port: int, controller_port: int, owner: Login,
         "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
         "metadata.log.segment.bytes": str(8 * 1024**2),
         "metadata.max.retention.bytes": str(32 * 1024**2),
-        # after a kill the restarted broker is refused until the killed one's session has run out: 3 s, not 9
+        # after a kill the restarted broker is rejected until the killed one's session has run out: 3 s, not 9
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
         "num.network.threads": "2",

@@ -74,7 +74,7 @@ class LiveDesks:
         self._accounts = {market.exchange: self._account(folder, market.exchange, latency_ms) for market in MARKETS}
 
     async def trade(self, quotes: Sequence[Quote], opportunities: Sequence[Opportunity], reasons: int) -> None:
-        """Show and tell all of it in the order of its times, and end once `reasons` refusals are written."""
+        """Show and tell all of it in the order of its times, and end once `reasons` rejections are written."""
         await self.store.create_settings(self._settings)
         # else the first desk would take the other's balances for gained ones until its next look
         for exchange, account in self._accounts.items():
@@ -97,7 +97,7 @@ class LiveDesks:
 
     async def _written(self, reasons: int) -> None:
         async with asyncio.timeout(10):
-            while sum((await self.store.refusal_counts()).values()) < reasons:  # noqa: ASYNC110 - the desks write them
+            while sum((await self.store.rejection_counts()).values()) < reasons:  # noqa: ASYNC110 - the desks write them
                 await asyncio.sleep(0.01)
 
     async def _tell(self, opportunity: Opportunity) -> None:

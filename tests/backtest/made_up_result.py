@@ -1,4 +1,4 @@
-"""A backtest's result as it might be, for what shows it: some trades, refusals and holes."""
+"""A backtest's result as it might be, for what shows it: some trades, rejections and holes."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -8,7 +8,7 @@ from backtest.detect.batch_detection import DetectionSummary
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.data_quality import MarketQuality, QuoteGap
 from backtest.result.quote_spacing import MarketSpacing
-from backtest.result.trading_outcome import Lifetime, RefusedSum, SimulatedEquityPoint, TradingOutcome
+from backtest.result.trading_outcome import Lifetime, RejectedSum, SimulatedEquityPoint, TradingOutcome
 from datasets.ticksets.manifest import ImportedSource, Manifest, Partition
 from market.accounting.profit_groups import profit_from
 from market.money import Amount, total
@@ -58,9 +58,9 @@ def outcome_of(nets: tuple[str, ...] = NETS) -> TradingOutcome:
     return TradingOutcome(
         opportunities=20,
         arbitrages=arbitrages,
-        refusals={
-            "below_threshold": RefusedSum(12, 4, Decimal("3.5")),
-            "insufficient_balance": RefusedSum(5, 2, Decimal("8.25")),
+        rejections={
+            "below_threshold": RejectedSum(12, 4, Decimal("3.5")),
+            "insufficient_balance": RejectedSum(5, 2, Decimal("8.25")),
         },
         profit=profit_from("USD", {"gross": net - fees, "fees": fees, "net": net}),
         equity=tuple(

@@ -13,7 +13,7 @@ from backtest.report.result_document import lifetime_row, result_document
 from backtest.report.result_lines import result_lines
 from backtest.result.backtest_result import Drawdown, drawdown_of, figures_of
 from backtest.result.trading_outcome import SimulatedEquityPoint
-from backtest.simulate.simulated_rejections import RefusalCounts
+from backtest.simulate.simulated_rejections import RejectionCounts
 from tests.backtest.made_up_result import START, outcome_of, result_of
 
 
@@ -46,11 +46,11 @@ def test_the_document_has_what_was_promised() -> None:
     document = json.loads(json.dumps(result_document(result_of())))
     assert {"quotes", "rejected", "opportunities", "trades", "pnl", "seed"} <= document.keys()
     assert (document["quotes"], document["rejected"], document["opportunities"]) == (990, 10, 20)
-    assert (document["trades"], document["refusals"], document["seed"]) == (3, 17, 1)
+    assert (document["trades"], document["rejections"], document["seed"]) == (3, 17, 1)
     assert document["pnl"]["net"] == document["equity_end"] == "-0.25"
     assert document["drawdown"] == {"depth": "4", "share": None, "start": START, "end": START + 10_000_000}
     assert (document["is_of_bars"], document["missed"]) == (False, "11.75")
-    assert document["refusals_by_reason"]["below_threshold"] == {"count": 12, "episodes": 4, "missed": "3.5"}
+    assert document["rejections_by_reason"]["below_threshold"] == {"count": 12, "episodes": 4, "missed": "3.5"}
     assert document["arbitrages"][1]["pnl"]["net"] == "-4"
     assert document["lifetimes_ms"] == {"count": 3, "p50": 250.0, "p90": 4_000.0, "p99": 4_000.0, "longest": 4_000.0}
     assert document["quality"][0]["silences"] == [{"start": START, "end": START + 5_000_000}]
@@ -62,7 +62,7 @@ def test_without_lifetimes_there_are_no_percentiles() -> None:
 
 def test_the_figures_to_compare() -> None:
     figures = figures_of(result_of())
-    assert (figures.trades, figures.refusals, figures.drawdown) == (3, 17, Decimal(4))
+    assert (figures.trades, figures.rejections, figures.drawdown) == (3, 17, Decimal(4))
     assert (figures.net, figures.fees, figures.currency) == (Decimal("-0.25"), Decimal(-3), "USD")
 
 
@@ -79,18 +79,18 @@ def test_the_lines_add_up_and_a_fall_is_below_zero_as_on_the_page() -> None:
     whole = outcome_of()
     half = replace(whole.arbitrages[0], state="expired", legs=())
     lines = result_lines(result_of(replace(whole, opportunities=21, arbitrages=(*whole.arbitrages, half))))
-    assert "opportunities   21  (traded 3, refused 17, neither 1)" in lines
+    assert "opportunities   21  (traded 3, rejected 17, neither 1)" in lines
     assert "trades          3  (closed 3)" in lines
     assert "begun, no fill  1  (expired 1): among those that were not traded" in lines
-    assert "opportunities   20  (traded 3, refused 17)" in result_lines(result_of())
+    assert "opportunities   20  (traded 3, rejected 17)" in result_lines(result_of())
     assert any(line.startswith("max drawdown") and "-4.00 USD" in line for line in lines)
 
 
-def test_an_opportunity_that_both_bots_refuse_counts_once() -> None:
-    counts, opportunity = RefusalCounts(), outcome_of().arbitrages[0].opportunity
+def test_an_opportunity_that_both_bots_reject_counts_once() -> None:
+    counts, opportunity = RejectionCounts(), outcome_of().arbitrages[0].opportunity
     for reason in ("liquidity_used", "pair_busy"):
-        counts.refuse(opportunity, reason, 0)
-    assert {reason: refused.count for reason, refused in counts.sums([]).items()} == {"liquidity_used": 1}
+        counts.reject(opportunity, reason, 0)
+    assert {reason: rejected.count for reason, rejected in counts.sums([]).items()} == {"liquidity_used": 1}
 
 
 def test_assumptions_say_what_depth_and_settings_there_were() -> None:
@@ -100,7 +100,7 @@ def test_assumptions_say_what_depth_and_settings_there_were() -> None:
     assert any("walk the recorded levels" in words for words in deep.assumptions)
     assert "the settings of the log hold as they did then" in deep.assumptions
     failing = replace(result, parameters=replace(result.parameters, failed_share=0.05))
-    assert "5.0% of orders are refused by the exchange, drawn by seed" in failing.assumptions
+    assert "5.0% of orders are rejected by the exchange, drawn by seed" in failing.assumptions
 
 
 def test_a_result_without_trades() -> None:

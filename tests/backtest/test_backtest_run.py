@@ -36,7 +36,7 @@ def test_a_set_that_was_built_anew_meanwhile_gives_no_result(tmp_path: Path) -> 
 WORKER = """An exception was thrown from the Python worker. Please see the stack trace below.
 Traceback (most recent call last):
   File "reading.py", line 50, in read_ticks
-pricefeeds.errors.ImportRefusedError: /x/ticks.parquet: cannot be read as a part of a tick set (EOF)
+datasets.errors.ImportRejectedError: /x/ticks.parquet: cannot be read as a part of a tick set (EOF)
 """
 
 

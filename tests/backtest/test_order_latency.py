@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from backtest.backtest_parameters import Latency
-from backtest.simulate.order_latency import is_refused, latency_microseconds
+from backtest.simulate.order_latency import is_rejected, latency_microseconds
 
 ORDERS = [f"order-{number}" for number in range(2_000)]
 
@@ -27,10 +27,10 @@ def test_recorded_latencies_come_as_often_as_they_were_recorded() -> None:
 
 @pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0.0, 0.0), (0.1, 0.07, 0.13), (1.0, 1.0, 1.0)])
 def test_a_share_of_orders_fails(share: float, least: float, most: float) -> None:
-    assert least <= sum(is_refused(share, 1, order) for order in ORDERS) / len(ORDERS) <= most
+    assert least <= sum(is_rejected(share, 1, order) for order in ORDERS) / len(ORDERS) <= most
 
 
 def test_whether_an_order_fails_says_nothing_about_how_long_it_travels() -> None:
     latency = Latency(samples_ms=(10.0, 40.0))
-    failed = [latency_microseconds(latency, 1, order) for order in ORDERS if is_refused(0.5, 1, order)]
+    failed = [latency_microseconds(latency, 1, order) for order in ORDERS if is_rejected(0.5, 1, order)]
     assert 0.4 < failed.count(10_000) / len(failed) < 0.6

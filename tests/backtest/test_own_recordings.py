@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backtest.own_recordings import load_own_recording
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from market.instruments.markets import Market
 from market.money import Amount, Price
 from market.prices.book_top import BookTop
@@ -66,22 +66,22 @@ def _rates(root: Path) -> list[Row]:
     return recorded(root, (replace(RATE, exchange="rates"),), begin=500 * SECOND + 20)
 
 
-def test_what_makes_no_arbitrage_is_refused(tmp_path: Path) -> None:
+def test_what_makes_no_arbitrage_is_rejected(tmp_path: Path) -> None:
     recorded(tmp_path, (EURO,), begin=SECOND)
-    with pytest.raises(ImportRefusedError, match="needs usable quotes of two of bitstamp"):
+    with pytest.raises(ImportRejectedError, match="needs usable quotes of two of bitstamp"):
         load_own_recording(tmp_path)
     recorded(tmp_path, (DOLLAR,), begin=SECOND)
-    with pytest.raises(ImportRefusedError, match="needs FX quotes to become USD"):
+    with pytest.raises(ImportRejectedError, match="needs FX quotes to become USD"):
         load_own_recording(tmp_path)
 
 
 def test_one_session_at_a_time(tmp_path: Path) -> None:
     for session_id in ("first", "second"):
         recorded(tmp_path, (EURO,), begin=SECOND, session_id=session_id)
-    with pytest.raises(ImportRefusedError, match=r"holds 2 sessions; name one of them \(first, second\)"):
+    with pytest.raises(ImportRejectedError, match=r"holds 2 sessions; name one of them \(first, second\)"):
         load_own_recording(tmp_path)
 
 
-def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefusedError, match="holds no recording"):
+def test_a_folder_without_recordings_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ImportRejectedError, match="holds no recording"):
         load_own_recording(tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backtest.sweep.parameter_grids import Grid, GridAxis, Range, axis_of, checked_grid, range_of
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 
 
 def decimals(*words: str) -> tuple[Decimal, ...]:
@@ -50,10 +50,10 @@ def test_an_axis_is_read(text: str, values: tuple[Decimal, ...]) -> None:
     ],
 )
 def test_a_wrong_axis_is_named(text: str, said: str) -> None:
-    with pytest.raises(SweepRefusedError) as refused:
+    with pytest.raises(SweepRejectedError) as rejected:
         axis_of(text)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert said in str(rejected.value)
+    assert "\n" not in str(rejected.value)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_a_wrong_axis_is_named(text: str, said: str) -> None:
     ],
 )
 def test_a_wrong_range_is_named(text: str, said: str) -> None:
-    with pytest.raises(SweepRefusedError) as refused:
+    with pytest.raises(SweepRejectedError) as rejected:
         range_of(text)
-    assert said in str(refused.value)
+    assert said in str(rejected.value)
 
 
 def test_a_grid_has_every_combination_the_last_axis_fastest() -> None:
@@ -94,10 +94,10 @@ def test_a_grid_has_every_combination_the_last_axis_fastest() -> None:
         (Grid((axis_of("a=1:1000:1"), axis_of("b=1:101:1"))), "101,000 sets are too many"),
     ],
 )
-def test_a_grid_that_makes_no_sweep_is_refused(grid: Grid, said: str) -> None:
-    with pytest.raises(SweepRefusedError) as refused:
+def test_a_grid_that_makes_no_sweep_is_rejected(grid: Grid, said: str) -> None:
+    with pytest.raises(SweepRejectedError) as rejected:
         checked_grid(grid)
-    assert said in str(refused.value)
+    assert said in str(rejected.value)
 
 
 def test_draws_follow_from_the_seed_alone() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import BINANCE_BTC, LEAN_BTC, ReplayProfile
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from market.prices.quotes import Quote
 from tests.backtest.plain_loop import PlainLoop, Seen
 from tests.backtest.recorded import BINANCE_FILES, LEAN_FILES, recordings_or_skip, write_bars, write_tickers
@@ -78,17 +78,17 @@ LACKING: dict[str, tuple[ReplayProfile, list[str], str]] = {
 
 
 @pytest.mark.parametrize(("profile", "folders", "sentence"), LACKING.values(), ids=LACKING.keys())
-def test_a_recording_that_lacks_something_is_refused(
+def test_a_recording_that_lacks_something_is_rejected(
     tmp_path: Path, profile: ReplayProfile, folders: list[str], sentence: str
 ) -> None:
     files = [write_bars(tmp_path / folder / "20180404_quote.zip", (1, "100", "101")) for folder in folders]
-    with pytest.raises(ImportRefusedError, match=sentence):
+    with pytest.raises(ImportRejectedError, match=sentence):
         load_recording(profile, tuple(files))
 
 
-def test_a_file_named_twice_is_refused(tmp_path: Path) -> None:
+def test_a_file_named_twice_is_rejected(tmp_path: Path) -> None:
     path = write_bars(tmp_path / "btcusd" / "20180404_quote.zip", (1, "100", "101"))
-    with pytest.raises(ImportRefusedError, match="is named twice"):
+    with pytest.raises(ImportRejectedError, match="is named twice"):
         load_recording(LEAN_BTC, (path, tmp_path / "btcusd" / "." / "20180404_quote.zip"))
 
 

@@ -14,7 +14,7 @@ from backtest.provenance import checksum_of, versions_of
 from backtest.replay_profiles import BINANCE_BTC, profile_of
 from backtest.requested_backtest import RequestedBacktest, added_latency, parameters_for
 from backtest.result.data_quality import markets_without_depth, quality_of
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, batches
 from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS, TICK_SCHEMA
 from tests.backtest.detected_sets import Cut, cut_set
@@ -97,7 +97,7 @@ def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, wish: di
     logged = parameters_for(session_set(tmp_path / "usual", ()), RequestedBacktest()).settings
     tick_set = session_set(tmp_path / "logged", (logged,))
     assert parameters_for(tick_set, RequestedBacktest(values={"max_notional": "7"}, follow_logged_settings=True))
-    with pytest.raises(ImportRefusedError, match=f"{named} cannot be given where the settings of the log"):
+    with pytest.raises(ImportRejectedError, match=f"{named} cannot be given where the settings of the log"):
         parameters_for(tick_set, RequestedBacktest(**wish, follow_logged_settings=True))
 
 
@@ -159,9 +159,9 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
     ],
 )
 def test_what_cannot_be_is_one_sentence(tick_set: TickSet, wish: RequestedBacktest, sentence: str) -> None:
-    with pytest.raises(ImportRefusedError, match=sentence.replace("(", r"\(")) as refused:
+    with pytest.raises(ImportRejectedError, match=sentence.replace("(", r"\(")) as rejected:
         parameters_for(tick_set, wish)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
 
 
 def test_other_data_have_another_checksum(tick_set: TickSet) -> None:

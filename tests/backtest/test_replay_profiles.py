@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from backtest.replay_profiles import BINANCE_BTC, LEAN_BTC, PROFILES, ReplayProfile, profile_for
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from market.instruments.markets import fx_route
 
 
@@ -30,25 +30,25 @@ def test_a_file_is_told_by_its_folder_and_name(name: str, exchange: str, profile
 @pytest.mark.parametrize(
     "name", ["spot/btcusdt.csv", "btcusd/20180404_trade.zip", "ethusd/20180404_quote.zip", "books.json", ""]
 )
-def test_an_unknown_file_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+def test_an_unknown_file_is_rejected_in_one_sentence(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     if name:
         path.touch()
-    with pytest.raises(ImportRefusedError, match="is none of the recordings known here") as refused:
+    with pytest.raises(ImportRejectedError, match="is none of the recordings known here") as rejected:
         profile_for((path,))
-    assert str(refused.value).startswith(f"{path}: ")
-    assert "btcusd/…_quote.zip" in str(refused.value)
+    assert str(rejected.value).startswith(f"{path}: ")
+    assert "btcusd/…_quote.zip" in str(rejected.value)
 
 
-def test_files_of_two_profiles_are_refused() -> None:
+def test_files_of_two_profiles_are_rejected() -> None:
     paths = (Path("/a/spot/x.gz"), Path("/a/btcusd/x_quote.zip"))
-    with pytest.raises(ImportRefusedError, match=r"belongs to lean-btc, while /a/spot/x.gz belongs to binance-btc"):
+    with pytest.raises(ImportRejectedError, match=r"belongs to lean-btc, while /a/spot/x.gz belongs to binance-btc"):
         profile_for(paths)
 
 
-def test_no_file_is_refused() -> None:
-    with pytest.raises(ImportRefusedError, match="name at least one"):
+def test_no_file_is_rejected() -> None:
+    with pytest.raises(ImportRejectedError, match="name at least one"):
         profile_for(())
 
 
@@ -72,11 +72,11 @@ def test_another_fee_is_told_with_the_assumptions() -> None:
 
 
 @pytest.mark.parametrize("fee_bps", ["-1", "1001"])
-def test_a_fee_out_of_bounds_is_refused(fee_bps: str) -> None:
-    with pytest.raises(ImportRefusedError, match="outside 0 to 1000"):
+def test_a_fee_out_of_bounds_is_rejected(fee_bps: str) -> None:
+    with pytest.raises(ImportRejectedError, match="outside 0 to 1000"):
         LEAN_BTC.with_fee_bps(Decimal(fee_bps))
 
 
 def test_a_file_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefusedError, match=r"nothing\.gz: there is no such file"):
+    with pytest.raises(ImportRejectedError, match=r"nothing\.gz: there is no such file"):
         profile_for((tmp_path / "nothing.gz",))

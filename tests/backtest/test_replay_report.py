@@ -39,8 +39,8 @@ def ended(state: ArbitrageState, net: str | None) -> Arbitrage:
 def outcome() -> ReplayOutcome:
     return ReplayOutcome(
         opportunities=7,
-        arbitrages=(ended("closed", "0.5"), ended("closed", "0.25"), ended("held", "-2"), ended("expired", None)),
-        refusals={"below_threshold": 3, "pair_busy": 1},
+        arbitrages=(ended("closed", "0.5"), ended("closed", "0.25"), ended("residual", "-2"), ended("expired", None)),
+        rejections={"below_threshold": 3, "pair_busy": 1},
         sent={"coinbase": 2, "coinbase-eur": 1, "fxcm": 1},
         speed=120,
         wall_seconds=1.2345,
@@ -58,7 +58,7 @@ def test_lines_say_what_came_in_what_came_out_and_what_was_assumed(recording: Re
         "opportunities   7",
         "trades          3  (closed 2, held 1)",
         "begun, no fill  1  (expired 1): among those that were not traded",
-        "refusals        4  (below_threshold 3, pair_busy 1)",
+        "rejections        4  (below_threshold 3, pair_busy 1)",
         "p&l net                  -1.25 USD",
         "p&l fees                 -3.00 USD",
     ):
@@ -72,7 +72,7 @@ def test_json_has_the_same_and_survives_json(recording: Recording) -> None:
     assert json.loads(json.dumps(report)) == report
     assert report["quotes_in"] == 4
     assert (report["quotes_rejected"], report["rejected_by_reason"]) == (1, {"crossed": 1})
-    assert (report["opportunities"], report["trades"], report["refusals"]) == (7, 3, 4)
+    assert (report["opportunities"], report["trades"], report["rejections"]) == (7, 3, 4)
     assert report["profit"] == {
         "gross": "6",
         "latency_decay": "0",
@@ -92,7 +92,7 @@ def test_the_parts_of_the_profit_sum_to_its_net(recording: Recording) -> None:
 
 
 def test_a_replay_without_anything_to_tell_has_no_empty_brackets(recording: Recording) -> None:
-    lines = report_lines(recording, replace(outcome(), opportunities=0, arbitrages=(), refusals={}, speed=1))
+    lines = report_lines(recording, replace(outcome(), opportunities=0, arbitrages=(), rejections={}, speed=1))
     assert "trades          0" in lines
-    assert "refusals        0" in lines
+    assert "rejections        0" in lines
     assert "recorded 120 s, replayed at recorded speed in 1 s" in lines

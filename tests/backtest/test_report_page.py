@@ -7,18 +7,18 @@ from html.parser import HTMLParser
 
 import pytest
 
-from backtest.report.report_charts import falls, net_bps_chart, refusal_chart, short_amount, thinned
+from backtest.report.report_charts import falls, net_bps_chart, rejection_chart, short_amount, thinned
 from backtest.report.report_page import report_page
 from backtest.report.report_tables import (
     PAGE_TRADES,
     lifetime_table,
     money,
     quality_table,
-    refusal_table,
     rejected_table,
+    rejection_table,
     trade_tables,
 )
-from backtest.result.trading_outcome import RefusedSum, SimulatedEquityPoint
+from backtest.result.trading_outcome import RejectedSum, SimulatedEquityPoint
 from market.money import Amount
 from tests.backtest.made_up_result import arbitrage, outcome_of, result_of
 
@@ -103,12 +103,12 @@ def test_the_page_is_the_same_each_time(page: str) -> None:
 
 
 def test_nothing_traded_is_a_page_too() -> None:
-    empty = replace(outcome_of(()), refusals={}, lifetimes=(), net_bps_counts={}, opportunities=0)
+    empty = replace(outcome_of(()), rejections={}, lifetimes=(), net_bps_counts={}, opportunities=0)
     page = report_page(replace(result_of(empty), latency_costs=()))
     parsed = Page()
     parsed.feed(page)
     assert parsed.open == []
-    assert "Nothing was refused." in page
+    assert "Nothing was rejected." in page
     assert parsed.tags.count("svg") == 1
 
 
@@ -146,8 +146,8 @@ def test_amounts_of_one_table_have_the_same_digits() -> None:
     assert [row[5] for row in table.rows] == ["2.00000000", "0.12345679"]
 
 
-def test_refusals_come_by_what_they_cost() -> None:
-    assert refusal_table(result_of()).rows == (
+def test_rejections_come_by_what_they_cost() -> None:
+    assert rejection_table(result_of()).rows == (
         ("insufficient balance", "5", "2", "8.25"),
         ("below threshold", "12", "4", "3.50"),
         ("all", "17", "6", "11.75"),
@@ -211,8 +211,8 @@ def test_amounts_along_an_axis_are_short(amount: float, words: str) -> None:
 
 
 def test_amounts_beside_long_reasons_do_not_touch() -> None:
-    refusals = {"too_much_open_in_all_of_them_together": RefusedSum(3, 1, Decimal(123_456))}
-    chart = refusal_chart(refusals, "USD")
+    rejections = {"too_much_open_in_all_of_them_together": RejectedSum(3, 1, Decimal(123_456))}
+    chart = rejection_chart(rejections, "USD")
     assert chart is not None
     words = re.findall(r">\s*(-?[0-9.]+[kMG]?)</text>", chart)
     assert words == ["0", "40k", "80k", "120k"]

@@ -57,12 +57,12 @@ def tape(tmp_path: Path) -> QuoteHistory:
 
 
 @pytest.mark.parametrize(
-    ("follow", "refused"), [(True, {"below_threshold": 1}), (False, {})], ids=["followed", "left alone"]
+    ("follow", "rejected"), [(True, {"below_threshold": 1}), (False, {})], ids=["followed", "left alone"]
 )
-def test_a_raised_threshold_refuses_from_then_on(tape: QuoteHistory, *, follow: bool, refused: dict[str, int]) -> None:
+def test_a_raised_threshold_rejects_from_then_on(tape: QuoteHistory, *, follow: bool, rejected: dict[str, int]) -> None:
     opportunities = [offered(CHANGE - 2 * SECOND, "before"), offered(CHANGE + 1, "after")]
     outcome = trade(opportunities, tape, MARKETS, parameters_of(FIRST, follow_logged_settings=follow))
-    assert counts(outcome) == refused
+    assert counts(outcome) == rejected
     assert outcome.arbitrages[0].arbitrage_id == "before"
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from backtest.backtest_run import run_backtest
 from backtest.detect.batch_session import backtest_session
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from backtest.sweep.sweep_job import run_sweep
 from backtest.sweep.sweep_parameters import checked_against, variables_of, with_values
 from backtest.sweep.sweep_results import WHOLE, result_of
@@ -76,9 +76,9 @@ def test_sixty_sets_are_what_each_comes_to_alone(spark: SparkSession, tick_set: 
     assert {path: path.read_bytes() for path in sorted((store.folder / "results").iterdir())} == parts
 
 
-def test_a_sweep_without_a_set_is_refused(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
+def test_a_sweep_without_a_set_is_rejected(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
     grid = Grid((axis_of("min_net_bps=-5,-3"),))
-    with pytest.raises(SweepRefusedError, match="no set is left"):
+    with pytest.raises(SweepRejectedError, match="no set is left"):
         swept(spark, tick_set, definition_of(tick_set, grid, "none"), tmp_path)
 
 

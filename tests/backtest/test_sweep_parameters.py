@@ -6,7 +6,7 @@ import pytest
 
 from backtest.backtest_parameters import Latency, Parameters
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from backtest.sweep.sweep_parameters import checked_against, variables_of, with_values
 from market.decide.settings import Settings
 
@@ -67,15 +67,15 @@ def test_settings_that_do_not_go_together_make_no_set() -> None:
         ("failed_share=2", "failed_share=2: must be at most 1"),
     ],
 )
-def test_unknown_names_and_values_out_of_bounds_are_refused(text: str, said: str) -> None:
-    with pytest.raises(SweepRefusedError) as refused:
+def test_unknown_names_and_values_out_of_bounds_are_rejected(text: str, said: str) -> None:
+    with pytest.raises(SweepRejectedError) as rejected:
         checked_against(Grid((axis_of(text),)), PARAMETERS)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert said in str(rejected.value)
+    assert "\n" not in str(rejected.value)
 
 
 def test_both_ends_of_a_range_are_checked_and_whole_numbers_stay_whole() -> None:
     grid = Grid((), (range_of("max_open_arbitrages=1:8"), range_of("min_net_bps=0:8")), draws=3)
     assert [part.is_whole for part in checked_against(grid, PARAMETERS).ranges] == [True, False]
-    with pytest.raises(SweepRefusedError, match="at most 1,000"):
+    with pytest.raises(SweepRejectedError, match="at most 1,000"):
         checked_against(Grid((), (range_of("max_open_arbitrages=1:1001"),), draws=3), PARAMETERS)

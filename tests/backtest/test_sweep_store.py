@@ -1,4 +1,4 @@
-"""What a sweep keeps on disk: another definition is refused under its name, a part is whole or not there."""
+"""What a sweep keeps on disk: another definition is rejected under its name, a part is whole or not there."""
 
 import shutil
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from backtest.sweep.sweep_job import check_unchanged
 from backtest.sweep.sweep_results import SetResult
 from backtest.sweep.sweep_store import SweepDefinition, SweepStore, sweep_store
@@ -60,29 +60,29 @@ CHANGES: list[tuple[Callable[[SweepDefinition], SweepDefinition], str]] = [
 
 
 @pytest.mark.parametrize(("change", "said"), CHANGES, ids=[said for _, said in CHANGES])
-def test_another_definition_is_refused_under_the_same_name(
+def test_another_definition_is_rejected_under_the_same_name(
     change: Callable[[SweepDefinition], SweepDefinition], said: str, tmp_path: Path
 ) -> None:
     store = begun(tmp_path)
-    with pytest.raises(SweepRefusedError) as refused:
+    with pytest.raises(SweepRejectedError) as rejected:
         store.begin(change(DEFINITION))
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert said in str(rejected.value)
+    assert "\n" not in str(rejected.value)
     assert store.definition() == DEFINITION
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "a b", "x" * 101])
-def test_a_name_that_is_no_folder_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SweepRefusedError, match="is no name for a sweep"):
+def test_a_name_that_is_no_folder_is_rejected(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SweepRejectedError, match="is no name for a sweep"):
         sweep_store(tmp_path, name)
 
 
 def test_what_is_not_there_or_damaged_is_said(tmp_path: Path) -> None:
-    with pytest.raises(SweepRefusedError, match="there is no sweep 'mine'"):
+    with pytest.raises(SweepRejectedError, match="there is no sweep 'mine'"):
         sweep_store(tmp_path, "mine").definition()
     store = begun(tmp_path)
     (store.folder / "sweep.json").write_text('{"name": 3')
-    with pytest.raises(SweepRefusedError, match="cannot be read as a sweep"):
+    with pytest.raises(SweepRejectedError, match="cannot be read as a sweep"):
         store.definition()
 
 
@@ -119,14 +119,14 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
     store.put_part(0, results_of(0))
     path = store.folder / "results" / "part-00000.parquet"
     path.write_bytes(path.read_bytes()[:-7])
-    with pytest.raises(SweepRefusedError, match=r"part-00000.parquet: is damaged .* remove it"):
+    with pytest.raises(SweepRejectedError, match=r"part-00000.parquet: is damaged .* remove it"):
         store.results()
 
 
 def test_a_part_that_is_none_is_named(tmp_path: Path) -> None:
     store = begun(tmp_path)
     pq.write_table(pa.table({"set": [1]}), store.folder / "results" / "part-00000.parquet")
-    with pytest.raises(SweepRefusedError, match=r"part-00000.parquet: is damaged .* remove it"):
+    with pytest.raises(SweepRejectedError, match=r"part-00000.parquet: is damaged .* remove it"):
         store.results()
 
 
@@ -148,13 +148,13 @@ def test_nothing_is_kept_of_a_set_that_was_built_anew_meanwhile(tmp_path: Path) 
     assert store.results() == [*results_of(0), *results_of(1)]
     shutil.rmtree(tmp_path / "set")
     tick_set_of(log_of(seed=11, rows=50), tmp_path / "set")
-    with pytest.raises(SweepRefusedError, match="was built anew while it was read"):
+    with pytest.raises(SweepRejectedError, match="was built anew while it was read"):
         check_unchanged(tick_set, store, [1])
     assert store.results() == results_of(0)
 
 
 def test_money_is_read_back_to_the_last_digit(tmp_path: Path) -> None:
     store = begun(tmp_path)
-    exact = replace(result(0, -1, "0.1234567890123456789012345678"), drawdown=Decimal("-0"), digest="d", refused=3)
+    exact = replace(result(0, -1, "0.1234567890123456789012345678"), drawdown=Decimal("-0"), digest="d", rejected=3)
     store.put_part(0, [exact])
     assert store.results() == [exact]

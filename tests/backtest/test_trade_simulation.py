@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from backtest.backtest_parameters import Latency
-from backtest.result.trading_outcome import RefusedSum
+from backtest.result.trading_outcome import RejectedSum
 from tests.backtest.trading_samples import (
     CHEAP,
     EASY,
@@ -92,7 +92,7 @@ def test_latencies_are_drawn_by_seed_and_order() -> None:
             [beta(START + 1, (("5618", "0.1"),))],
             "hold",
             [BOTH[0], ("sell", "5618", "0.1", "55.0")],
-            ("held", "single_leg_left"),
+            ("residual", "single_leg_left"),
         ),
         # nothing to complete with: taken back after that
         (
@@ -148,7 +148,7 @@ def test_what_the_bots_warn_of_stays_off_the_terminal(capsys: pytest.CaptureFixt
     with unconfigured():
         logging.getLogger("other").warning("heard")
         outcome = traded([offered(START)], poor, settings_of(**EASY, single_leg_policy="hold"))
-    assert ends(outcome) == [("held", "single_leg_left")]
+    assert ends(outcome) == [("residual", "single_leg_left")]
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "heard\n")
 
@@ -162,14 +162,14 @@ def test_a_quote_too_old_fills_nothing() -> None:
     assert ends(traded([offered(START)], renewed, settings, latency=late)) == [("closed", None)]
 
 
-def test_orders_that_the_exchange_refuses() -> None:
+def test_orders_that_the_exchange_rejects() -> None:
     opportunities = [offered(START + number * 10 * SECOND, str(number)) for number in range(40)]
     settings = settings_of(**EASY, breaker_failures=0)
     rows = refilled(opportunities)
     outcome = traded(opportunities, rows, settings, failed_share=0.25)
     legs = [leg for arbitrage in outcome.arbitrages for leg in arbitrage.legs]
-    refused = sum(not leg.fills for leg in legs)
-    assert 0.15 < refused / len(legs) < 0.35
+    rejected = sum(not leg.fills for leg in legs)
+    assert 0.15 < rejected / len(legs) < 0.35
     assert {"closed", "unwound"} <= {state for state, _ in ends(outcome)}
     assert outcome.is_balanced
     assert outcome == traded(opportunities, rows, settings, failed_share=0.25)
@@ -198,7 +198,7 @@ def test_a_half_reservation_that_finds_no_counterpart_expires() -> None:
 def test_an_opportunity_past_its_time_is_nobodys_business() -> None:
     outcome = traded([offered(START)], decision_ms=1_000.0)
     assert outcome.arbitrages == ()
-    # nobody refused it, and what one trade within its limits would have brought is missed all the same
-    assert outcome.refusals == {"expired": RefusedSum(0, 1, Decimal("0.32366449"))}
+    # nobody rejected it, and what one trade within its limits would have brought is missed all the same
+    assert outcome.rejections == {"expired": RejectedSum(0, 1, Decimal("0.32366449"))}
     assert outcome.opportunities == 1
     assert any("1 opportunities had expired" in told for told in outcome.assumptions)

@@ -45,11 +45,11 @@ async def test_the_bots_come_to_the_same(tmp_path: Path, seed: int, policy: str)
     settings = settings_of(**SETTINGS.model_dump() | {"single_leg_policy": policy})
     recording = Recording(seed, quotes=100)
     outcome = _backtest(recording, settings)
-    refusals = {reason: refused.count for reason, refused in outcome.refusals.items()}
+    rejections = {reason: rejected.count for reason, rejected in outcome.rejections.items()}
     live = LiveDesks(tmp_path, settings, latency_ms=50.0)
-    await live.trade(recording.quotes, recording.opportunities, sum(refusals.values()))
+    await live.trade(recording.quotes, recording.opportunities, sum(rejections.values()))
     for mine, theirs in zip(outcome.arbitrages, await live.store.session_arbitrages(), strict=True):
         assert _story(mine) == _story(theirs)
-    assert await live.store.refusal_counts() == refusals
+    assert await live.store.rejection_counts() == rejections
     assert outcome.trades > 3
     assert outcome.is_balanced

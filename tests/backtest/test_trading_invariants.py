@@ -68,7 +68,7 @@ def test_books_balance_and_nothing_stays_open(seed: int, chosen: Parameters) -> 
     outcome = _outcome(recording, chosen)
     assert outcome.is_balanced
     assert all(arbitrage.state in FINAL_STATES for arbitrage in outcome.arbitrages)
-    decided = len(outcome.arbitrages) + sum(refused.count for refused in outcome.refusals.values())
+    decided = len(outcome.arbitrages) + sum(rejected.count for rejected in outcome.rejections.values())
     assert outcome.opportunities == len(recording.opportunities) <= decided + _expired(outcome)
     assert _more_than_shown(recording, outcome.fills) == []
     ended = [one.profit.net for one in outcome.arbitrages if one.profit is not None]
@@ -122,8 +122,8 @@ def test_nothing_that_lies_ahead_changes_what_was_before(seed: int, chosen: Para
     changed = Recording(seed, QUOTES, until, behind)
     assert _before(outcome, until) == _before(_outcome(changed, chosen), until)
     known = [one for one in told.opportunities if one.event_time + chosen.decision_ms * MILLISECOND <= until]
-    refusals = [trade(known, tape_with(recording.rows), MARKETS, chosen).refusals for recording in (told, changed)]
-    assert refusals[0] == refusals[1]
+    rejections = [trade(known, tape_with(recording.rows), MARKETS, chosen).rejections for recording in (told, changed)]
+    assert rejections[0] == rejections[1]
 
 
 def _before(outcome: TradingOutcome, until: int) -> list[object]:

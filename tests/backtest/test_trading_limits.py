@@ -1,4 +1,4 @@
-"""What a backtest refuses, and what it makes of history, fee tiers and whatever cannot be traded."""
+"""What a backtest rejects, and what it makes of history, fee tiers and whatever cannot be traded."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -51,18 +51,18 @@ from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of,
         ({"quarantine_ceiling_bps": 40.0}, 500, "quarantined"),
     ],
 )
-def test_limits_refuse_with_their_reason(changes: dict[str, object], gap_ms: int, reason: str | None) -> None:
+def test_limits_reject_with_their_reason(changes: dict[str, object], gap_ms: int, reason: str | None) -> None:
     first, second = offered(START), offered(START + gap_ms * MILLISECOND, "two")
     outcome = traded([first, second], None, settings_of(**EASY | changes))
     if reason is None:
         assert len(outcome.arbitrages) == 2
-        assert outcome.refusals == {}
+        assert outcome.rejections == {}
         return
-    refused = 2 - len(outcome.arbitrages)
-    assert counts(outcome) == {reason: refused}
+    rejected = 2 - len(outcome.arbitrages)
+    assert counts(outcome) == {reason: rejected}
     # where the first was traded the second is the same gap; else one trade of 2,000 on the 6,179.2382 shown is missed
-    of_one_trade = 0 if refused == 1 or reason == "too_small" else Decimal("0.32366449")
-    assert (outcome.refusals[reason].episodes, outcome.missed) == (refused - 1, of_one_trade)
+    of_one_trade = 0 if rejected == 1 or reason == "too_small" else Decimal("0.32366449")
+    assert (outcome.rejections[reason].episodes, outcome.missed) == (rejected - 1, of_one_trade)
 
 
 def test_a_day_that_lost_enough_begins_no_more_until_the_next() -> None:

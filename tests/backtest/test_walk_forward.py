@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtest.sweep.sweep_errors import SweepRefusedError
+from backtest.sweep.sweep_errors import SweepRejectedError
 from backtest.sweep.sweep_results import SetResult
 from backtest.sweep.walk_forward import spans_of, walk_forward
 from market.money import ZERO
@@ -23,7 +23,7 @@ def result(number: int, span: int, net: str, drawdown: str = "0") -> SetResult:
 @given(start=st.integers(0, 10**16), length=st.integers(1, 10**12), folds=st.integers(1, 50))
 def test_spans_cover_all_of_it_once(start: int, length: int, folds: int) -> None:
     if length < folds + 1:
-        with pytest.raises(SweepRefusedError, match="too short"):
+        with pytest.raises(SweepRejectedError, match="too short"):
             spans_of(start, start + length - 1, folds)
         return
     spans = spans_of(start, start + length - 1, folds)
@@ -36,8 +36,8 @@ def test_spans_cover_all_of_it_once(start: int, length: int, folds: int) -> None
 
 
 @pytest.mark.parametrize("folds", [0, -1, 1_001])
-def test_a_number_of_folds_that_makes_none_is_refused(folds: int) -> None:
-    with pytest.raises(SweepRefusedError, match="takes 1 to 1,000 folds"):
+def test_a_number_of_folds_that_makes_none_is_rejected(folds: int) -> None:
+    with pytest.raises(SweepRejectedError, match="takes 1 to 1,000 folds"):
         spans_of(0, 10**9, folds)
 
 

@@ -121,7 +121,7 @@ def ends(outcome: TradingOutcome) -> list[tuple[str, str | None]]:
 
 
 def counts(outcome: TradingOutcome) -> dict[str, int]:
-    return {reason: refused.count for reason, refused in outcome.refusals.items()}
+    return {reason: rejected.count for reason, rejected in outcome.rejections.items()}
 
 
 def beta(time: int, bids: Book, asks: Book = (("5700", "1"), ("5710", "1"))) -> dict[str, object]:

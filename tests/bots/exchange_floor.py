@@ -15,7 +15,7 @@ from bots.decide.state_cache import StateCache
 from bots.draining import Draining, until_left
 from bots.subscriptions import Signal
 from exchanges.errors import (
-    AccountRefusedError,
+    AccountRejectedError,
     ExchangeUnavailableError,
     NotPostedError,
     OrderRejectedError,
@@ -113,7 +113,7 @@ class FlakyAccount:
         self.freed = asyncio.Event()
         """Those that are stuck go on."""
         self.is_banned = False
-        """Whatever is asked, the exchange refuses the account."""
+        """Whatever is asked, the exchange rejects the account."""
         self.room: int | None = None
         """So many orders find room in the rate limits; None: any number."""
         self._mishaps = mishaps
@@ -127,7 +127,7 @@ class FlakyAccount:
 
     def _check_ban(self) -> None:
         if self.is_banned:
-            raise AccountRefusedError("IP address not allowed")
+            raise AccountRejectedError("IP address not allowed")
 
     async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
         self._check_ban()

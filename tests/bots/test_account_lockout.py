@@ -10,8 +10,8 @@ import pytest
 from bots.account_lockout import LONGEST_SECONDS, AccountLockout
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from exchanges.errors import AccountRefusedError
-from market.decide.circuit_breaker import REFUSED_PAUSE_MS
+from exchanges.errors import AccountRejectedError
+from market.decide.circuit_breaker import REJECTED_PAUSE_MS
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES
@@ -78,9 +78,9 @@ async def resumed(floor: MovedFloor, exchange: str, log: pytest.LogCaptureFixtur
             await asyncio.sleep(0.01)
 
 
-def test_a_refused_account_is_asked_again_before_its_pause_ends() -> None:
-    """Else arbitrages would begin there whose orders are refused."""
-    assert LONGEST_SECONDS * 1.1 * 1_000 < REFUSED_PAUSE_MS
+def test_a_rejected_account_is_asked_again_before_its_pause_ends() -> None:
+    """Else arbitrages would begin there whose orders are rejected."""
+    assert LONGEST_SECONDS * 1.1 * 1_000 < REJECTED_PAUSE_MS
 
 
 @pytest.mark.parametrize("exchange", ["alpha", "beta"])
@@ -127,7 +127,7 @@ async def test_a_key_that_may_not_trade_is_given_longer_each_time_though_it_read
 
     def seconds_until_asked() -> int:
         nonlocal now
-        lockout.begin(AccountRefusedError("may not trade"), of_an_order=True)
+        lockout.begin(AccountRejectedError("may not trade"), of_an_order=True)
         began = now
         while not lockout.may_ask:
             now += MICROSECONDS

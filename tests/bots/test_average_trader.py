@@ -240,14 +240,14 @@ async def test_all_or_nothing_of_it_is_filled(share: int, state: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected_order"),
     [
-        ({"trading_state": "halted"}, AverageOrder("refused", "halted")),
-        ({"trading_state": "reducing"}, AverageOrder("refused", "reducing")),
-        ({"enabled_exchanges": ("beta",)}, AverageOrder("refused", "exchange_disabled")),
-        ({"ma_notional": Decimal("0.0001")}, AverageOrder("refused", "too_small")),
-        ({"max_total_notional": Decimal("0.0001")}, AverageOrder("refused", "total_limit")),
+        ({"trading_state": "halted"}, AverageOrder("rejected", "halted")),
+        ({"trading_state": "reducing"}, AverageOrder("rejected", "reducing")),
+        ({"enabled_exchanges": ("beta",)}, AverageOrder("rejected", "exchange_disabled")),
+        ({"ma_notional": Decimal("0.0001")}, AverageOrder("rejected", "too_small")),
+        ({"max_total_notional": Decimal("0.0001")}, AverageOrder("rejected", "total_limit")),
     ],
 )
-async def test_what_the_risk_checks_refuse(changes: dict[str, object], expected_order: AverageOrder) -> None:
+async def test_what_the_risk_checks_reject(changes: dict[str, object], expected_order: AverageOrder) -> None:
     bench = await bench_with_a_wish(**changes)
     assert await bench.order() == expected_order
     assert await bench.store.session_arbitrages() == []
@@ -310,11 +310,11 @@ async def test_an_order_that_nobody_came_to_in_time_is_missed() -> None:
     assert await bench.store.session_arbitrages() == []
 
 
-async def test_orders_switched_off_in_between_are_refused() -> None:
+async def test_orders_switched_off_in_between_are_rejected() -> None:
     bench = await bench_with_a_lost_wish()
     bench.knowledge.settings = SIGNALS
     await bench.process().turn()
-    assert await bench.order() == AverageOrder("refused", "ma_orders_off")
+    assert await bench.order() == AverageOrder("rejected", "ma_orders_off")
 
 
 async def test_two_processes_that_see_one_signal_reserve_it_once() -> None:
@@ -332,7 +332,7 @@ async def test_a_market_that_this_session_has_not() -> None:
     bench = await bench_with_a_lost_wish()
     elsewhere = replace(SESSION, markets=(EUR_MARKET,))
     await AverageTrader("alpha", elsewhere, bench.store, bench.shown, bench.clock, bench.knowledge).turn()
-    assert await bench.order() == AverageOrder("refused", "market_missing")
+    assert await bench.order() == AverageOrder("rejected", "market_missing")
 
 
 @pytest.fixture

@@ -64,18 +64,18 @@ async def test_both_legs_of_one_opportunity(floor: Floor) -> None:
 async def test_a_raised_threshold_acts_at_once_and_is_taken_back(floor: Floor) -> None:
     raised = await floor.store.change_settings(EASY.model_copy(update={"min_net_bps": 60.0}), 1, "test")
     await asyncio.sleep(0)
-    refused = floor.offer()
-    await until(_refusals(floor), lambda reasons: reasons == {("alpha", "below_threshold")})
-    assert await floor.store.arbitrage(refused.opportunity_id) is None
-    assert refused.opportunity_id not in floor.store.opportunities
+    rejected = floor.offer()
+    await until(_rejections(floor), lambda reasons: reasons == {("alpha", "below_threshold")})
+    assert await floor.store.arbitrage(rejected.opportunity_id) is None
+    assert rejected.opportunity_id not in floor.store.opportunities
     await floor.store.change_settings(EASY, raised.version, "test")
     await asyncio.sleep(0)
     assert (await ended(floor, floor.offer().opportunity_id)).state == "closed"
 
 
-def _refusals(floor: Floor) -> Callable[[], Awaitable[set[tuple[str, str]]]]:
+def _rejections(floor: Floor) -> Callable[[], Awaitable[set[tuple[str, str]]]]:
     async def seen() -> set[tuple[str, str]]:
-        return {(refusal.exchange, refusal.reason) for refusal in floor.store.refusals.values()}
+        return {(rejection.exchange, rejection.reason) for rejection in floor.store.rejections.values()}
 
     return seen
 
@@ -121,7 +121,7 @@ async def test_an_unwinding_order_without_room_waits_and_is_sent_once_there_is_s
     opportunity = floor.offer()
     floor.show(EUR_MARKET, (("5618", "0.05"),), (("5700", "1"),))
     held = await ended(floor, opportunity.opportunity_id)
-    assert (held.state, held.reason) == ("held", NOT_POSTED)
+    assert (held.state, held.reason) == ("residual", NOT_POSTED)
     for account in floor.accounts.values():
         account.room = None
     arbitrage = await until(
@@ -152,7 +152,7 @@ async def test_after_the_stop_nothing_begins(floor: Floor) -> None:
     await floor.store.stop_reservations()
     await until(floor.store.session_balances, lambda balances: len(balances[1]) == 2)
     opportunity = floor.offer()
-    await until(_refusals(floor), lambda reasons: reasons == {("alpha", "stopping")})
+    await until(_rejections(floor), lambda reasons: reasons == {("alpha", "stopping")})
     assert await floor.store.arbitrage(opportunity.opportunity_id) is None
 
 

@@ -53,7 +53,7 @@ class Stage:
     bots: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def trade(self, buy: str, sell: str) -> Arbitrage:
-        """Offer until it is taken: a bot that still sees the last arbitrage open refuses the next."""
+        """Offer until it is taken: a bot that still sees the last arbitrage open rejects the next."""
         identity = ""
         async with asyncio.timeout(WAIT_SECONDS):
             while not identity or await self.store.arbitrage(identity) is None:

@@ -78,7 +78,7 @@ class Stage:
         await self.writer.flush()
 
     async def trade(self, count: int) -> None:
-        """Offer until so many more arbitrages have closed: one offered while a bot still sees the last is refused."""
+        """Offer until so many more arbitrages have closed: one offered while a bot still sees the last is rejected."""
         closed = len(await self.closed()) + count
         async with asyncio.timeout(WAIT_SECONDS):
             while len(await self.closed()) < closed:
@@ -133,10 +133,10 @@ async def test_a_raised_threshold_is_obeyed_at_once(stage: Stage) -> None:
     assert settings is not None
     raised = settings.model_copy(update={"min_net_bps": 90.0, "max_notional": Decimal(700)})
     raised = await stage.store.change_settings(raised, settings.version, "test")
-    refused = uuid4().hex
-    await stage.offer(refused)
-    await until(stage.store.refusal_counts, lambda counts: counts.get("below_threshold") == 1)
-    assert await stage.store.arbitrage(refused) is None
+    rejected = uuid4().hex
+    await stage.offer(rejected)
+    await until(stage.store.rejection_counts, lambda counts: counts.get("below_threshold") == 1)
+    assert await stage.store.arbitrage(rejected) is None
     await stage.store.change_settings(settings, raised.version, "test")
     await stage.trade(1)
 

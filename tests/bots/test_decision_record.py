@@ -7,7 +7,7 @@ import pytest
 
 from bots.decide.decision_record import circumstances_of, free_of, sight_of
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import Rejected, decided, early_refusal
+from bots.decide.order_decision import Rejected, decided, early_rejection
 from market.decide.risk_checks import Standing
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
@@ -82,7 +82,7 @@ REASONS = {
 
 def decision(opportunity: Opportunity, circumstances: Circumstances, free: dict[tuple[str, str], Decimal]) -> object:
     markets = markets_by_symbol(MARKETS)
-    early = early_refusal(opportunity, markets, circumstances, is_used_up=False)
+    early = early_rejection(opportunity, markets, circumstances, is_used_up=False)
     return early or decided(opportunity, "buy", markets, free, circumstances)
 
 
@@ -101,10 +101,10 @@ def test_the_cases_are_unlike() -> None:
     assert any(not isinstance(one, Rejected) for one in decisions)
 
 
-def test_a_quote_that_is_used_up_is_refused_unless_the_leg_joins() -> None:
+def test_a_quote_that_is_used_up_is_rejected_unless_the_leg_joins() -> None:
     markets = markets_by_symbol(MARKETS)
-    assert early_refusal(OPPORTUNITY, markets, known(), is_used_up=True) == Rejected("liquidity_used")
-    assert early_refusal(OPPORTUNITY, markets, known(standing=None), is_used_up=True) is None
+    assert early_rejection(OPPORTUNITY, markets, known(), is_used_up=True) == Rejected("liquidity_used")
+    assert early_rejection(OPPORTUNITY, markets, known(standing=None), is_used_up=True) is None
 
 
 def test_only_what_the_legs_use_is_kept() -> None:

@@ -99,7 +99,7 @@ async def test_meanwhile_it_begins_nothing(floor: Floor) -> None:
     await rounds(floor)
     found = await floor.store.arbitrage(later)
     assert found is None or [leg.exchange for leg in found.legs] == ["beta"]
-    assert await floor.store.refusal_counts() == {}
+    assert await floor.store.rejection_counts() == {}
 
 
 class LateStore(SlowStore):

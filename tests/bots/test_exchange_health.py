@@ -43,10 +43,10 @@ async def test_failures_are_told_once_and_the_pause_is_known_at_once() -> None:
     store = MemoryTradeStore()
     watch, knowledge = await watch_on(store)
     for _ in range(3):
-        watch.note("order_refused", "order-1")
+        watch.note("order_rejected", "order-1")
     await watch.round()
     (health,) = await store.health()
-    assert [one.kind for one in health.failures] == ["order_refused"]
+    assert [one.kind for one in health.failures] == ["order_rejected"]
     assert knowledge.paused_until == {"alpha": 0}
     watch.note("outcome_unknown", "order-1")
     await watch.round()
@@ -80,14 +80,14 @@ async def test_one_order_looked_up_in_vain_counts_once_a_second() -> None:
 async def test_an_outage_loses_no_failure() -> None:
     store = UnreachableStore()
     watch, _ = await watch_on(store)
-    watch.note("order_refused", "order-1")
+    watch.note("order_rejected", "order-1")
     with pytest.raises(StoreUnavailableError):
         await watch.run()
-    watch.note("order_refused", "order-2")
+    watch.note("order_rejected", "order-2")
     store.is_unreachable = False
     await watch.round()
     (health,) = await store.health()
-    assert [one.failure_id for one in health.failures] == ["order-1:order_refused", "order-2:order_refused"]
+    assert [one.failure_id for one in health.failures] == ["order-1:order_rejected", "order-2:order_rejected"]
 
 
 class TroubledAccount:
@@ -123,7 +123,7 @@ class TroubledAccount:
 @pytest.mark.parametrize(
     ("account", "kinds"),
     [
-        (TroubledAccount(OrderRejectedError("no")), ["order_refused"]),
+        (TroubledAccount(OrderRejectedError("no")), ["order_rejected"]),
         (TroubledAccount(OutcomeUnknownError("timed out")), ["outcome_unknown"]),
         (
             TroubledAccount(OutcomeUnknownError("timed out"), ExchangeUnavailableError("away")),

@@ -1,5 +1,6 @@
 """Two bots with a standby each, over any history of interleavings, deaths, lost answers and late orders."""
 
+import re
 from decimal import Decimal
 from random import Random
 from typing import ClassVar
@@ -52,7 +53,7 @@ calls = st.sampled_from(
 waits = st.sampled_from([0, 0, SECOND // 10, 3 * SECOND, 8 * SECOND, 20 * SECOND])
 treatments = st.builds(
     Treatment,
-    outcome=st.sampled_from(["taken", "taken", "taken", "taken", "refused", "lost", "account_refused"]),
+    outcome=st.sampled_from(["taken", "taken", "taken", "taken", "rejected", "lost", "account_rejected"]),
     share=st.sampled_from([Decimal(1), Decimal("0.4"), Decimal(0)]),
     acknowledged=st.booleans(),
     arrives_after=waits,
@@ -179,7 +180,8 @@ def test_every_history_ends_well(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make_store", "found"), [(SendsAgain, " times"), (LetsAnybodyAct, " took the step "), (BooksTwice, "legs have")]
+    ("make_store", "found"),
+    [(SendsAgain, r" times|were executed"), (LetsAnybodyAct, " took the step "), (BooksTwice, "legs have")],
 )
 def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str) -> None:
     """The histories can fail: each rule that they are about is missed where it is not there, mostly within fifty."""
@@ -190,7 +192,7 @@ def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str) ->
     Broken.make_store = make_store
     with pytest.raises(AssertionError) as failure:
         run_state_machine_as_test(Broken, settings=histories(2_000, shrinks=False))
-    assert found in str(failure.value)
+    assert re.search(found, str(failure.value))
 
 
 class SearchedFromTheIntent(ExchangeModel):
@@ -217,7 +219,7 @@ def test_where_the_search_misses_it_nothing_is_sent_in_its_place(policy: str) ->
     world = World(BITFLYER_MARKET, settings, make_exchange=SearchedFromTheIntent)
     lose_an_acknowledgement(world, -0.4)
     world.run(60)
-    assert [(one.state, one.reason) for one in world.arbitrages()] == [("held", UNCONFIRMED)]
+    assert [(one.state, one.reason) for one in world.arbitrages()] == [("residual", UNCONFIRMED)]
     assert {name: sum(one.posts.values()) for name, one in world.exchanges.items()} == {"alpha": 1, "bitflyer": 1}
     kinds = {one.kind for one in world.ask(world.store.differences.kept())}
     assert {"order_unconfirmed", "fill_foreign", "balance_unexplained"} <= kinds
@@ -275,4 +277,4 @@ def test_like_orders_of_which_no_word_came_back_are_left_to_a_person() -> None:
     assert judged(world) == []
     kinds = {(one.kind, one.handled) for one in world.ask(world.store.differences.kept())}
     assert ("order_ambiguous", "reported") in kinds
-    assert ("held", "ambiguous_order") in {(one.state, one.reason) for one in world.arbitrages()}
+    assert ("residual", "ambiguous_order") in {(one.state, one.reason) for one in world.arbitrages()}

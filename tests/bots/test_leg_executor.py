@@ -10,7 +10,7 @@ import pytest
 from bots.decide.opportunity_checks import Circumstances
 from bots.decide.order_decision import decided
 from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ANY_TIME, Permit
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
@@ -113,7 +113,7 @@ async def reserve_both(store: MemoryTradeStore, opportunity: Opportunity) -> Non
         wish = decided(opportunity, side, markets_by_symbol((*MARKETS, BITFLYER)), {}, circumstances)
         assert isinstance(wish, Reservation)
         result = await store.reserve(wish)
-        assert result.refusal is None
+        assert result.rejection is None
 
 
 async def buy_leg(store: MemoryTradeStore) -> Leg:
@@ -184,11 +184,11 @@ async def test_is_seen_through(
     assert leg.held == 0
 
 
-async def test_a_refused_account_ends_the_leg_and_the_bot() -> None:
+async def test_a_rejected_account_ends_the_leg_and_the_bot() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    trader = LegExecutor(store, ScriptedAccount(clock, lambda _: AccountRefusedError("bad key")), advancing(MARKETS))
-    with pytest.raises(AccountRefusedError):
+    trader = LegExecutor(store, ScriptedAccount(clock, lambda _: AccountRejectedError("bad key")), advancing(MARKETS))
+    with pytest.raises(AccountRejectedError):
         await trader.execute(IDENTITY, "buy")
     assert (await buy_leg(store)).state == "not_sent"
 
@@ -252,7 +252,7 @@ async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
     await LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now).execute(IDENTITY, "buy")
     arbitrage = await store.arbitrage(IDENTITY)
     assert isinstance(arbitrage, Arbitrage)
-    assert (arbitrage.state, arbitrage.reason) == ("held", reason)
+    assert (arbitrage.state, arbitrage.reason) == ("residual", reason)
     assert arbitrage.profit is not None
 
 
@@ -281,7 +281,7 @@ WITH_IT = {"USD": AT_FIRST["USD"] - 300, "BTC": AT_FIRST["BTC"] + Decimal("0.05"
     [
         (AT_FIRST, "unfilled", "nothing_filled", "not_sent"),
         # denied all along, and filled all the same
-        (WITH_IT, "held", UNCONFIRMED, "not_sent"),
+        (WITH_IT, "residual", UNCONFIRMED, "not_sent"),
     ],
 )
 async def test_without_client_ids_the_balances_confirm_a_denial(

@@ -1,11 +1,11 @@
-"""Each refusal, and that the first of several wins."""
+"""Each rejection, and that the first of several wins."""
 
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from bots.decide.opportunity_checks import Circumstances, is_expired, refusal_of
+from bots.decide.opportunity_checks import Circumstances, is_expired, rejection_of
 from market.decide.settings import Settings
 from market.decide.sizing import SizingSide
 from market.prices.opportunities import Opportunity
@@ -27,13 +27,13 @@ def window(share_above: float) -> SpreadWindow:
     return SpreadWindow("BTC", "alpha", "beta", 0, 10_000_000, 1.0, 1.0, 2.0, share_above, 10)
 
 
-def refused(
+def rejected(
     one: Opportunity, settings: Settings | None = None, seen: SpreadWindow | None = None, now: int = NOW
 ) -> str | None:
     circumstances = Circumstances(settings or settings_of(), seen, now)
     buy = SizingSide("buy", USD_MARKET, one.buy.levels, Decimal("0.001"), None)
     sell = SizingSide("sell", EUR_MARKET, one.sell.levels, Decimal("0.0012"), one.rate("EUR"))
-    return refusal_of(one, buy, sell, circumstances)
+    return rejection_of(one, buy, sell, circumstances)
 
 
 @pytest.mark.parametrize(
@@ -54,31 +54,31 @@ def refused(
         ({"quarantine_ceiling_bps": 49.9, "min_share_above_10s": 0.1}, "quarantined"),
     ],
 )
-def test_settings_refuse(changes: dict[str, object], expected: str | None) -> None:
-    assert refused(opportunity(), settings_of(**changes)) == expected
+def test_settings_reject(changes: dict[str, object], expected: str | None) -> None:
+    assert rejected(opportunity(), settings_of(**changes)) == expected
 
 
 def test_what_is_detected_must_be_true_in_exact_arithmetic() -> None:
-    assert refused(opportunity(levels(("54690", "1")))) == "recheck_failed"
+    assert rejected(opportunity(levels(("54690", "1")))) == "recheck_failed"
     one = opportunity()
-    assert refused(replace(one, buy=replace(one.buy, amount=Decimal(2)))) == "recheck_failed"
-    assert refused(replace(one, sell=replace(one.sell, levels=()))) == "recheck_failed"
-    assert refused(opportunity(levels(("65000", "1")))) is None
-    assert refused(replace(opportunity(levels(("65000", "1"))), fx=())) == "recheck_failed"
+    assert rejected(replace(one, buy=replace(one.buy, amount=Decimal(2)))) == "recheck_failed"
+    assert rejected(replace(one, sell=replace(one.sell, levels=()))) == "recheck_failed"
+    assert rejected(opportunity(levels(("65000", "1")))) is None
+    assert rejected(replace(opportunity(levels(("65000", "1"))), fx=())) == "recheck_failed"
 
 
 @pytest.mark.parametrize(
     ("share_above", "expected"), [(0.0, "not_persistent"), (0.49, "not_persistent"), (0.5, None), (1.0, None)]
 )
 def test_the_last_window_must_have_paid_often_enough(share_above: float, expected: str | None) -> None:
-    assert refused(opportunity(), settings_of(min_share_above_10s=0.5), window(share_above)) == expected
+    assert rejected(opportunity(), settings_of(min_share_above_10s=0.5), window(share_above)) == expected
 
 
 @pytest.mark.parametrize(("age", "now", "expected"), [(1_950_000, NOW, None), (1_950_001, NOW, "stale")])
 def test_ages_grow_on_after_the_detection(age: int, now: int, expected: str | None) -> None:
     one = opportunity()
-    assert refused(replace(one, sell=replace(one.sell, age=age)), now=now) == expected
-    assert refused(replace(one, buy=replace(one.buy, age=age)), now=now) == expected
+    assert rejected(replace(one, sell=replace(one.sell, age=age)), now=now) == expected
+    assert rejected(replace(one, buy=replace(one.buy, age=age)), now=now) == expected
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_999_999, False), (2_000_000, True)])

@@ -90,7 +90,7 @@ def test_what_others_have_taken_of_a_limit_is_not_taken_again(total: str, expect
     assert one.unit_notional == Decimal("61594.4")
 
 
-def test_refusals_of_checks_and_of_sizing() -> None:
+def test_rejections_of_checks_and_of_sizing() -> None:
     assert decision("buy", settings=settings_of(trading_state="halted")) == Rejected("halted")
     assert decision("buy", {("gamma", "JPY"): Decimal(1)}) == Rejected("insufficient_balance")
     assert decision("buy", settings=settings_of(max_notional=Decimal(1))) == Rejected("too_small")

@@ -57,7 +57,7 @@ def test_a_partner_has_less_with_each_leg_of_its_own_however_often_that_is_seen(
     assert partners.legs_left("beta", (waiting,)) is None
 
 
-def half(number: int, at: str, state: ArbitrageState = "half_reserved") -> Arbitrage:
+def half(number: int, at: str, state: ArbitrageState = "awaiting_second_leg") -> Arbitrage:
     """With a leg on one of both exchanges alone."""
     buy, sell = order_leg(USD_MARKET, "buy", Decimal(1), PRICE), order_leg(EUR_MARKET, "sell", Decimal(1), PRICE)
     leg = replace(buy if at == "alpha" else sell, state="reserved", times={"reserved": 1})
@@ -83,15 +83,15 @@ def test_a_partner_that_let_a_half_expire_had_less_than_was_thought() -> None:
 
 @dataclass
 class Said:
-    """What one bot refused."""
+    """What one bot rejected."""
 
     reasons: list[str] = field(default_factory=list)
 
     def keep(self, opportunity: Opportunity) -> None:
         raise AssertionError("nothing is acted on")
 
-    def refuse(
-        self, opportunity: Opportunity, reason: str, refused_at: int, grounds: Callable[[], str] | None = None
+    def reject(
+        self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
     ) -> None:
         assert grounds is not None
         assert '"legs_left":' in grounds(), "it is kept with the decision, which is verified by it"
@@ -107,7 +107,7 @@ class Said:
         (4, 4, ([], [])),
     ],
 )
-def test_it_is_refused_once_by_the_buyer(alpha: int, beta: int, said: tuple[list[str], list[str]]) -> None:
+def test_it_is_rejected_once_by_the_buyer(alpha: int, beta: int, said: tuple[list[str], list[str]]) -> None:
     assert _said("alpha", alpha, beta) == said[0]
     assert _said("beta", beta, alpha) == said[1]
 
@@ -122,7 +122,7 @@ def test_the_seller_says_why_it_does_not_join() -> None:
 
 
 @pytest.mark.parametrize("exchange", ["alpha", "beta"])
-def test_what_it_has_reserved_itself_it_does_not_refuse(exchange: str) -> None:
+def test_what_it_has_reserved_itself_it_does_not_reject(exchange: str) -> None:
     own = replace(half(1, exchange), arbitrage_id=OPPORTUNITY.opportunity_id)
     assert _said(exchange, 0, 4, [own]) == []
 
@@ -142,5 +142,5 @@ def _said(exchange: str, own: int, partners: int, known: Sequence[Arbitrage] = (
     reserver = LegReserver(exchange, store, markets, clock, knowledge, notes, lambda _, __: None, wall_clock=clock.now)
     reserver.see(OPPORTUNITY)
     if not known:
-        assert reserver.early_refusal(OPPORTUNITY) == ("rate_budget" if min(own, partners) == 0 else None)
+        assert reserver.early_rejection(OPPORTUNITY) == ("rate_budget" if min(own, partners) == 0 else None)
     return notes.reasons

@@ -48,7 +48,7 @@ def test_own_legs(mine: Leg, theirs: Leg, expected: str | None) -> None:
 
 
 def test_an_own_leg_past_its_time_lapses() -> None:
-    """While the exchange refuses the account nothing is executed, and nobody else may be there to end it."""
+    """While the exchange rejects the account nothing is executed, and nobody else may be there to end it."""
     one = arbitrage("reserved", leg("reserved"), other("done"))
     assert [thing.what for thing in due_legs([one], "alpha", SYMBOLS, NOW + 1)] == ["lapse"]
 
@@ -89,7 +89,7 @@ def test_an_added_leg_is_due_at_its_exchange_alone() -> None:
 
 
 def test_halves_expire_and_are_not_executed() -> None:
-    half = arbitrage("half_reserved", leg("reserved"))
+    half = arbitrage("awaiting_second_leg", leg("reserved"))
     assert due_legs([half], "alpha", SYMBOLS, NOW + 1) == []
     assert expired_halves([half], 100) == []
     assert expired_halves([half], 101) == [half]
@@ -97,7 +97,7 @@ def test_halves_expire_and_are_not_executed() -> None:
 
 
 def test_is_open_at() -> None:
-    one = arbitrage("half_reserved", leg("reserved"))
+    one = arbitrage("awaiting_second_leg", leg("reserved"))
     assert is_open_at([one], "alpha")
     assert is_open_at([one], "beta")  # it may join in a moment
     assert not is_open_at([one], "gamma")

@@ -172,12 +172,12 @@ def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
         assert (knowledge.free, knowledge.drift) == (fresh.free, fresh.drift)
 
 
-def test_while_the_account_is_refused_no_order_leaves() -> None:
+def test_while_the_account_is_rejected_no_order_leaves() -> None:
     knowledge = StateCache(settings_of())
     assert knowledge.forbids() is None
     assert knowledge.can_send()
     knowledge.is_locked_out = True
-    assert knowledge.forbids() == "the exchange refuses the account"
+    assert knowledge.forbids() == "the exchange rejects the account"
     assert not knowledge.can_send()
 
 

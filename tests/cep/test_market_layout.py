@@ -31,6 +31,6 @@ def test_two_markets_of_one_exchange_are_no_pair() -> None:
     assert found.pairs_with(3) == ((0, 3), (1, 3), (2, 3), (3, 0), (3, 1), (3, 2))
 
 
-def test_a_currency_that_nothing_converts_is_refused() -> None:
+def test_a_currency_that_nothing_converts_is_rejected() -> None:
     with pytest.raises(LookupError, match="GBP"):
         layout((market("kraken", "BTC", "GBP"), market("bitstamp", "BTC", "USD")), "USD")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions
 from datasets.rows.imported_markets import MarketWords
@@ -51,14 +51,14 @@ def imported(
     return import_files(folder, request, lambda what, rows: None)
 
 
-def refusal(folder: Path, *files: Path, of: str = "tardis-quotes", words: MarketWords | None = None) -> str:
+def rejection(folder: Path, *files: Path, of: str = "tardis-quotes", words: MarketWords | None = None) -> str:
     """The one sentence; nothing is left behind, and what was there stays."""
     before = sorted(folder.rglob("*"))
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         imported(folder, *files, of=of, words=words)
     assert sorted(folder.rglob("*")) == before
     assert [path for path in folder.parent.iterdir() if path.is_dir() and path != folder] == []
-    sentence = str(refused.value)
+    sentence = str(rejected.value)
     assert "\n" not in sentence
     return sentence
 
@@ -271,7 +271,7 @@ def test_a_bad_file_gets_one_sentence_and_leaves_nothing(tmp_path: Path, folder:
     folder.parent.mkdir()
     sources = tmp_path / "sources"
     sources.mkdir()
-    assert told in refusal(folder, *make(sources))
+    assert told in rejection(folder, *make(sources))
 
 
 @pytest.mark.parametrize("case", ["empty", "truncated", "not in order"])
@@ -279,15 +279,15 @@ def test_a_bad_file_leaves_the_set_as_it_was(tmp_path: Path, folder: Path, case:
     imported(folder, written(tmp_path, "good.csv", quote(1, "kraken", "XBT/USD")))
     sources = tmp_path / "sources"
     sources.mkdir()
-    refusal(folder, *BAD_FILES[case][0](sources))
+    rejection(folder, *BAD_FILES[case][0](sources))
     assert len(log_of(folder, "BTC")) == 1
 
 
 def test_a_file_comes_into_a_set_once(tmp_path: Path, folder: Path) -> None:
     path = written(tmp_path, "a.csv", quote(1))
     imported(folder, path)
-    assert "is in the set already, as a.csv" in refusal(folder, path)
-    assert "at the same time" in refusal(folder, written(tmp_path, "b.csv", quote(0), quote(2)))
+    assert "is in the set already, as a.csv" in rejection(folder, path)
+    assert "at the same time" in rejection(folder, written(tmp_path, "b.csv", quote(0), quote(2)))
 
 
 def test_a_set_may_lie_elsewhere_behind_a_link(tmp_path: Path, folder: Path) -> None:
@@ -307,7 +307,7 @@ def test_nothing_is_added_to_a_recorded_session(tmp_path: Path, folder: Path) ->
     imported(folder, written(tmp_path, "a.csv", quote(1)))
     path = folder / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b'"origin": "import"', b'"origin": "session"'))
-    assert "is no imported set" in refusal(folder, written(tmp_path, "b.csv", quote(2)))
+    assert "is no imported set" in rejection(folder, written(tmp_path, "b.csv", quote(2)))
 
 
 def test_killed_in_the_middle_it_leaves_what_was_there(tmp_path: Path, folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.import_format import FileOptions
 from datasets.rows.imported_markets import MarketWords
 from datasets.ticksets.manifest import MANIFEST, REJECTED, Manifest, read_manifest
@@ -37,12 +37,12 @@ def repaired(folder: Path, changes: SetChanges | None = None) -> Manifest:
     return repair_set(folder, changes or SetChanges(), lambda *_: None).manifest
 
 
-def refusal(folder: Path, changes: SetChanges | None = None) -> str:
+def rejection(folder: Path, changes: SetChanges | None = None) -> str:
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         repaired(folder, changes)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
-    return str(refused.value)
+    return str(rejected.value)
 
 
 def compared(manifest: Manifest) -> dict[str, str]:
@@ -90,10 +90,10 @@ def test_rows_follow_what_their_market_is_compared_as(tmp_path: Path, folder: Pa
 def test_two_words_on_one_asset_contradict_each_other(tmp_path: Path, folder: Path) -> None:
     tether, dollar = tether_and_dollar(tmp_path)
     imported(folder, tether, words=words(DOLLARS))
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         imported(folder, dollar, words=words(assumed_alike("USDT", "EUR")))
-    assert "made-up: counts USDT as USD, not as EUR" in str(refused.value)
-    assert "`arbitrage sets repair made-up --alike 'USDT=EUR'`" in str(refused.value)
+    assert "made-up: counts USDT as USD, not as EUR" in str(rejected.value)
+    assert "`arbitrage sets repair made-up --alike 'USDT=EUR'`" in str(rejected.value)
     whole = repaired(folder, SetChanges(alike=(assumed_alike("USDT", "EUR"),)))
     assert (compared(whole), DOLLARS.said in whole.assumptions) == ({"binance BTC/USDT": "BTC EUR"}, False)
 
@@ -162,7 +162,7 @@ def test_a_market_goes_with_all_of_its_imports(tmp_path: Path, folder: Path) -> 
     )
 
 
-REFUSED = {
+IMPOSSIBLE = {
     "no such import": (SetChanges(files=("x.csv",)), "made-up: has no import x.csv; it has a.csv, b.csv"),
     "no such market": (SetChanges(markets=(("kraken", "BTC/USD"),)), "has no market kraken BTC/USD; it has bitstamp"),
     "all of it": (SetChanges(files=("a.csv", "b.csv")), "nothing would be left of it"),
@@ -171,19 +171,19 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("changes", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize(("changes", "sentence"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
 def test_what_cannot_be_changed_is_one_sentence_and_changes_nothing(
     tmp_path: Path, folder: Path, changes: SetChanges, sentence: str
 ) -> None:
     imported(folder, written(tmp_path, "a.csv", quote(1), quote(5)), written(tmp_path, "b.csv", quote(5), quote(6)))
-    assert sentence in refusal(folder, changes)
+    assert sentence in rejection(folder, changes)
 
 
 def test_of_two_files_of_one_name_the_checksum_tells(tmp_path: Path, folder: Path) -> None:
     for number in (1, 2):
         (tmp_path / str(number)).mkdir()
         imported(folder, written(tmp_path / str(number), "a.csv", quote(number)))
-    assert "has 2 imports a.csv; say which: " in refusal(folder, SetChanges(files=("a.csv",)))
+    assert "has 2 imports a.csv; say which: " in rejection(folder, SetChanges(files=("a.csv",)))
     checksum = read_manifest(folder).sources[0].sha256
     assert checksum is not None
     assert repaired(folder, SetChanges(files=(checksum[:8],))).sources[0].first_time % 10 == 2
@@ -208,9 +208,9 @@ def test_what_a_killed_import_left_is_put_right(tmp_path: Path, folder: Path) ->
 
 
 def test_what_was_never_whole_is_said(tmp_path: Path, folder: Path) -> None:
-    assert "is no tick set; `arbitrage sets list`" in refusal(folder)
+    assert "is no tick set; `arbitrage sets list`" in rejection(folder)
     (folder.parent / ".made-up.building").mkdir(parents=True)
-    assert "was never whole" in refusal(folder)
+    assert "was never whole" in rejection(folder)
     assert list(folder.parent.iterdir()) == []
 
 
@@ -231,8 +231,8 @@ def test_a_damaged_set_is_said_where(tmp_path: Path, folder: Path, harm: str, se
         path.write_bytes(path.read_bytes()[:-9])
     else:
         (folder / MANIFEST).unlink()
-    assert sentence in refusal(folder)
-    assert sentence in refusal(folder, SetChanges(alike=(DOLLARS,)))
+    assert sentence in rejection(folder)
+    assert sentence in rejection(folder, SetChanges(alike=(DOLLARS,)))
 
 
 def test_a_set_that_took_contracts_for_coins_can_lose_them(tmp_path: Path, folder: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_set_that_took_contracts_for_coins_can_lose_them(tmp_path: Path, folde
         market["contract"] = None
     path.write_bytes(orjson.dumps(document))
     told = "let it go with --drop-market 'binancecoinm BTC/USD:BTC'"
-    assert told in refusal(folder, SetChanges(unlike=("USDT",)))
+    assert told in rejection(folder, SetChanges(unlike=("USDT",)))
     whole = repaired(folder, SetChanges(markets=(("binancecoinm", "BTC/USD:BTC"),)))
     assert [one.symbol for one in open_tick_set(folder).manifest.markets] == ["BTC/EUR"]
     assert not any("contract" in line for line in whole.assumptions if "counts as" not in line)

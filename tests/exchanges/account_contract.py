@@ -106,7 +106,7 @@ class AccountContract:
         await bench.account.place(order_on(bench.market, "buy", amount, price))
         assert await bench.account.look_up(order_on(bench.market, "sell", amount, price)) is None
 
-    async def test_more_than_the_account_has_is_refused(self, bench: Bench) -> None:
+    async def test_more_than_the_account_has_is_rejected(self, bench: Bench) -> None:
         before = await bench.account.balances()
         order = order_on(bench.market, "buy", Decimal(1_000), bench.best("sell")[0])
         with pytest.raises(OrderRejectedError):
@@ -115,7 +115,7 @@ class AccountContract:
         assert await bench.account.balances() == before
 
     @pytest.mark.parametrize("fault", ["below the least", "between two ticks", "between two lots", "nothing"])
-    async def test_sizes_the_exchange_does_not_take_are_refused(self, bench: Bench, fault: str) -> None:
+    async def test_sizes_the_exchange_does_not_take_are_rejected(self, bench: Bench, fault: str) -> None:
         market, (price, amount) = bench.market, bench.best("sell")
         order = order_on(market, "buy", amount, price)
         wrong = {
@@ -190,7 +190,7 @@ class AccountContract:
             assert (await later.place(order_on(bench.market, "buy", shown, price))).filled == 0
 
     async def test_a_client_id_used_before_is_never_a_second_order(self, bench: Bench) -> None:
-        """Whether it is a refusal cannot be told from a lost answer's repeat, so it must be looked up."""
+        """Whether it is a rejection cannot be told from a lost answer's repeat, so it must be looked up."""
         if not bench.keeps_client_ids:
             pytest.skip("this exchange forgets ids")
         price, amount = bench.best("sell")
@@ -204,7 +204,7 @@ class AccountContract:
                 assert await account.look_up(order) == first
                 assert await account.balances() == balances
 
-    async def test_a_notional_below_the_least_is_refused(self, bench: Bench) -> None:
+    async def test_a_notional_below_the_least_is_rejected(self, bench: Bench) -> None:
         market = bench.market
         if market.minimum_notional == 0:
             pytest.skip("this market has no least notional")
@@ -217,7 +217,7 @@ class AccountContract:
         assert await bench.account.look_up(order) is None
 
     @pytest.mark.parametrize("other", [{"symbol": "ETH/USD"}, {"exchange": "elsewhere"}])
-    async def test_an_order_of_another_market_is_refused(self, bench: Bench, other: dict[str, str]) -> None:
+    async def test_an_order_of_another_market_is_rejected(self, bench: Bench, other: dict[str, str]) -> None:
         price, amount = bench.best("sell")
         before = await bench.account.balances()
         order = order_on(bench.market, "buy", amount, price)

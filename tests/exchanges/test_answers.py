@@ -11,7 +11,7 @@ from aiohttp import web
 
 from exchanges.ccxt_client import ExchangeConfig
 from exchanges.errors import (
-    AccountRefusedError,
+    AccountRejectedError,
     ExchangeError,
     ExchangeUnavailableError,
     OrderRejectedError,
@@ -89,7 +89,7 @@ EVERYWHERE: list[tuple[int, tuple[str, str], type[ExchangeError]]] = [
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-async def test_without_a_word_an_order_is_not_refused_and_balances_are_not_empty(exchange: str) -> None:
+async def test_without_a_word_an_order_is_not_rejected_and_balances_are_not_empty(exchange: str) -> None:
     answering, market = Answering(0, ""), MARKETS[exchange]
     order = order_on(market, "buy", market.minimum_amount * 100_000, market.tick_size * 100_000)
     async with account_at(exchange, answering) as account:
@@ -109,8 +109,8 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ("coinbaseexchange", 400, '{"message":"Limit only mode"}', OrderRejectedError),
     ("coinbaseexchange", 400, '{"message":"Duplicate client_oid"}', OutcomeUnknownError),
     ("coinbaseexchange", 401, '{"message":"request timestamp expired"}', OrderRejectedError),
-    ("coinbaseexchange", 401, '{"message":"Invalid API Key"}', AccountRefusedError),
-    ("coinbaseexchange", 401, '{"message":"invalid signature"}', AccountRefusedError),
+    ("coinbaseexchange", 401, '{"message":"Invalid API Key"}', AccountRejectedError),
+    ("coinbaseexchange", 401, '{"message":"invalid signature"}', AccountRejectedError),
     ("coinbaseexchange", 429, '{"message":"Private rate limit exceeded"}', OrderRejectedError),
     ("coinbaseexchange", 500, '{"message":"Internal server error"}', OutcomeUnknownError),
     ("coinbaseexchange", 503, '{"message":"We are under maintenance."}', OutcomeUnknownError),
@@ -135,10 +135,10 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
         '{"status":"error","reason":"X-Auth-Timestamp header is out of range","code":"API0017"}',
         OrderRejectedError,
     ),
-    ("bitstamp", 403, '{"status":"error","reason":"Invalid signature","code":"API0005"}', AccountRefusedError),
+    ("bitstamp", 403, '{"status":"error","reason":"Invalid signature","code":"API0005"}', AccountRejectedError),
     ("bitflyer", 400, '{"status":-200,"error_message":"Insufficient funds","data":null}', OrderRejectedError),
     ("bitflyer", 400, '{"status":-110,"error_message":"The minimum order size is 0.001 BTC."}', OrderRejectedError),
-    ("bitflyer", 401, '{"status":-500,"error_message":"Key not found","data":null}', AccountRefusedError),
+    ("bitflyer", 401, '{"status":-500,"error_message":"Key not found","data":null}', AccountRejectedError),
     ("bitflyer", 401, '{"status":-500,"error_message":"Timestamp is out of range"}', OrderRejectedError),
     ("bitflyer", 503, '{"status":-2,"error_message":"Under maintenance","data":null}', OutcomeUnknownError),
     ("bitflyer", 500, '{"status":-999,"error_message":"Internal error","data":null}', OutcomeUnknownError),
@@ -146,8 +146,8 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ("kraken", 200, '{"error":["EOrder:Order minimum not met"]}', OrderRejectedError),
     ("kraken", 200, '{"error":["EService:Market in cancel_only mode"]}', OrderRejectedError),
     ("kraken", 200, '{"error":["EAPI:Rate limit exceeded"]}', OrderRejectedError),
-    ("kraken", 200, '{"error":["EAPI:Invalid key"]}', AccountRefusedError),
-    ("kraken", 200, '{"error":["EGeneral:Permission denied"]}', AccountRefusedError),
+    ("kraken", 200, '{"error":["EAPI:Invalid key"]}', AccountRejectedError),
+    ("kraken", 200, '{"error":["EGeneral:Permission denied"]}', AccountRejectedError),
     ("kraken", 200, '{"error":["EService:Unavailable"]}', OutcomeUnknownError),
     ("kraken", 200, '{"error":["EService:Busy"]}', OutcomeUnknownError),
     ("kraken", 200, '{"error":["EGeneral:Internal error"]}', OutcomeUnknownError),
@@ -160,8 +160,8 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ("binance", 400, '{"code":-2010,"msg":"Duplicate order sent."}', OutcomeUnknownError),
     ("binance", 400, '{"code":-1013,"msg":"Filter failure: NOTIONAL"}', OrderRejectedError),
     ("binance", 400, '{"code":-1021,"msg":"Timestamp is outside of the recvWindow."}', OrderRejectedError),
-    ("binance", 400, '{"code":-1022,"msg":"Signature for this request is not valid."}', AccountRefusedError),
-    ("binance", 401, '{"code":-2015,"msg":"Invalid API-key, IP, or permissions for action."}', AccountRefusedError),
+    ("binance", 400, '{"code":-1022,"msg":"Signature for this request is not valid."}', AccountRejectedError),
+    ("binance", 401, '{"code":-2015,"msg":"Invalid API-key, IP, or permissions for action."}', AccountRejectedError),
     ("binance", 429, '{"code":-1003,"msg":"Too many requests."}', OrderRejectedError),
     ("binance", 418, '{"code":-1003,"msg":"Way too many requests; IP banned."}', OrderRejectedError),
     ("binance", 500, '{"code":-1000,"msg":"An unknown error occurred."}', OutcomeUnknownError),
@@ -180,7 +180,7 @@ async def test_in_each_exchanges_own_words(
             await account.place(order_on(market, "buy", market.minimum_amount * 100_000, market.tick_size * 100_000))
         assert type(raised.value) is expected
         assert len(answering.asked) == 1
-        with pytest.raises(AccountRefusedError if expected is AccountRefusedError else ExchangeUnavailableError):
+        with pytest.raises(AccountRejectedError if expected is AccountRejectedError else ExchangeUnavailableError):
             await account.balances()
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from exchanges.ccxt_client import ExchangeConfig
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
 from exchanges.order_api import SEARCH_MARGIN
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
@@ -86,16 +86,16 @@ async def test_two_like_orders_on_bitflyer_are_for_a_person_to_tell_apart(outsid
 
 
 @pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
-async def test_a_wrong_secret_is_refused(outside: Served, market: Market) -> None:
+async def test_a_wrong_secret_is_rejected(outside: Served, market: Market) -> None:
     config = outside.config(market.exchange)
     assert config.credentials is not None
     wrong = replace(config.credentials, secret="d3Jvbmc=" + config.credentials.secret)
     price, amount = outside.best(market, "sell")
     account = open_account(replace(config, credentials=wrong), [market])
     try:
-        with pytest.raises(AccountRefusedError):
+        with pytest.raises(AccountRejectedError):
             await account.place(order_on(market, "buy", amount, price))
-        with pytest.raises(AccountRefusedError):
+        with pytest.raises(AccountRejectedError):
             await account.balances()
         assert not outside.world.gateways[market.exchange].exchange.customer.orders
     finally:
@@ -103,11 +103,11 @@ async def test_a_wrong_secret_is_refused(outside: Served, market: Market) -> Non
 
 
 @pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
-async def test_an_unknown_key_is_refused(outside: Served, market: Market) -> None:
+async def test_an_unknown_key_is_rejected(outside: Served, market: Market) -> None:
     config = replace(outside.config(market.exchange), credentials=Credentials("nobody", "bm9ib2R5", "nobody"))
     account = open_account(config, [market])
     try:
-        with pytest.raises(AccountRefusedError):
+        with pytest.raises(AccountRejectedError):
             await account.balances()
     finally:
         await account.close()
@@ -115,7 +115,7 @@ async def test_an_unknown_key_is_refused(outside: Served, market: Market) -> Non
 
 @pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
 async def test_nobody_there(market: Market, tmp_path: Path) -> None:
-    """A refused connection was never sent, so there is no order; a read may be tried again."""
+    """A rejected connection was never sent, so there is no order; a read may be tried again."""
     keys = Credentials("key", "c2VjcmV0", "password")
     account = open_account(ExchangeConfig(market.exchange, "simulated", "http://127.0.0.1:9", keys), [market])
     try:
@@ -159,7 +159,7 @@ async def test_orders_placed_at_once_all_come_back(outside: Served) -> None:
 @pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
 @pytest.mark.parametrize("skew_seconds", [-7_200, 7_200])
 async def test_a_clock_that_is_off_does_not_stop_trading(outside: Served, market: Market, skew_seconds: float) -> None:
-    """Off from the start, orders go through; where it jumps later, one is refused and the next goes through."""
+    """Off from the start, orders go through; where it jumps later, one is rejected and the next goes through."""
     trusted, account = (open_account(outside.config(market.exchange), [market]) for _ in range(2))
     price, amount = outside.best(market, "buy")
     order = order_on(market, "buy", max(amount, market.minimum_amount), price)

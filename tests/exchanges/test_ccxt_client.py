@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exchanges.ccxt_client import SANDBOXES, ExchangeConfig, live_config, make_exchange, simulated_config
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import Place, address_fault, every_address
 from exchanges.exchange_credentials import Credentials, credentials_path, key_variables, load_credentials
 from exchanges.requests.time_synced_signing import client_class
@@ -60,7 +60,7 @@ async def test_no_text_of_a_simulated_client_leads_to_the_real_exchange(exchange
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_only_what_has_a_sandbox_is_sent_there(exchange: str) -> None:
     if exchange not in SANDBOXES:
-        with pytest.raises(AccountRefusedError, match=f"{exchange} has no sandbox, only binance and coinbaseexchange"):
+        with pytest.raises(AccountRejectedError, match=f"{exchange} has no sandbox, only binance and coinbaseexchange"):
             live(exchange, "sandbox")
         return
     sandbox, real = live(exchange, "sandbox"), live(exchange)
@@ -70,7 +70,7 @@ def test_only_what_has_a_sandbox_is_sent_there(exchange: str) -> None:
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_nothing_leaves_loopback_while_simulated(exchange: str) -> None:
-    with pytest.raises(AccountRefusedError, match="not on loopback"):
+    with pytest.raises(AccountRejectedError, match="not on loopback"):
         make_exchange(ExchangeConfig(exchange, "simulated", "https://api.example.com", KEYS))
 
 
@@ -84,17 +84,17 @@ def test_nothing_leaves_loopback_while_simulated(exchange: str) -> None:
         ("https://localhost", "is on loopback"),
     ],
 )
-def test_real_trading_refuses_addresses(mode: Place, base_url: str, fault: str) -> None:
-    with pytest.raises(AccountRefusedError, match=f"{mode} coinbaseexchange: the address {base_url} {fault}"):
+def test_real_trading_rejects_addresses(mode: Place, base_url: str, fault: str) -> None:
+    with pytest.raises(AccountRejectedError, match=f"{mode} coinbaseexchange: the address {base_url} {fault}"):
         live("coinbaseexchange", mode, base_url)
 
 
 @pytest.mark.parametrize("mode", ["live", "sandbox"])
 @pytest.mark.parametrize("environment", [{}, {"ARBITRAGE_ARM_LIVE": "no"}, {**ARMED, "ARBITRAGE_ARM_LIVE": "1"}])
 def test_real_trading_must_be_armed(environment: dict[str, str], mode: Place) -> None:
-    with pytest.raises(AccountRefusedError, match="ARBITRAGE_ARM_LIVE=yes"):
+    with pytest.raises(AccountRejectedError, match="ARBITRAGE_ARM_LIVE=yes"):
         live_config("binance", environment, mode)
-    with pytest.raises(AccountRefusedError, match="ARBITRAGE_ARM_LIVE=yes"):
+    with pytest.raises(AccountRejectedError, match="ARBITRAGE_ARM_LIVE=yes"):
         make_exchange(ExchangeConfig("binance", mode, None, KEYS), environment)
 
 
@@ -108,9 +108,9 @@ def test_each_missing_key_is_named(exchange: str, is_sandbox: bool) -> None:
     for absent in ([name] for name in variables), [variables]:
         for names in absent:
             environment = {name: value for name, value in ARMED.items() if name not in names} | {names[0]: " "}
-            with pytest.raises(AccountRefusedError) as refused:
+            with pytest.raises(AccountRejectedError) as rejected:
                 live_config(exchange, environment, mode)
-            assert [name for name in variables if name in str(refused.value).split()] == names
+            assert [name for name in variables if name in str(rejected.value).split()] == names
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
@@ -120,13 +120,13 @@ def test_the_keys_asked_for_are_those_that_ccxt_requires(exchange: str) -> None:
     assert {ccxt_names[part] for part in key_variables(exchange, False)} == needed
 
 
-def test_a_live_client_without_keys_is_refused() -> None:
-    with pytest.raises(AccountRefusedError, match="needs keys"):
+def test_a_live_client_without_keys_is_rejected() -> None:
+    with pytest.raises(AccountRejectedError, match="needs keys"):
         make_exchange(ExchangeConfig("kraken", "live", None, None), ARMED)
 
 
 def test_an_exchange_that_ccxt_does_not_know() -> None:
-    with pytest.raises(AccountRefusedError, match="ccxt knows no exchange exchanges"):
+    with pytest.raises(AccountRejectedError, match="ccxt knows no exchange exchanges"):
         make_exchange(ExchangeConfig("exchanges", "simulated", "http://127.0.0.1:1", KEYS))
 
 
@@ -146,10 +146,10 @@ def test_keys_are_made_once_for_the_owner_alone(tmp_path: Path) -> None:
 
 
 def test_missing_or_unusable_keys_are_said_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(AccountRefusedError, match="is missing"):
+    with pytest.raises(AccountRejectedError, match="is missing"):
         load_credentials(tmp_path, "kraken")
     credentials_path(tmp_path).write_text("{")
-    with pytest.raises(AccountRefusedError, match="no usable keys for kraken"):
+    with pytest.raises(AccountRejectedError, match="no usable keys for kraken"):
         load_credentials(tmp_path, "kraken")
 
 

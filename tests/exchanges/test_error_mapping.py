@@ -1,4 +1,4 @@
-"""What each refusal of each exchange means, in ccxt's own words; a table of the traps."""
+"""What each rejection of each exchange means, in ccxt's own words; a table of the traps."""
 
 import aiohttp
 import ccxt
@@ -7,7 +7,7 @@ from aiohttp.client_reqrep import ConnectionKey
 
 from exchanges.error_mapping import is_not_found, post_error, read_error
 from exchanges.errors import (
-    AccountRefusedError,
+    AccountRejectedError,
     ExchangeError,
     ExchangeUnavailableError,
     OrderRejectedError,
@@ -38,11 +38,11 @@ POSTS: list[tuple[ccxt.BaseError, type[ExchangeError]]] = [
     (ccxt.ExchangeError("coinbaseexchange Duplicate client_oid"), OutcomeUnknownError),
     (ccxt.ExchangeError('bitstamp "Order with this client_order_id already exists."'), OutcomeUnknownError),
     (ccxt.InvalidOrder("kraken EOrder:Invalid order:cl_ord_id already in use"), OutcomeUnknownError),
-    (ccxt.AuthenticationError("bitstamp API key not found"), AccountRefusedError),
-    (ccxt.PermissionDenied("kraken EGeneral:Permission denied"), AccountRefusedError),
-    (ccxt.AccountSuspended("kraken ETrade:User Locked"), AccountRefusedError),
-    (ccxt.ExchangeError('kraken {"error":["EAPI:Invalid signature"]}'), AccountRefusedError),
-    (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Key not found"}'), AccountRefusedError),
+    (ccxt.AuthenticationError("bitstamp API key not found"), AccountRejectedError),
+    (ccxt.PermissionDenied("kraken EGeneral:Permission denied"), AccountRejectedError),
+    (ccxt.AccountSuspended("kraken ETrade:User Locked"), AccountRejectedError),
+    (ccxt.ExchangeError('kraken {"error":["EAPI:Invalid signature"]}'), AccountRejectedError),
+    (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Key not found"}'), AccountRejectedError),
     (ccxt.ExchangeError("coinbaseexchange request timestamp expired"), OrderRejectedError),
     (ccxt.ExchangeError('bitflyer {"status":-500,"error_message":"Timestamp is out of range"}'), OrderRejectedError),
     (ccxt.InvalidNonce('binance {"code":-1021,"msg":"Timestamp for this request is outside"}'), OrderRejectedError),
@@ -61,12 +61,12 @@ def test_of_a_posted_order(error: ccxt.BaseError, expected: type[ExchangeError])
 def test_a_connection_that_never_was_sent_nothing() -> None:
     key = ConnectionKey("localhost", 9, False, True, None, None, None)
     error = ccxt.ExchangeNotAvailable("kraken POST https://api.kraken.com/0/private/AddOrder")
-    error.__cause__ = aiohttp.ClientConnectorError(key, OSError(111, "refused"))
+    error.__cause__ = aiohttp.ClientConnectorError(key, OSError(111, "rejected"))
     assert type(post_error("kraken", error)) is OrderRejectedError
 
 
 def test_an_answer_that_broke_off_says_nothing() -> None:
-    """ccxt calls it a plain ExchangeError, as it calls a refusal."""
+    """ccxt calls it a plain ExchangeError, as it calls a rejection."""
     error = ccxt.ExchangeError("bitstamp POST https://www.bitstamp.net/api/v2/buy/btceur/")
     error.__cause__ = aiohttp.ClientPayloadError("not enough data")
     assert type(post_error("bitstamp", error)) is OutcomeUnknownError
@@ -81,7 +81,7 @@ def test_neither_keys_nor_signatures_are_repeated() -> None:
 
 @pytest.mark.parametrize(("error", "_expected"), POSTS, ids=lambda value: str(value)[:50])
 def test_of_a_read_only_the_account_is_final(error: ccxt.BaseError, _expected: type[ExchangeError]) -> None:
-    expected = AccountRefusedError if _expected is AccountRefusedError else ExchangeUnavailableError
+    expected = AccountRejectedError if _expected is AccountRejectedError else ExchangeUnavailableError
     assert type(read_error("kraken", error)) is expected
 
 

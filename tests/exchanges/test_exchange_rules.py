@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exchanges.ccxt_client import make_exchange
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.orders.exchange_rules import exchange_rules, market_as_listed
 from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from market.instruments.markets import Market
@@ -71,8 +71,8 @@ def test_floats_become_the_digits_they_were_made_of() -> None:
         ("kraken", ROW | {"info": {"base": "XXBT", "quote": "USDT"}}, "trades USDT"),
     ],
 )
-def test_a_market_that_is_another_is_refused(exchange: str, row: dict[str, Any] | None, fault: str) -> None:
-    with pytest.raises(AccountRefusedError, match=fault):
+def test_a_market_that_is_another_is_rejected(exchange: str, row: dict[str, Any] | None, fault: str) -> None:
+    with pytest.raises(AccountRejectedError, match=fault):
         market_as_listed(TRADED[exchange], row)
 
 
@@ -81,7 +81,7 @@ async def test_wrong_keys_are_found_before_anything_is_traded(tmp_path: Path) ->
         config = outside.config("bitstamp")
         assert config.credentials is not None
         wrong = replace(config, credentials=replace(config.credentials, secret="d3Jvbmc="))
-        with pytest.raises(AccountRefusedError):
+        with pytest.raises(AccountRejectedError):
             await exchange_rules(wrong, [TRADED["bitstamp"]])
 
 

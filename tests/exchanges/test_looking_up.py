@@ -66,7 +66,7 @@ async def test_a_lost_acknowledgement_is_found_whatever_the_exchanges_clock_says
         desk.outside.faults.switch_on(Fault(name, "lost_acknowledgement", count=1, manner="dropped"))
         price, _ = desk.outside.best(desk.market, "sell")
         order = order_on(desk.market, "buy", least(desk.market, price), price)
-        # one whose time is not believed is refused, and the clock is measured for the next
+        # one whose time is not believed is rejected, and the clock is measured for the next
         with suppress(OrderRejectedError), pytest.raises(OutcomeUnknownError):
             await desk.account.place(order)
         if not customer.orders.keys() - known:

@@ -144,15 +144,15 @@ async def test_with_the_live_limits_no_order_waits(exchange: str, tmp_path: Path
                 # no new trade begins, and what ends one leaves all the same, as long as anything is left
                 assert account.has_room()
                 while account.has_room():
-                    assert not await _refused(account, place)
-                assert await _refused(account, place)
+                    assert not await _rejected(account, place)
+                assert await _rejected(account, place)
             assert place.orders > posted > 0
         finally:
             await account.close()
 
 
-async def _refused(account: CcxtAccount, place: Place) -> bool:
-    """Whether a further order is refused before it leaves; one that leaves, leaves at once."""
+async def _rejected(account: CcxtAccount, place: Place) -> bool:
+    """Whether a further order is rejected before it leaves; one that leaves, leaves at once."""
     before, order = place.orders, asyncio.create_task(account.place(place.order()))
     while not order.done() and place.orders == before:
         await SystemClock().sleep(0.001)

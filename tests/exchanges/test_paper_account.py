@@ -160,15 +160,15 @@ async def test_nothing_fills_without_a_quote(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "refused",
+    "rejected",
     [order("x", "0.00001"), order("x", "1", "0.001"), order("x", "9.99", "101"), order("x", "6", "1", "sell")],
 )
-async def test_refuses_what_an_exchange_would(tmp_path: Path, refused: LimitOrder) -> None:
+async def test_rejects_what_an_exchange_would(tmp_path: Path, rejected: LimitOrder) -> None:
     account = account_at(tmp_path)
     account.see_quote(quote(1))
     with pytest.raises(OrderRejectedError):
-        await account.place(refused)
-    assert await account.look_up(refused) is None
+        await account.place(rejected)
+    assert await account.look_up(rejected) is None
     assert await account.balances() == OPENING
 
 
@@ -184,7 +184,7 @@ async def test_a_client_id_used_before_is_never_a_second_order(tmp_path: Path) -
 
 
 async def test_orders_on_their_way_hold_what_they_may_need(tmp_path: Path) -> None:
-    """Two that could each be paid for alone: the second is refused while the first travels."""
+    """Two that could each be paid for alone: the second is rejected while the first travels."""
     account = account_at(tmp_path, SystemClock())
     account.see_quote(quote(1, "20"))
     first = asyncio.create_task(account.place(order("one", "6")))
@@ -204,7 +204,7 @@ async def test_the_fee_in_force_when_it_was_sent(tmp_path: Path) -> None:
     assert (await account.place(order("two", "0.5"))).filled == 0
 
 
-async def test_an_order_of_another_exchange_is_refused(tmp_path: Path) -> None:
+async def test_an_order_of_another_exchange_is_rejected(tmp_path: Path) -> None:
     account = account_at(tmp_path)
     for other in (replace(order("x"), exchange="beta", symbol="BTC/EUR"), replace(order("x"), symbol="ETH/USD")):
         with pytest.raises(OrderRejectedError, match="does not trade"):

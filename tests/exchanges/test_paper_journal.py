@@ -18,7 +18,7 @@ from tests.exchanges.test_paper_survival import check_books, opened
 
 
 async def test_a_journal_that_somebody_does_not_let_go_of(tmp_path: Path) -> None:
-    """As an exchange that cannot be reached: what was not sent is refused, reads may be tried again."""
+    """As an exchange that cannot be reached: what was not sent is rejected, reads may be tried again."""
     path = tmp_path / "alpha.jsonl"
     account = opened(path, patience=0.01)
     with path.open("ab") as held:

@@ -97,7 +97,7 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
     assert budget.has_room()
     unwound = 0
     while budget.has_room():
-        # what is over half done is not refused for what is kept from new trades
+        # what is over half done is not rejected for what is kept from new trades
         budget.spend(post)
         unwound += 1
     assert unwound >= KEPT_LEGS
@@ -210,7 +210,7 @@ def test_without_a_word_how_long_each_pause_is_twice_the_last_until_an_answer() 
     pauses = [shut_for(budget, clock) for _ in range(9)]
     assert pauses == [1, 2, 4, 8, 16, 32, 64, 120, 120]
     budget.shut(None)
-    # two that were asked together are refused together, and answers to what went before are no sign of favour
+    # two that were asked together are rejected together, and answers to what went before are no sign of favour
     budget.shut(None)
     budget.note_answer()
     clock.now += 120 * MICROSECONDS

@@ -94,7 +94,7 @@ async def outcomes_of(exchange: str, bodies: list[str], statuses: tuple[int, ...
 
 
 @pytest.mark.parametrize("exchange", FOLDERS)
-async def test_recorded_answers_are_understood_or_refused_by_name(exchange: str) -> None:
+async def test_recorded_answers_are_understood_or_rejected_by_name(exchange: str) -> None:
     bodies = [body for _, body in recorded_bodies(FOLDERS[exchange])]
     assert bodies
     outcomes = await outcomes_of(exchange, bodies, (200, 400), posts=True)
@@ -103,14 +103,14 @@ async def test_recorded_answers_are_understood_or_refused_by_name(exchange: str)
 
 
 @pytest.mark.parametrize("exchange", FOLDERS)
-async def test_nonsense_is_refused_by_name(exchange: str) -> None:
+async def test_nonsense_is_rejected_by_name(exchange: str) -> None:
     outcomes = await outcomes_of(exchange, list(NONSENSE), STATUSES, posts=True)
     assert outcomes.total() == len(NONSENSE) * len(STATUSES) * 5
 
 
 @pytest.mark.parametrize("exchange", FOLDERS)
 @pytest.mark.parametrize("name", ["gemini_http.json", "poloniex_http.json"])
-async def test_answers_of_other_exchanges_are_refused_by_name(exchange: str, name: str) -> None:
+async def test_answers_of_other_exchanges_are_rejected_by_name(exchange: str, name: str) -> None:
     bodies = [body for _, body in routed_bodies(name)]
     assert len(bodies) > 20
     outcomes = await outcomes_of(exchange, bodies, (200,), posts=False)
@@ -149,15 +149,15 @@ def sorted_error(client: Any, status: int, body: str) -> ccxt.BaseError | None:
 @pytest.mark.parametrize(
     ("exchange", "body", "expected"),
     [
-        ("bitstamp", '{"error": "Invalid username and/or password"}', "AccountRefusedError"),
-        ("bitstamp", '{"error": {"__all__": ["Minimum order size is $1"]}}', "OrderRefusedError"),
-        ("coinbaseexchange", '{"message": "Insufficient funds"}', "OrderRefusedError"),
-        ("kraken", '{"error": ["EAPI:Invalid key"]}', "AccountRefusedError"),
-        ("kraken", '{"error": ["EOrder:Insufficient funds"]}', "OrderRefusedError"),
-        ("bitflyer", '{"status": -200, "error_message": "Insufficient funds", "data": null}', "OrderRefusedError"),
+        ("bitstamp", '{"error": "Invalid username and/or password"}', "AccountRejectedError"),
+        ("bitstamp", '{"error": {"__all__": ["Minimum order size is $1"]}}', "OrderRejectedError"),
+        ("coinbaseexchange", '{"message": "Insufficient funds"}', "OrderRejectedError"),
+        ("kraken", '{"error": ["EAPI:Invalid key"]}', "AccountRejectedError"),
+        ("kraken", '{"error": ["EOrder:Insufficient funds"]}', "OrderRejectedError"),
+        ("bitflyer", '{"status": -200, "error_message": "Insufficient funds", "data": null}', "OrderRejectedError"),
     ],
 )
-async def test_refusals_of_an_order(exchange: str, body: str, expected: str) -> None:
+async def test_rejections_of_an_order(exchange: str, body: str, expected: str) -> None:
     order = order_on(market_on(exchange), "buy", Decimal("0.01"), Decimal(50_000))
     async with parrot() as bird, account_at(bird, exchange) as account:
         bird.body, bird.status = body, 400

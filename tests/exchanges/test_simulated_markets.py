@@ -24,8 +24,8 @@ def test_every_market_is_listed_at_its_own_fee() -> None:
 
 
 def test_paper_mode_leaves_out_what_is_not_quoted_in_its_currencies() -> None:
-    left_out = set(simulated_markets()) - set(paper_markets())
-    assert {(market.exchange, market.symbol) for market in left_out} == {
+    skipped = set(simulated_markets()) - set(paper_markets())
+    assert {(market.exchange, market.symbol) for market in skipped} == {
         ("binance", "BTC/USDT"),
         ("kraken", "USDT/USD"),
     }

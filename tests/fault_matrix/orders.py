@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
-from exchanges.errors import AccountRefusedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, LimitOrder, OrderReport
@@ -48,9 +48,9 @@ class _Customer:
         try:
             report = await self.account.place(order)
         except OrderRejectedError:
-            return "refused", order
-        except AccountRefusedError:
-            return "account refused", order
+            return "rejected", order
+        except AccountRejectedError:
+            return "account rejected", order
         except OutcomeUnknownError:
             return "unknown", order
         return ("filled" if report.is_final and report.filled == order.amount else "partly filled"), order

@@ -34,7 +34,7 @@ before, or the next messages mend it.
 _ORDERS = """
 ## Orders
 
-What placing an order said, then what looking it up found. *refused* and *account refused* say that there is no order,
+What placing an order said, then what looking it up found. *rejected* and *account rejected* say that there is no order,
 *unknown* that it must be looked up. On every line, on every exchange: the order came to the exchange's door once; its
 journal has it once, or not at all where looking up finds none; another order, after it, fills; balances are those from
 before, plus fills, minus fees, to the last digit.

@@ -11,7 +11,7 @@ EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 
 Options = Mapping[str, object]
 Withdrawal = Literal["never", "at once", "within the limit"]
-Placed = Literal["filled", "partly filled", "refused", "account refused", "unknown"]
+Placed = Literal["filled", "partly filled", "rejected", "account rejected", "unknown"]
 Found = Literal["filled", "partly filled", "none"]
 
 
@@ -183,8 +183,8 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
 )
 
 _FILLED = OrderShows("filled", "filled")
-_REFUSED = OrderShows("refused", "none")
-_SHUT_OUT = OrderShows("account refused", "none")
+_REJECTED = OrderShows("rejected", "none")
+_SHUT_OUT = OrderShows("account rejected", "none")
 _LOST = OrderShows("unknown", "filled")
 _NEVER_CAME = OrderShows("unknown", "none")
 
@@ -203,12 +203,14 @@ ORDER_TRIALS: tuple[OrderTrial, ...] = (
         is_only_for_orders=True,
         waits=True,
     ),
-    OrderTrial("HTTP 429", "http_429", {"seconds": 30}, _REFUSED),
-    OrderTrial("HTTP 418", "http_418", {"seconds": 30}, _REFUSED, {"bitstamp": _SHUT_OUT}),
+    OrderTrial("HTTP 429", "http_429", {"seconds": 30}, _REJECTED),
+    OrderTrial("HTTP 418", "http_418", {"seconds": 30}, _REJECTED, {"bitstamp": _SHUT_OUT}),
     OrderTrial("HTTP 5xx", "http_5xx", {"seconds": 30}, _NEVER_CAME, is_quick=True),
     OrderTrial("HTTP 502 of a proxy", "http_5xx", {"seconds": 30, "status": 502}, _NEVER_CAME),
-    OrderTrial("ban", "ban", {"seconds": 30}, _REFUSED, {"bitstamp": _SHUT_OUT}),
-    OrderTrial("maintenance", "maintenance", {"seconds": 30}, _NEVER_CAME, {"bitstamp": _REFUSED, "binance": _REFUSED}),
+    OrderTrial("ban", "ban", {"seconds": 30}, _REJECTED, {"bitstamp": _SHUT_OUT}),
+    OrderTrial(
+        "maintenance", "maintenance", {"seconds": 30}, _NEVER_CAME, {"bitstamp": _REJECTED, "binance": _REJECTED}
+    ),
     OrderTrial("garbage frame", "garbage_frame", {"seconds": 30}, _FILLED, lasts=True),
     OrderTrial("truncated frame", "truncated_frame", {"seconds": 30}, _FILLED, lasts=True),
     OrderTrial("dropped message", "dropped_message", {"seconds": 30}, _FILLED, lasts=True),
@@ -218,13 +220,13 @@ ORDER_TRIALS: tuple[OrderTrial, ...] = (
     OrderTrial("no pongs", "no_pongs", {"seconds": 30}, _FILLED, lasts=True),
     OrderTrial("crossed book", "crossed_book", {"seconds": 30}, _FILLED, lasts=True),
     OrderTrial(
-        "clock ahead", "clock_skew", {"seconds": 30, "skew_seconds": 300}, _REFUSED, {"kraken": _FILLED}, lasts=True
+        "clock ahead", "clock_skew", {"seconds": 30, "skew_seconds": 300}, _REJECTED, {"kraken": _FILLED}, lasts=True
     ),
     OrderTrial(
         "clock behind",
         "clock_skew",
         {"seconds": 30, "skew_seconds": -300},
-        _REFUSED,
+        _REJECTED,
         {"kraken": _FILLED},
         lasts=True,
         is_quick=True,
@@ -234,7 +236,7 @@ ORDER_TRIALS: tuple[OrderTrial, ...] = (
     ),
     OrderTrial("acknowledgement lost, no answer", "lost_acknowledgement", {"count": 1, "manner": "timeout"}, _LOST),
     OrderTrial("duplicate fill report", "duplicate_fill_report", {"seconds": 30}, _FILLED, lasts=True, is_quick=True),
-    OrderTrial("rejected order", "rejected_order", {"count": 1}, _REFUSED, is_quick=True),
+    OrderTrial("rejected order", "rejected_order", {"count": 1}, _REJECTED, is_quick=True),
     OrderTrial(
         "partial fill, then nothing",
         "partial_fill_then_nothing",

@@ -169,7 +169,7 @@ def _balances_after(account: AuditedAccount) -> dict[str, Decimal]:
 def _history() -> Iterable[Transition]:
     steps = (
         ("buy reserved", 0),
-        ("half_reserved", 0),
+        ("awaiting_second_leg", 0),
         ("sell reserved", 1),
         ("reserved", 1),
         ("buy sending", 10),

@@ -98,7 +98,7 @@ async def reserve_both(stage: Stage, store: MongoTradeStore, buy: str, sell: str
         wish = decided(opportunity, side, markets_by_symbol(MARKETS), free, circumstances)
         assert not isinstance(wish, Rejected), wish
         result = await store.reserve(wish)
-        assert result.refusal is None
+        assert result.rejection is None
     assert result.arbitrage is not None
     assert result.arbitrage.state == "reserved"
 

@@ -171,7 +171,7 @@ async def test_where_the_search_misses_it_nothing_is_sent_in_its_place(stage: St
         await die_after_posting(stage, floor.trader("bitflyer"), "bitflyer", "buy")
         await floor.trader("kraken").execute(ARBITRAGE, "sell")
         held = await floor.denied(Blind(floor.accounts["bitflyer"]))
-        assert (held.state, held.reason) == ("held", UNCONFIRMED)
+        assert (held.state, held.reason) == ("residual", UNCONFIRMED)
         assert role_states(held) == [("buy", "not_sent"), ("sell", "done")]
         assert orders_at(stage.world, "bitflyer") == 1
         assert "order_unbooked" in await floor.violations()

@@ -10,7 +10,7 @@ import pytest
 
 from backtest.backtest_parameters import FeeTier
 from backtest.requested_backtest import RequestedBacktest, parameters_for
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from launch.cli.backtest_command import BacktestOptions, recorded_latencies, repeating, wish_of
 from launch.cli.main import run
 from launch.errors import CannotStartError
@@ -130,7 +130,7 @@ async def test_a_recorded_session_without_a_log_is_its_feeds(home: Path) -> None
     fed = named_set(home, (SESSION_ID,))
     assert fed.manifest.title == f"the feeds of session {SESSION_ID}"
     assert named_set(home, (str(recorded),)).folder == fed.folder
-    with pytest.raises(ImportRefusedError, match="holds no settings that could be followed"):
+    with pytest.raises(ImportRejectedError, match="holds no settings that could be followed"):
         parameters_for(fed, RequestedBacktest(follow_logged_settings=True))
     assert [one.name for one in known_sets(home)] == [fed.folder.name]
 
@@ -173,9 +173,9 @@ def test_options_become_a_wish_and_a_command_that_repeats_it(tmp_path: Path) -> 
 def test_a_file_without_latencies_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "latencies.json"
     path.write_text(text)
-    with pytest.raises(CannotStartError, match=r"latencies\.json") as refused:
+    with pytest.raises(CannotStartError, match=r"latencies\.json") as rejected:
         recorded_latencies(path)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
 
 
 def test_progress_is_written_where_the_supervisor_looks(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ async def test_tick_sets_are_told_before_any_job_is_taken(tmp_path: Path, mongod
         assert [job.state for job in await mongo.backtests.jobs()] == ["queued"]
 
 
-async def test_a_command_that_refuses_has_failed_with_its_sentence(tmp_path: Path, store: MemoryTradeStore) -> None:
+async def test_a_command_that_rejects_has_failed_with_its_sentence(tmp_path: Path, store: MemoryTradeStore) -> None:
     await queued(store)
     assert await JobRunner(tmp_path, store.backtests, "one").run_next()
     job = await job_of(store)

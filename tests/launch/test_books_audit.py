@@ -29,11 +29,11 @@ def posted_again(world: World) -> World:
     return world.with_account("alpha", orders=(*world.accounts["alpha"].orders, again))
 
 
-def refused_again(world: World) -> World:
+def rejected_again(world: World) -> World:
     """The exchange itself turned the second one away: it was posted all the same."""
     order = order_on(world, "alpha")
     request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, order.client_order_id)
-    return world.with_account("alpha", refused=(RejectedOrder(request, "client_id_used", NOON + 50),))
+    return world.with_account("alpha", rejected=(RejectedOrder(request, "client_id_used", NOON + 50),))
 
 
 def strange_order(world: World) -> World:
@@ -56,11 +56,11 @@ def order_on_no_leg(world: World) -> World:
 
 def replaced_while_it_had_filled(world: World) -> World:
     """Denied by the exchange, so that another was sent; then found and booked after all."""
-    given_up, replaced, found = NOON + 25, NOON + 26, NOON + 30
+    failed, replaced, found = NOON + 25, NOON + 26, NOON + 30
     buy, sell = world.arbitrage.legs
-    denied = replace(buy, times=buy.times | {"unconfirmed": given_up})
+    denied = replace(buy, times=buy.times | {"unconfirmed": failed})
     again = replace(
-        buy, role="complete", client_order_id="again", times={"reserved": given_up, "sending": replaced}, fills=()
+        buy, role="complete", client_order_id="again", times={"reserved": failed, "sending": replaced}, fills=()
     )
     steps = [
         Transition("buy filled", found, "bot", 1) if one.what == "buy filled" else one
@@ -154,8 +154,8 @@ def sold_too_little(world: World) -> World:
 
 
 def held_for_no_reason(world: World) -> World:
-    last = replace(world.arbitrage.history[-1], what="held")
-    return with_state(world, state="held", history=(*world.arbitrage.history[:-1], last))
+    last = replace(world.arbitrage.history[-1], what="residual")
+    return with_state(world, state="residual", history=(*world.arbitrage.history[:-1], last))
 
 
 def still_held(world: World) -> World:
@@ -183,7 +183,7 @@ def time_went_back(world: World) -> World:
 
 
 def history_of_another_end(world: World) -> World:
-    return with_state(world, history=(*world.arbitrage.history, Transition("held", NOON + 60, "bot", 1)))
+    return with_state(world, history=(*world.arbitrage.history, Transition("residual", NOON + 60, "bot", 1)))
 
 
 def off_by_the_last_digit(world: World) -> World:
@@ -205,7 +205,7 @@ Tampering = Callable[[World], World]
 
 CASES: tuple[tuple[str, Tampering], ...] = (
     ("posted_twice", posted_again),
-    ("posted_twice", refused_again),
+    ("posted_twice", rejected_again),
     ("unknown_order", strange_order),
     ("unknown_order", without_leave),
     ("order_unbooked", order_on_no_leg),
@@ -276,7 +276,7 @@ def test_an_order_without_client_id_is_known_by_its_likeness() -> None:
     assert "unknown_order" in {violation.kind for violation in strange.violations()}
 
 
-def test_a_leg_that_counted_as_refused_and_was_replaced_is_looked_at_too() -> None:
+def test_a_leg_that_counted_as_rejected_and_was_replaced_is_looked_at_too() -> None:
     """Whatever it was given up for: its order had filled."""
     world = replaced_while_it_had_filled(clean_world())
     legs = [
@@ -285,14 +285,14 @@ def test_a_leg_that_counted_as_refused_and_was_replaced_is_looked_at_too() -> No
         else leg
         for leg in world.arbitrage.legs
     ]
-    refused = with_state(world, legs=tuple(legs), history=world.arbitrage.history)
-    assert "replaced_while_filled" in {one.kind for one in refused.violations()}
+    rejected = with_state(world, legs=tuple(legs), history=world.arbitrage.history)
+    assert "replaced_while_filled" in {one.kind for one in rejected.violations()}
     booked = [
         Transition("buy filled", NOON + 25, "bot", 1) if one.what == "buy filled" else one
         for one in world.arbitrage.history
     ]
     assert "replaced_while_filled" not in {
-        one.kind for one in with_state(refused, legs=tuple(legs), history=tuple(booked)).violations()
+        one.kind for one in with_state(rejected, legs=tuple(legs), history=tuple(booked)).violations()
     }, "it ended with its fills, and what followed completes it"
 
 
@@ -326,33 +326,33 @@ def test_replaced_is_what_was_sent_after_it_was_given_up_and_before_it_was_found
 
 
 def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exchanges_clock_says() -> None:
-    """Two legs of one content, one after the other; the order of the first was refused. By the exchange's clock, two
+    """Two legs of one content, one after the other; the order of the first was rejected. By the exchange's clock, two
     minutes ahead, both came after either leg was sent."""
     later = 30 * 1_000_000
     world = clean_world(has_client_ids=False)
     buy = world.arbitrage.legs[0]
-    refused_leg = replace(buy, exchange_order_id=None, fills=(), times={"reserved": NOON, "sending": NOON + 10})
+    rejected_leg = replace(buy, exchange_order_id=None, fills=(), times={"reserved": NOON, "sending": NOON + 10})
     second = {name: at + later for name, at in buy.times.items()}
-    first = replace(world.arbitrage, legs=(refused_leg,))
+    first = replace(world.arbitrage, legs=(rejected_leg,))
     other = replace(world.arbitrage, arbitrage_id="opportunity-2", legs=(replace(buy, times=second),))
     both = world.with_snapshot(arbitrages=(first, other))
     (order,), (fill,) = world.accounts["alpha"].orders, world.accounts["alpha"].fills
     ahead = replace(order, placed_at=NOON + 5 * later)
     request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, None)
-    refused = RejectedOrder(request, "order_rejected", NOON + 4 * later)
+    rejected = RejectedOrder(request, "order_rejected", NOON + 4 * later)
     entries = [
         Entry(opening=dict(world.accounts["alpha"].opening)),
-        Entry(refused=(refused,), at=NOON + 12),
+        Entry(rejected=(rejected,), at=NOON + 12),
         Entry(orders=(ahead,), fills=(fill,), at=NOON + 12 + later),
     ]
     seen = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", entries)})
     assert "posted_twice" not in {violation.kind for violation in seen.violations()}
     # a second one of the second leg is still found
-    again = [*entries, Entry(refused=(refused,), at=NOON + 13 + later)]
+    again = [*entries, Entry(rejected=(rejected,), at=NOON + 13 + later)]
     found = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", again)}).violations()
     assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == ["opportunity-2"]
     # one that came when neither had just been sent may be of either
-    strange = [*entries, Entry(refused=(refused,), at=NOON + 12 + 3 * later)]
+    strange = [*entries, Entry(rejected=(rejected,), at=NOON + 12 + 3 * later)]
     seen = replace(both, accounts={**both.accounts, "alpha": account_of("alpha", strange)})
     assert "posted_twice" not in {violation.kind for violation in seen.violations()}
 

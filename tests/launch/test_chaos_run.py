@@ -170,10 +170,10 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
 async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
     async with struck_parts(tmp_path) as (supervisor, _):
         assert await not_recovered(supervisor) == ()
-        never = ProcessSpec("bridge", (sys.executable, "-c", "import time; time.sleep(1000)"))
+        never = ProcessSpec("publisher", (sys.executable, "-c", "import time; time.sleep(1000)"))
         supervisor.add([never])
         (violation,) = await not_recovered(supervisor, 0.2)
-        assert (violation.kind, "bridge" in violation.detail) == ("not_recovered", True)
+        assert (violation.kind, "publisher" in violation.detail) == ("not_recovered", True)
 
 
 def ordeal_with(*violations: Violation) -> ChaosRun:

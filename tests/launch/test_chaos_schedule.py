@@ -78,7 +78,7 @@ def test_ten_seeds_kill_both_halves_of_sparks_driver() -> None:
 
 def test_only_known_parts_are_struck_and_never_the_exchanges() -> None:
     parts = {blow.part for blow in schedule(1, 3_600) if isinstance(blow, Kill | Pause)}
-    assert parts == {*BOTS, *(f"feed-{name}" for name in EXCHANGES), "cep", "bridge", "ui", "kafka", "mongodb"}
+    assert parts == {*BOTS, *(f"feed-{name}" for name in EXCHANGES), "cep", "publisher", "ui", "kafka", "mongodb"}
 
 
 def test_pauses_outlast_a_lease() -> None:

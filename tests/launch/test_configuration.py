@@ -86,17 +86,17 @@ def test_each_fault_is_where_it_was_written(
 ) -> None:
     path = tmp_path / "arbitrage.toml"
     path.write_text(text or "")
-    with pytest.raises(CannotStartError) as refused:
+    with pytest.raises(CannotStartError) as rejected:
         read_configuration(path, environment)
-    assert str(refused.value).replace(str(path), "FILE") == sentence
+    assert str(rejected.value).replace(str(path), "FILE") == sentence
 
 
 def test_first_settings_that_are_wrong_name_their_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("[settings]\nmin_net_bps = 20000\n")
-    with pytest.raises(CannotStartError) as refused:
+    with pytest.raises(CannotStartError) as rejected:
         paper_settings(read_configuration(path, {}))
-    assert str(refused.value) == f"{path}: [settings]: min_net_bps: must be at most 10,000."
+    assert str(rejected.value) == f"{path}: [settings]: min_net_bps: must be at most 10,000."
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_first_settings_that_are_wrong_name_their_file(tmp_path: Path) -> None:
 def test_a_number_that_no_sum_could_hold_is_one_sentence(tmp_path: Path, text: str) -> None:
     path = tmp_path / "arbitrage.toml"
     path.write_text(text)
-    with pytest.raises(CannotStartError, match=r"arbitrage\.toml: ") as refused:
+    with pytest.raises(CannotStartError, match=r"arbitrage\.toml: ") as rejected:
         read_configuration(path, {})
-    assert len(str(refused.value)) < 400
+    assert len(str(rejected.value)) < 400

@@ -53,7 +53,7 @@ def test_a_folder_or_a_pattern_stands_for_its_files(
 
 
 @pytest.mark.parametrize("words", ["nothing*.csv", "empty"])
-def test_a_folder_without_files_is_refused(
+def test_a_folder_without_files_is_rejected(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -110,14 +110,14 @@ def say(_: str) -> None:
         ),
     ],
 )
-async def test_real_trading_is_refused_in_one_sentence(
+async def test_real_trading_is_rejected_in_one_sentence(
     configuration: Configuration, environment: dict[str, str], sentence: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(CannotStartError, match=sentence) as refused:
+    with pytest.raises(CannotStartError, match=sentence) as rejected:
         await run_live(tmp_path, OPTIONS, configuration, environment, say)
-    assert refused.value.exit_code == 2
-    assert "\n" not in str(refused.value)
-    assert "key-" not in str(refused.value)
+    assert rejected.value.exit_code == 2
+    assert "\n" not in str(rejected.value)
+    assert "key-" not in str(rejected.value)
     assert names_in(tmp_path) == []
 
 
@@ -222,9 +222,9 @@ async def test_an_exchange_that_is_not_there_is_one_sentence(tmp_path: Path) -> 
     async with served(tmp_path, only=BOTH) as outside:
         url = outside.url
     session = replace(live_session(tmp_path, OPTIONS, LIVE), mode="paper", exchanges_url=url, home=tmp_path)
-    with pytest.raises(CannotStartError, match="bitstamp did not answer") as refused:
+    with pytest.raises(CannotStartError, match="bitstamp did not answer") as rejected:
         await as_the_exchanges_say(session, {})
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
 
 
 def test_a_part_gets_the_keys_of_its_own_exchange_alone(monkeypatch: pytest.MonkeyPatch) -> None:

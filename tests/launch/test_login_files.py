@@ -1,4 +1,4 @@
-"""Logins to Kafka and MongoDB: who has which rights, where they are kept, what is refused."""
+"""Logins to Kafka and MongoDB: who has which rights, where they are kept, what is rejected."""
 
 import os
 import re
@@ -71,11 +71,11 @@ async def test_a_part_changes_in_the_database_what_it_may_and_nothing_else(mongo
         for _ in range(2):
             await ensure_users(owner, [feed])
         client = connected(str(mongodb_uri).replace("://", f"://feed:{feed.login.password}@"))
-        allowed, refused = client[database]["feeds"], client[database]["settings"]
+        allowed, rejected = client[database]["feeds"], client[database]["settings"]
         await allowed.insert_one({"_id": 1})
-        assert await refused.find_one() is None
+        assert await rejected.find_one() is None
         for attempt in (
-            refused.update_one({}, {"$set": {"trading_state": "halted"}}, upsert=True),
+            rejected.update_one({}, {"$set": {"trading_state": "halted"}}, upsert=True),
             client["elsewhere"]["feeds"].insert_one({"_id": 1}),
             allowed.create_index("at"),
             client.admin.command("createUser", "me", pwd="me", roles=["root"]),
@@ -177,9 +177,9 @@ async def test_a_start_that_finds_its_mongodb_away_leaves_no_login_of_others_beh
 def test_real_trading_takes_no_service_that_asks_nobody(mode: str, tmp_path: Path) -> None:
     told = Configuration(mongodb=URI)
     real = replace(session(tmp_path, told), mode=mode)  # type: ignore[arg-type]  # a plain str
-    with pytest.raises(CannotStartError, match="ARBITRAGE_MONGODB_USER") as refused:
+    with pytest.raises(CannotStartError, match="ARBITRAGE_MONGODB_USER") as rejected:
         supervisors_session(real, told, {})
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
     assert login_of(supervisors_session(real, told, MONGODB).mongodb) == Login("erika", "her secret")
 
 

@@ -30,10 +30,10 @@ def test_standbys_are_parts_of_their_own_with_the_same_command(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("number", ["0", "1.5", "x"])
-def test_a_number_that_is_none_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as refused:
+def test_a_number_that_is_none_is_rejected(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as rejected:
         run(["bot", "kraken", "--number", number])
-    assert refused.value.code == 2
+    assert rejected.value.code == 2
     assert number in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""Paper trading at live prices: refused in one sentence where it cannot be, and never with a key."""
+"""Paper trading at live prices: rejected in one sentence where it cannot be, and never with a key."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from exchanges.ccxt_client import session_config
-from exchanges.errors import AccountRefusedError
+from exchanges.errors import AccountRejectedError
 from exchanges.exchange_credentials import every_key_variable
 from launch.cli.main import run
 from launch.config.configuration import Configuration
@@ -72,13 +72,13 @@ BOTH = dict.fromkeys(("kraken", "bitstamp"), PUBLIC)
         ),
     ],
 )
-async def test_what_cannot_be_is_refused_in_one_sentence(
+async def test_what_cannot_be_is_rejected_in_one_sentence(
     configuration: Configuration, sentence: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(CannotStartError, match=sentence) as refused:
+    with pytest.raises(CannotStartError, match=sentence) as rejected:
         await run_public(tmp_path, OPTIONS, configuration, say)
-    assert refused.value.exit_code == 2
-    assert "\n" not in str(refused.value)
+    assert rejected.value.exit_code == 2
+    assert "\n" not in str(rejected.value)
     assert names_in(tmp_path) == []
 
 
@@ -158,5 +158,5 @@ async def test_no_key_is_read_though_there_are_some(tmp_path: Path) -> None:
         for exchange in session.exchanges:
             async with source_of(session, exchange, SystemClock(), 5, keys) as source:
                 assert source.credentials is None
-            with pytest.raises(AccountRefusedError, match="local paper accounts"):
+            with pytest.raises(AccountRejectedError, match="local paper accounts"):
                 session_config(session, exchange, keys)

@@ -35,7 +35,7 @@ def test_equal_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[st
     recorded(tmp_path)
     assert run(["reenact", str(tmp_path)]) == 0
     assert capsys.readouterr().out == (
-        "bitstamp: 0 messages and 0 REST answers in 1 files, 0 of them refused; rows equal byte for byte: BTC/EUR 1\n"
+        "bitstamp: 0 messages and 0 REST answers in 1 files, 0 of them rejected; rows equal byte for byte: BTC/EUR 1\n"
     )
 
 

@@ -9,7 +9,7 @@ from launch.errors import LaunchError
 from launch.supervisor.readiness import IDLE_SECONDS, MOST_ENDS, StartTimeouts, until_it_works
 from market.time_units import MICROSECONDS
 from store.errors import StoreUnavailableError
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamRejectedError, StreamUnavailableError
 
 GROUP = 17
 Look = tuple[int, Mapping[str, int | None], float]
@@ -90,13 +90,13 @@ async def test_a_service_is_asked_again_until_it_works() -> None:
     ("answer", "end"),
     [
         (StreamUnavailableError("no answer."), r"^not ready, and idle for 0 s: kafka \(no answer\.\)$"),
-        (StreamRefusedError("never."), r"^never\.$"),
+        (StreamRejectedError("never."), r"^never\.$"),
     ],
 )
 async def test_a_service_that_is_idle_or_says_no_is_given_up(answer: Exception, end: str) -> None:
     async def attempt() -> None:
         raise answer
 
-    with pytest.raises((LaunchError, StreamRefusedError), match=end):
+    with pytest.raises((LaunchError, StreamRejectedError), match=end):
         # no process has this group
         await until_it_works(attempt, "kafka", 0, idle_seconds=0.001, pause_seconds=0)

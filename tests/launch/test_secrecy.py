@@ -61,7 +61,7 @@ def session_at(outside: Served) -> Session:
 
 
 async def trade(outside: Served, session: Session) -> None:
-    """Orders that fill, that are refused, that are not answered, signed wrongly, and read back."""
+    """Orders that fill, that are rejected, that are not answered, signed wrongly, and read back."""
     log = logging.getLogger("session")
     for market in TRADED:
         account = open_session_account(session, market.exchange, {})

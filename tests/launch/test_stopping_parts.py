@@ -201,7 +201,7 @@ async def test_a_supervisor_that_is_killed_leaves_nothing_that_reads_as_running(
         killed.kill()
         await killed.wait()
     unknown = await becomes(processes, "bot-alpha", "unknown")
-    assert (unknown.told_state, unknown.pid) == ("ready", ready.pid)
+    assert (unknown.reported_state, unknown.pid) == ("ready", ready.pid)
     assert (await becomes(processes, SUPERVISOR, "unknown")).pid == killed.pid
     async with supervised(session, sleeper(session.home, "bot-alpha")):
         again = await becomes(processes, "bot-alpha", "ready")

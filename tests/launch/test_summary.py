@@ -69,13 +69,13 @@ def test_percentiles_by_nearest_rank(milliseconds: list[float], expected: dict[s
     assert percentiles(milliseconds) == expected
 
 
-def test_what_refusals_forwent_stands_beside_their_number_as_plain_digits() -> None:
+def test_what_rejections_forwent_stands_beside_their_number_as_plain_digits() -> None:
     activity = Activity(
         quotes={},
         opportunities=3,
         arbitrages=(),
-        refusals={"stale": 3},
-        refused_profit={"stale": Decimal("1.50E-7")},
+        rejections={"stale": 3},
+        rejected_profit={"stale": Decimal("1.50E-7")},
         fills=(),
         markets=(MARKET,),
         before={},
@@ -85,4 +85,4 @@ def test_what_refusals_forwent_stands_beside_their_number_as_plain_digits() -> N
         seconds_to_first_opportunity=None,
     )
     summary = summary_of(activity)
-    assert (summary["refusals"], summary["refused_profit"]) == ({"stale": 3}, {"stale": "0.00000015"})
+    assert (summary["rejections"], summary["rejected_profit"]) == ({"stale": 3}, {"stale": "0.00000015"})

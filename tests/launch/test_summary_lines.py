@@ -10,9 +10,9 @@ PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net")
 SUMMARY: dict[str, object] = {
     "quotes": {"coinbaseexchange": 1204, "bitflyer": 2},
     "opportunities": 12331,
-    "arbitrages": {"closed": 52, "held": 1, "half_reserved": 1},
-    "refusals": {"a_new_one": 1, "pair_busy": 2273},
-    "refused_profit": {"a_new_one": "0", "pair_busy": "12.300000000000000000412", "stale": "1.5"},
+    "arbitrages": {"closed": 52, "residual": 1, "awaiting_second_leg": 1},
+    "rejections": {"a_new_one": 1, "pair_busy": 2273},
+    "rejected_profit": {"a_new_one": "0", "pair_busy": "12.300000000000000000412", "stale": "1.5"},
     "pnl": {"currency": "USD"} | dict.fromkeys(PARTS, "-0.00000006") | {"net": "224.10512345678901234"},
     "latency_ms": {"opportunity": {"p50": 3.14159, "p95": 5.0, "p99": 12_345.678}, "shown": None},
     "balanced": True,
@@ -44,7 +44,7 @@ def test_no_line_has_a_name_of_the_program_or_more_digits_than_a_cent() -> None:
 
 
 def test_nothing_is_said_to_be_nothing_and_books_that_differ_are_named() -> None:
-    empty = SUMMARY | {"quotes": {}, "arbitrages": {}, "refusals": {}, "refused_profit": {}, "balanced": False}
+    empty = SUMMARY | {"quotes": {}, "arbitrages": {}, "rejections": {}, "rejected_profit": {}, "balanced": False}
     lines = summary_lines(empty | {"balance_differences": [{"exchange": "kraken"}]})
     assert lines[0] == "quotes since all was ready  none"
     assert lines[-1] == "THE BOOKS DO NOT BALANCE: [{'exchange': 'kraken'}]"

@@ -1,4 +1,4 @@
-"""A user's own transfer terms: read from the file, refused in one sentence, known ones kept."""
+"""A user's own transfer terms: read from the file, rejected in one sentence, known ones kept."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -42,10 +42,10 @@ def test_terms_of_the_file_replace_the_known_ones(tmp_path: Path) -> None:
         ('[transfers.kraken.BTC]\nfee = "1"\nhours = 1', "there is no such setting"),
     ],
 )
-def test_terms_that_cannot_be_are_refused_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(CannotStartError, match=told) as refused:
+def test_terms_that_cannot_be_are_rejected_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(CannotStartError, match=told) as rejected:
         read_configuration(written(tmp_path, text), {})
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_terms_that_cannot_be_are_refused_in_one_sentence(tmp_path: Path, text: 
         ('[transfers.bitstamp.JPY]\nfee = "1"', "bitstamp has no JPY"),
     ],
 )
-def test_terms_of_what_nobody_could_send_are_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_terms_of_what_nobody_could_send_are_rejected(tmp_path: Path, text: str, told: str) -> None:
     configured = read_configuration(written(tmp_path, text), {})
     with pytest.raises(CannotStartError, match=told):
         session_transfers(configured.transfers)

@@ -45,7 +45,7 @@ def derived(_: Path, tick_set: TickSet) -> Iterable[tuple[str, int, bytes]]:
 def test_no_difference_ends_with_0(home: Path) -> None:
     said: list[str] = []
     assert verify_session(home, SESSION_ID, (), said.append, derived) == 0
-    assert said[-1] == "no difference: 5 opportunities, 3 refusals, 3 arbitrages re-derived"
+    assert said[-1] == "no difference: 5 opportunities, 3 rejections, 3 arbitrages re-derived"
 
 
 def test_a_difference_ends_with_1_and_is_named(home: Path) -> None:
@@ -59,9 +59,9 @@ def test_a_difference_ends_with_1_and_is_named(home: Path) -> None:
 
 def test_what_earlier_versions_wrote_is_said(home: Path) -> None:
     outcome = Verified()
-    outcome.older.update({"refusals": 2})
+    outcome.older.update({"rejections": 2})
     lines = outcome_lines(open_session(home / "recordings" / SESSION_ID), outcome)
-    assert lines[0] == "2 refusals not verifiable: recorded by an earlier version"
+    assert lines[0] == "2 rejections not verifiable: recorded by an earlier version"
 
 
 @pytest.mark.parametrize(

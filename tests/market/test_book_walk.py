@@ -113,7 +113,7 @@ def test_digits_beyond_any_context_are_kept() -> None:
     assert [walk.amount, walk.profit] == [1 + Fraction(tiny), (1 + Fraction(tiny)) / 10**40]
 
 
-def test_a_float_is_refused() -> None:
+def test_a_float_is_rejected() -> None:
     with pytest.raises(TypeError):
         walked([Level(100.0, 1.0)], BIDS, FREE)  # type: ignore[arg-type]  # what a careless caller would do
 

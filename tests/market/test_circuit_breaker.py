@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.decide.circuit_breaker import REFUSED_PAUSE_MS, Failure, Health, failed, recent_failures
+from market.decide.circuit_breaker import REJECTED_PAUSE_MS, Failure, Health, failed, recent_failures
 from market.time_units import MICROSECONDS
 from tests.market.samples import settings_of
 
@@ -18,7 +18,7 @@ def after(*moments: int, health: Health | None = None) -> Health:
     health = health or Health("alpha")
     for moment in moments:
         now = START + moment * MICROSECONDS
-        health = failed(health, Failure(f"order-{moment}", "order_refused"), SETTINGS, now)
+        health = failed(health, Failure(f"order-{moment}", "order_rejected"), SETTINGS, now)
     return health
 
 
@@ -49,7 +49,7 @@ def test_a_failure_during_a_pause_prolongs_it() -> None:
 
 def test_the_same_failure_told_twice_counts_once() -> None:
     once = after(0, 10)
-    assert failed(once, Failure("order-10", "order_refused"), SETTINGS, START + 11 * MICROSECONDS) is once
+    assert failed(once, Failure("order-10", "order_rejected"), SETTINGS, START + 11 * MICROSECONDS) is once
 
 
 def test_nothing_pauses_where_the_breaker_is_off() -> None:
@@ -73,30 +73,30 @@ def test_it_is_paused_exactly_where_a_plain_count_says_so(moments: list[int], mo
         assert len(recent_failures(health, settings, now)) == len(recent)
 
 
-def refused(health: Health, second: float) -> Health:
+def rejected(health: Health, second: float) -> Health:
     now = START + round(second * MICROSECONDS)
-    return failed(health, Failure(f"alpha:account_refused:{int(second)}", "account_refused"), SETTINGS, now)
+    return failed(health, Failure(f"alpha:account_rejected:{int(second)}", "account_rejected"), SETTINGS, now)
 
 
-def test_a_refused_account_pauses_at_once_for_as_long_as_it_is_refused_and_counts_once() -> None:
-    health = refused(Health("alpha"), 0)
+def test_a_rejected_account_pauses_at_once_for_as_long_as_it_is_rejected_and_counts_once() -> None:
+    health = rejected(Health("alpha"), 0)
     assert (health.pauses, len(health.failures)) == (1, 1)
-    assert health.paused_until == START + REFUSED_PAUSE_MS * 1_000
+    assert health.paused_until == START + REJECTED_PAUSE_MS * 1_000
     for second in (1, 3, 7, 15, 25):
-        health = refused(health, second)
+        health = rejected(health, second)
         assert (health.pauses, len(health.failures)) == (1, 1)
     last = START + 25 * MICROSECONDS
-    assert health.is_paused(last + REFUSED_PAUSE_MS * 1_000 - 1)
-    assert not health.is_paused(last + REFUSED_PAUSE_MS * 1_000)
+    assert health.is_paused(last + REJECTED_PAUSE_MS * 1_000 - 1)
+    assert not health.is_paused(last + REJECTED_PAUSE_MS * 1_000)
 
 
-def test_a_refused_account_never_shortens_the_pause_of_other_failures() -> None:
+def test_a_rejected_account_never_shortens_the_pause_of_other_failures() -> None:
     paused = after(0, 10, 20)
-    assert refused(paused, 21).paused_until == paused.paused_until
+    assert rejected(paused, 21).paused_until == paused.paused_until
 
 
-def test_an_account_refused_again_and_again_counts_as_other_failures_do() -> None:
+def test_an_account_rejected_again_and_again_counts_as_other_failures_do() -> None:
     health = Health("alpha")
     for second in (0, 20, 40):
-        health = refused(health, second)
+        health = rejected(health, second)
     assert health.paused_until == START + 40 * MICROSECONDS + PAUSE

@@ -50,7 +50,7 @@ def runs(*sightings: Sighting) -> list[tuple[int, int, int, str]]:
         ([seen(0, lives=30), seen(5, lives=2), seen(20)], [(0, 20, 3, "1")]),
         # the other way round, and between other markets, are other episodes
         ([seen(0), seen(1, pair=THERE), seen(2, pair=OTHER_MARKET)], [(0, 0, 1, "1"), (1, 1, 1, "1"), (2, 2, 1, "1")]),
-        # traded once, nothing of it is missed, whatever was refused before or after
+        # traded once, nothing of it is missed, whatever was rejected before or after
         ([seen(0), seen(4, "3", None), seen(8, "9")], [(0, 8, 3, "0")]),
         # nothing to be had is no loss
         ([seen(0, "-1"), seen(4, "-3")], [(0, 4, 2, "0")]),

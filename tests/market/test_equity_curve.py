@@ -19,7 +19,7 @@ from market.trade.arbitrages import ArbitrageState
 
 nets = st.decimals("-1000", "1000", places=8)
 steps = st.integers(0, 3_600_000_000)
-endings = st.lists(st.tuples(steps, nets, st.sampled_from(["closed", "unwound", "held"])), max_size=60)
+endings = st.lists(st.tuples(steps, nets, st.sampled_from(["closed", "unwound", "residual"])), max_size=60)
 
 
 def curve_of(rows: list[tuple[int, Decimal, str]]) -> EquityCurve:
@@ -68,13 +68,13 @@ def test_the_deepest_fall_and_the_one_it_is_in(
 
 
 def test_unwound_and_held_are_marked_with_the_sum_at_them() -> None:
-    curve = curve_of([(1, Decimal(2), "closed"), (1, Decimal(-3), "unwound"), (1, Decimal(0), "held")])
+    curve = curve_of([(1, Decimal(2), "closed"), (1, Decimal(-3), "unwound"), (1, Decimal(0), "residual")])
     marks = [(str(mark.ending.state), str(mark.net)) for mark in curve.equity().marks]
-    assert marks == [("unwound", "-1"), ("held", "-1")]
+    assert marks == [("unwound", "-1"), ("residual", "-1")]
 
 
 def test_many_endings_take_bounded_room_and_stay_exact() -> None:
-    rows = [(number % 7_000_000, Decimal(number % 11 - 5), "held") for number in range(5_000)]
+    rows = [(number % 7_000_000, Decimal(number % 11 - 5), "residual") for number in range(5_000)]
     equity = curve_of(rows).equity()
     assert equity.net == sum(net for _, net, _ in rows)
     assert 100 < len(equity.points) <= MOST_POINTS

@@ -32,6 +32,6 @@ def test_every_field_of_what_is_changed_is_one_that_init_takes(kind: type) -> No
     assert [field.name for field in dataclasses.fields(kind)] == taken
 
 
-def test_a_field_that_is_none_is_refused() -> None:
+def test_a_field_that_is_none_is_rejected() -> None:
     with pytest.raises(TypeError, match="nothing"):
         replace(ROW, nothing=1)  # type: ignore[call-arg]

@@ -57,7 +57,7 @@ def filled(leg: Leg, market: Market, amount: Decimal, fee_rate: Decimal = Decima
         ("0.4", "0.4", "closed", None),
         ("1", "0.9999", "closed", None),
         ("0", "0", "unfilled", "nothing_filled"),
-        ("0.0001", "0", "held", "below_minimum"),
+        ("0.0001", "0", "residual", "below_minimum"),
     ],
 )
 def test_ends(bought: str, sold: str, state: ArbitrageState, reason: str | None) -> None:
@@ -97,12 +97,12 @@ def _with_fee(exchange: str) -> Decimal:
 
 def test_hold_policy_ends_at_once() -> None:
     after = advance(arbitrage(USD_MARKET, EUR_MARKET, "1", "0"), settings_of(single_leg_policy="hold"), 7, SYMBOLS)
-    assert (after.state, after.reason) == ("held", "single_leg_left")
+    assert (after.state, after.reason) == ("residual", "single_leg_left")
 
 
 @pytest.mark.parametrize(
     ("completed", "reversed_", "state"),
-    [("0.6", None, "closed"), ("0.2", "0.4", "unwound"), ("0", "0.6", "unwound"), ("0", "0.1", "held")],
+    [("0.6", None, "closed"), ("0.2", "0.4", "unwound"), ("0", "0.6", "unwound"), ("0", "0.1", "residual")],
 )
 def test_completes_else_reverses_else_holds(completed: str, reversed_: str | None, state: ArbitrageState) -> None:
     one = advance(arbitrage(USD_MARKET, EUR_MARKET, "1", "0.4"), settings_of(), 7, SYMBOLS)
@@ -141,7 +141,7 @@ def test_waits_for_open_legs_and_leaves_ended_ones() -> None:
 def test_a_market_that_the_session_has_not_ends_it_as_held() -> None:
     one = arbitrage(USD_MARKET, EUR_MARKET, "1", "0.4")
     after = advance(one, settings_of(), 7, markets_by_symbol((USD_MARKET, JPY_MARKET)))
-    assert (after.state, after.reason, after.times["ended"]) == ("held", "market_missing", 7)
+    assert (after.state, after.reason, after.times["ended"]) == ("residual", "market_missing", 7)
     assert after.profit is not None
 
 

@@ -25,7 +25,7 @@ FILLED = leg("buy", "done", is_filled=True)
 @pytest.mark.parametrize(
     ("state", "legs", "stage"),
     [
-        ("half_reserved", [leg("buy", "reserved")], "half_reserved"),
+        ("awaiting_second_leg", [leg("buy", "reserved")], "awaiting_second_leg"),
         ("reserved", [leg("buy", "reserved"), leg("sell", "reserved")], "reserved"),
         ("reserved", [leg("buy", "sending"), leg("sell", "reserved")], "sent"),
         ("reserved", [leg("buy", "not_sent"), leg("sell", "reserved")], "reserved"),
@@ -38,7 +38,7 @@ FILLED = leg("buy", "done", is_filled=True)
         ("single_leg", [FILLED, leg("sell", "done"), leg("complete", "done"), leg("reverse", "reserved")], "reversing"),
         ("single_leg", [FILLED, leg("sell", "done"), leg("flatten", "reserved")], "flattening"),
         ("single_leg", [FILLED, leg("sell", "done")], "filled"),
-        ("held", [FILLED, leg("sell", "done")], "held"),
+        ("residual", [FILLED, leg("sell", "done")], "residual"),
         ("closed", [FILLED, leg("sell", "done", is_filled=True)], "closed"),
     ],
 )

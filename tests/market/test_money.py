@@ -33,7 +33,7 @@ def test_decimal_of(value: str | float | Decimal, expected: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "abc", "nan", float("inf"), Decimal("-Infinity")])
-def test_what_is_no_finite_number_is_refused(value: str | float | Decimal) -> None:
+def test_what_is_no_finite_number_is_rejected(value: str | float | Decimal) -> None:
     with pytest.raises(ValueError, match="number"):
         decimal_of(value)
 
@@ -46,7 +46,7 @@ def test_what_is_no_finite_number_is_refused(value: str | float | Decimal) -> No
         Decimal("1e-999999999"), Decimal("1e999999"), Decimal("1" * 41),
     ],
 )  # fmt: skip
-def test_what_no_sum_could_hold_is_refused_in_one_short_sentence(value: str | float | Decimal) -> None:
+def test_what_no_sum_could_hold_is_rejected_in_one_short_sentence(value: str | float | Decimal) -> None:
     with pytest.raises(
         ValueError, match="out of bounds: write at most 40 digits, with an exponent from -30 to 30"
     ) as no:
@@ -57,7 +57,7 @@ def test_what_no_sum_could_hold_is_refused_in_one_short_sentence(value: str | fl
 @pytest.mark.parametrize(
     "value", ["1_000", "١", "nan", "sNaN", "-Infinity", "0x10", "1,5", True, "1 0", "--1", "1.2.3", "."]
 )
-def test_what_decimal_alone_would_take_or_misread_is_refused(value: str) -> None:
+def test_what_decimal_alone_would_take_or_misread_is_rejected(value: str) -> None:
     with pytest.raises(ValueError, match="number") as no:
         decimal_of(value)
     assert len(str(no.value)) < 200
@@ -87,13 +87,13 @@ def test_a_number_is_taken_exactly_where_it_is_within_the_bounds(digits: int, ex
 
 
 @given(number=st.floats(allow_nan=False, allow_infinity=False, max_value=1e30, min_value=-1e30))
-def test_a_double_of_ours_is_never_refused_for_being_tiny(number: float) -> None:
+def test_a_double_of_ours_is_never_rejected_for_being_tiny(number: float) -> None:
     made = decimal_of_double(number)
     assert float(made) == number or (made == 0 and abs(number) < 1e-30)
 
 
 @given(text=st.from_regex(r"[0-9]{0,3}\.?[0-9]{0,3}([eE][-+]?[0-9]{1,2})?", fullmatch=True) | st.text(max_size=8))
-def test_what_machines_write_is_taken_as_by_the_general_way_or_refused(text: str) -> None:
+def test_what_machines_write_is_taken_as_by_the_general_way_or_rejected(text: str) -> None:
     try:
         written = written_decimal(text)
     except ValueError:

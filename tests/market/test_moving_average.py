@@ -187,7 +187,7 @@ def test_what_became_of_an_order_is_said_once() -> None:
         noted_all(("5", "4"))[0], replace(CLOSE, price=Price(Decimal(6)), period=15_000_000), NOW, with_order=True
     )
     assert trade is not None
-    refused = with_order(trade, AverageOrder("refused", "stale"))
-    assert refused.order == AverageOrder("refused", "stale")
-    assert with_order(refused, AverageOrder("open")) == refused
+    rejected = with_order(trade, AverageOrder("rejected", "stale"))
+    assert rejected.order == AverageOrder("rejected", "stale")
+    assert with_order(rejected, AverageOrder("open")) == rejected
     assert with_order(replace(trade, order=None), AverageOrder("open")).order is None

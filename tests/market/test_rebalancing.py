@@ -50,11 +50,11 @@ def test_what_is_too_much_goes_where_it_lacks_and_the_fee_is_taken_on_the_way() 
 def test_what_may_not_be_sent_is_told_with_its_reason(holdings: tuple[Holding, ...], earned: str, reason: str) -> None:
     plan = planned(*holdings, earned=earned)
     assert plan.transfers == ()
-    assert [left_out.reason for left_out in plan.left_out] == [reason]
+    assert [skipped.reason for skipped in plan.skipped] == [reason]
 
 
 def test_without_a_price_only_what_costs_nothing_is_sent() -> None:
-    assert [left_out.reason for left_out in planned(*SKEWED, values={}).left_out] == ["no_price"]
+    assert [skipped.reason for skipped in planned(*SKEWED, values={}).skipped] == ["no_price"]
     free = (replace(SKEWED[0], exchange="gamma"), SKEWED[1])
     assert planned(*free, values={}, earned="0").cost == 0
     assert len(planned(*free, values={}, earned="0").transfers) == 1
@@ -63,7 +63,7 @@ def test_without_a_price_only_what_costs_nothing_is_sent() -> None:
 def test_a_minimum_below_the_fee_does_not_let_the_fee_eat_it() -> None:
     costly = terms_of((terms("alpha", fee="2", minimum="0"),))
     plan = rebalancing_plan(SKEWED, costly, VALUES, Decimal(10**9))
-    assert [left_out.reason for left_out in plan.left_out] == ["fee_eats_it"]
+    assert [skipped.reason for skipped in plan.skipped] == ["fee_eats_it"]
 
 
 def test_what_is_free_is_sent_once() -> None:
@@ -78,7 +78,7 @@ def test_what_is_free_is_sent_once() -> None:
 
 def test_small_drift_is_left_alone() -> None:
     plan = planned(holding("alpha", "2.1", "2"), holding("beta", "1.9", "2"))
-    assert (plan.transfers, plan.left_out) == ((), ())
+    assert (plan.transfers, plan.skipped) == ((), ())
 
 
 def test_one_that_lacks_much_is_filled_by_many_that_have_little_too_much() -> None:
@@ -91,7 +91,7 @@ def test_the_most_worth_per_cost_comes_first_where_not_all_can_be_paid() -> None
     known = {**TERMS, ("beta", "USD"): terms("beta", fee="0.05", minimum="0", currency="USD")}
     plan = rebalancing_plan((*small, *SKEWED), known, VALUES, Decimal("60.01"), tolerance=Decimal(0))
     assert [transfer.currency for transfer in plan.transfers] == ["BTC"]
-    assert [left_out.currency for left_out in plan.left_out] == ["USD"]
+    assert [skipped.currency for skipped in plan.skipped] == ["USD"]
 
 
 def test_known_terms_are_sound_and_a_user_can_say_others() -> None:

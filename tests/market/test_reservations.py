@@ -30,11 +30,11 @@ def totals(rows: ReservationState) -> Mapping[tuple[str, str], Decimal]:
 
 BUY_LIQUIDITY = liquidity_key(opportunity(), "buy")
 
-REFUSED = [
+REJECTED = [
     ("stopping", replace(rows_of(), reservations_open=False), wish("buy")),
     ("too_many_open", replace(rows_of(), open_arbitrages=4), wish("buy")),
     ("pair_busy", replace(rows_of(), pair=PairRow("another", 0)), wish("buy")),
-    ("pair_busy", replace(rows_of(), half_reserved={half_key(opportunity(), "buy"): "another"}), wish("buy")),
+    ("pair_busy", replace(rows_of(), awaiting_second_leg={half_key(opportunity(), "buy"): "another"}), wish("buy")),
     (
         "cooling_down",
         replace(rows_of(), pair=PairRow(None, NOW - 199_999)),
@@ -51,17 +51,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("reason", "rows", "wanted"), REFUSED)
-def test_a_first_leg_is_refused_with_the_reason(reason: str, rows: ReservationState, wanted: Reservation) -> None:
+@pytest.mark.parametrize(("reason", "rows", "wanted"), REJECTED)
+def test_a_first_leg_is_rejected_with_the_reason(reason: str, rows: ReservationState, wanted: Reservation) -> None:
     after, result = reserved(rows, wanted)
-    assert (result.arbitrage, result.refusal) == (None, reason)
+    assert (result.arbitrage, result.rejection) == (None, reason)
     assert after is rows
 
 
 def test_the_pair_is_free_again_once_it_cooled_down() -> None:
     rows = replace(rows_of(), pair=PairRow(None, NOW - 200_000))
     _, result = reserved(rows, wish("buy", settings=settings_of(cool_down_ms=200)))
-    assert result.refusal is None
+    assert result.rejection is None
 
 
 def test_the_first_takes_what_is_left_of_balance_and_liquidity() -> None:
@@ -83,7 +83,7 @@ def test_the_second_fixes_the_amount_and_trims_the_first() -> None:
     assert arbitrage.legs[0].held == Decimal("1.2345") * Decimal("100.1") == after.balance("alpha", "USD").held
     assert arbitrage.send_by == NOW + 1_000 + SEND_WITHIN
     assert set(after.liquidity.values()) == {Decimal("1.2345")}
-    assert set(after.half_reserved.values()) == {None}
+    assert set(after.awaiting_second_leg.values()) == {None}
     assert after.open_arbitrages == 1
 
 
@@ -108,7 +108,7 @@ def test_a_half_reservation_is_joined_in_time_or_expired_never_both(late_by: int
     joined, result = reserved(then, wish("sell"))
     ended = expired(then)
     assert (joined is then, ended is then) == ((True, False) if late_by else (False, True))
-    assert result.refusal == ("expired" if late_by else None)
+    assert result.rejection == ("expired" if late_by else None)
 
 
 def test_expiry_gives_everything_back() -> None:
@@ -120,7 +120,7 @@ def test_expiry_gives_everything_back() -> None:
     assert ended.liquidity[BUY_LIQUIDITY] == 0
     assert (ended.open_arbitrages, ended.pair.arbitrage_id) == (0, None)
     _, result = reserved(ended, wish("sell"))
-    assert result.refusal == "expired"
+    assert result.rejection == "expired"
 
 
 def test_a_leg_holds_one_currency_only() -> None:

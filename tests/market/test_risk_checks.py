@@ -16,7 +16,7 @@ from market.decide.risk_checks import (
     Case,
     Standing,
     View,
-    first_refusal,
+    first_rejection,
     hard_limit,
     notional_keys,
     notional_left,
@@ -89,11 +89,11 @@ def with_bids(*rows: tuple[str, str]) -> Opportunity:
 
 
 def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
-    assert first_refusal(case()) is None
+    assert first_rejection(case()) is None
 
 
 @pytest.mark.parametrize(
-    ("refused", "allowed", "reason"),
+    ("rejected", "allowed", "reason"),
     [
         (case({"trading_state": "halted"}), case(), "halted"),
         (case({"trading_state": "reducing"}), case(), "reducing"),
@@ -155,9 +155,9 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
         ),
     ],
 )
-def test_each_check_at_its_edge(refused: Case, allowed: Case, reason: str) -> None:
-    assert first_refusal(refused) == reason
-    assert first_refusal(allowed) is None
+def test_each_check_at_its_edge(rejected: Case, allowed: Case, reason: str) -> None:
+    assert first_rejection(rejected) == reason
+    assert first_rejection(allowed) is None
 
 
 FAILING: dict[str, Callable[[Case], Case]] = {
@@ -199,22 +199,22 @@ def more_open(one: Case, key: str) -> Case:
 
 def test_switching_the_breaker_off_ends_a_pause() -> None:
     paused = {"alpha": SERVER_NOW + 1}
-    assert first_refusal(case({"breaker_failures": 1}, paused_until=paused)) == "exchange_paused"
-    assert first_refusal(case({"breaker_failures": 0}, paused_until=paused)) is None
+    assert first_rejection(case({"breaker_failures": 1}, paused_until=paused)) == "exchange_paused"
+    assert first_rejection(case({"breaker_failures": 0}, paused_until=paused)) is None
 
 
 @given(st.sets(st.sampled_from(sorted(FAILING)), min_size=1))
-def test_of_several_that_refuse_the_first_of_the_table_is_the_reason(failing: set[str]) -> None:
+def test_of_several_that_reject_the_first_of_the_table_is_the_reason(failing: set[str]) -> None:
     one = case(view=drifted(BTC="0.001", EUR="2"))
-    assert first_refusal(one) is None
+    assert first_rejection(one) is None
     for reason in failing:
         one = FAILING[reason](one)
-    assert first_refusal(one) == next(check.reason for check in CHECKS if check.reason in failing)
+    assert first_rejection(one) == next(check.reason for check in CHECKS if check.reason in failing)
 
 
-def test_what_is_not_known_where_it_is_asked_refuses_nothing() -> None:
+def test_what_is_not_known_where_it_is_asked_rejects_nothing() -> None:
     force = settings_of(min_share_above_10s=1.0, max_quote_age_ms=1, max_exposure=1)
-    assert first_refusal(Case(opportunity(), force)) is None
+    assert first_rejection(Case(opportunity(), force)) is None
     assert hard_limit(opportunity(), standing(force)) is None
     assert risk.forbidden(opportunity(), settings_of(trading_state="reducing")) == "reducing"
     assert hard_limit(opportunity(), standing(force, open_arbitrages=4)) == "too_many_open"
@@ -233,13 +233,13 @@ def test_what_is_not_known_where_it_is_asked_refuses_nothing() -> None:
         ("sell", {"USD": "-200"}, None),
     ],
 )
-def test_a_single_order_is_refused_only_where_it_goes_further(
+def test_a_single_order_is_rejected_only_where_it_goes_further(
     side: Side, drift: dict[str, str], expected: str | None
 ) -> None:
     one = opportunity()
     alone = replace(one, sell=replace(one.buy, levels=()), fx=())
     force = settings_of(max_exposure=600, max_currency_drift=110)
-    assert first_refusal(Case(alone, force, standing(force), drifted(**drift), solo=side)) == expected
+    assert first_rejection(Case(alone, force, standing(force), drifted(**drift), solo=side)) == expected
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_trade_on_one_exchange_has_no_spread_to_compare(changes: dict[str, obj
 
 def test_one_currency_on_both_sides_does_not_drift() -> None:
     one = opportunity_of((USD_MARKET, levels(("60000", "1"))), (USD_MARKET, levels(("60100", "1"))))
-    assert first_refusal(case({"max_currency_drift": 1}, one, drifted(USD="1000000"))) is None
+    assert first_rejection(case({"max_currency_drift": 1}, one, drifted(USD="1000000"))) is None
 
 
 @given(
@@ -281,7 +281,7 @@ def test_what_is_left_never_takes_any_sum_over_its_limit(notional: dict[str, Dec
         assert hard_limit(opportunity(), stands) in ("total_limit", "asset_limit", "exchange_limit")
 
 
-def test_every_reason_stands_in_the_docs_in_its_order_and_in_the_words_of_a_refusal() -> None:
+def test_every_reason_stands_in_the_docs_in_its_order_and_in_the_words_of_a_rejection() -> None:
     rows = re.findall(r"^\| \d+ \| `(\w+)` \| (.*?) \|", DOCS.read_text(), re.MULTILINE)
     assert [reason for reason, _ in rows] == [check.reason for check in CHECKS] + list(SIZED)
     for check, (_, names) in zip(CHECKS, rows, strict=False):

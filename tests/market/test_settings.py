@@ -1,4 +1,4 @@
-"""What settings refuse."""
+"""What settings reject."""
 
 from decimal import Decimal
 
@@ -24,7 +24,7 @@ from tests.market.samples import settings_of
         {"unknown": 1},
     ],
 )
-def test_out_of_range_or_unknown_is_refused(changes: dict[str, object]) -> None:
+def test_out_of_range_or_unknown_is_rejected(changes: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         settings_of(**changes)
 

@@ -29,7 +29,7 @@ class Form(BaseModel):
     fees: dict[str, int] = Field(default_factory=dict)
 
 
-def refused(values: object, model: type[BaseModel] = Form) -> str:
+def rejected(values: object, model: type[BaseModel] = Form) -> str:
     with pytest.raises(ValidationError) as error:
         model.model_validate(values)
     return explained(error.value, "the form")
@@ -58,7 +58,7 @@ def refused(values: object, model: type[BaseModel] = Form) -> str:
     ],
 )
 def test_it_is_said_plainly(values: object, sentence: str) -> None:
-    assert refused(values).startswith(sentence)
+    assert rejected(values).startswith(sentence)
 
 
 @pytest.mark.parametrize("model", [Form, Settings])

@@ -56,7 +56,7 @@ def arbitrage(*steps: str, net: str | None = "3.214", notional: str = "3000", **
         profit=profit,
         notional=Decimal(notional),
         history=tuple(
-            Transition(step, AT + number * 1_000_000, "bot", 1, "late" if step == "held" else None)
+            Transition(step, AT + number * 1_000_000, "bot", 1, "late" if step == "residual" else None)
             for number, step in enumerate(steps)
         ),
     )

@@ -106,7 +106,7 @@ async def test_who_asks_to_be_left_alone_is(reader: NoticeEventReader) -> None:
     assert len(set(receiver.ids)) == 1
 
 
-async def test_what_is_refused_is_given_up_at_once_and_the_rest_goes_on(reader: NoticeEventReader) -> None:
+async def test_what_is_rejected_is_given_up_at_once_and_the_rest_goes_on(reader: NoticeEventReader) -> None:
     destination = webhook(gather_seconds=0)
     await queued(reader, destination, alarm(1))
     async with receiving(once(Answer(400))) as receiver, delivering(reader, {destination: receiver}) as news:
@@ -114,8 +114,8 @@ async def test_what_is_refused_is_given_up_at_once_and_the_rest_goes_on(reader: 
         await reader.notices.put("desk", [trade(1)])
         news.set()
         await until(lambda: len(receiver.received) == 2)
-    (given_up,) = await reader.notices.given_up()
-    assert (given_up.notice.notice_id, given_up.reason) == ("alarm:1", "HTTP 400 Bad Request")
+    (failed,) = await reader.notices.failed()
+    assert (failed.notice.notice_id, failed.reason) == ("alarm:1", "HTTP 400 Bad Request")
     assert receiver.ids == ["alarm:1", "trade:1"]
 
 
@@ -127,11 +127,11 @@ async def test_what_nobody_took_for_too_long_is_given_up(reader: NoticeEventRead
 
         async def is_given_up() -> bool:
             (state,) = await reader.notices.states()
-            return state.given_up == 1
+            return state.failed == 1
 
         await until(is_given_up)
     assert wall_now() - begun >= 1.5 * MICROSECONDS
-    (given_up,) = await reader.notices.given_up()
-    assert given_up.reason == "not taken within 0.025 minutes: HTTP 503 Service Unavailable"
+    (failed,) = await reader.notices.failed()
+    assert failed.reason == "not taken within 0.025 minutes: HTTP 503 Service Unavailable"
     (state,) = await reader.notices.states()
-    assert (state.waiting, state.given_up) == (0, 1)
+    assert (state.waiting, state.failed) == (0, 1)

@@ -53,7 +53,7 @@ async def test_trades_switches_and_pauses(reader: NoticeEventReader, session: Se
         await traded(store, 2)
         settings = await store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "erika")
         for number in range(settings.breaker_failures):
-            await store.note_failure("beta", Failure(str(number), "order_refused"))
+            await store.note_failure("beta", Failure(str(number), "order_rejected"))
 
         async def are_put() -> bool:
             return len(await events(reader)) == 3 and await events(reader, "trading") == ["trading_halted"]
@@ -90,7 +90,7 @@ async def test_the_present_is_told_once_however_often_it_is_looked_at(
     await store.change_settings(halting, 1, "erika")
     async with followed(reader, session):
         for number in range(SETTINGS.breaker_failures):
-            await store.note_failure("beta", Failure(str(number), "order_refused"))
+            await store.note_failure("beta", Failure(str(number), "order_rejected"))
     for _ in range(2):
         async with followed(reader, session) as reading:
             present = await reader.present()

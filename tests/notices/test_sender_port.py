@@ -1,4 +1,4 @@
-"""The contract of a destination, on both adapters against a real receiver: what is taken, tried again, refused."""
+"""The contract of a destination, on both adapters against a real receiver: what is taken, tried again, rejected."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from notices.channels.channel_secrets import TelegramSecrets, WebhookSecrets
 from notices.channels.sender_port import Sender
 from notices.channels.telegram_bot import TelegramSender
 from notices.channels.webhook import WebhookSender
-from notices.errors import DestinationRefusedError, DestinationUnavailableError, NoticesError
+from notices.errors import DestinationRejectedError, DestinationUnavailableError, NoticesError
 from session.clock import wall_now
 from streams.broker.embedded_broker import free_ports
 from tests.notices.receivers import Answer, Receiver, receiving
@@ -71,9 +71,9 @@ async def test_what_may_be_taken_later(opened: Opened, receiver: Receiver, statu
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 401, 403, 404, 405, 409, 410, 413, 418, 422])
-async def test_what_is_refused_for_good(opened: Opened, receiver: Receiver, status: int) -> None:
+async def test_what_is_rejected_for_good(opened: Opened, receiver: Receiver, status: int) -> None:
     receiver.answer = lambda _: Answer(status, "no", {"Location": f"{receiver.url}/elsewhere"})
-    with pytest.raises(DestinationRefusedError, match=f"HTTP {status}"):
+    with pytest.raises(DestinationRejectedError, match=f"HTTP {status}"):
         await opened(receiver.url).send(message())
     assert len(receiver.received) == 1, "a redirection is not followed"
 

@@ -16,21 +16,24 @@ SECOND = 1_000_000
 @pytest.mark.parametrize(
     ("steps", "events"),
     [
-        (["half_reserved", "reserved"], []),
-        (["half_reserved", "expired"], []),
+        (["awaiting_second_leg", "reserved"], []),
+        (["awaiting_second_leg", "expired"], []),
         (["reserved", "unfilled"], []),
-        (["half_reserved", "reserved", "closed"], ["trade_closed"]),
+        (["awaiting_second_leg", "reserved", "closed"], ["trade_closed"]),
         (["reserved", "unwound"], ["trade_closed"]),
         (["reserved", "single_leg"], ["single_leg_begun"]),
         (["buy sending", "single_leg", "complete done", "closed"], ["single_leg_begun", "single_leg_resolved"]),
-        (["reserved", "single_leg", "held"], ["single_leg_begun", "single_leg_held"]),
-        (["reserved", "held"], ["single_leg_held"]),
-        (["reserved", "held", "single_leg", "unwound"], ["single_leg_held", "single_leg_begun", "single_leg_resolved"]),
-        (["reserved", "held", "closed"], ["single_leg_held", "single_leg_resolved"]),
+        (["reserved", "single_leg", "residual"], ["single_leg_begun", "single_leg_held"]),
+        (["reserved", "residual"], ["single_leg_held"]),
+        (
+            ["reserved", "residual", "single_leg", "unwound"],
+            ["single_leg_held", "single_leg_begun", "single_leg_resolved"],
+        ),
+        (["reserved", "residual", "closed"], ["single_leg_held", "single_leg_resolved"]),
         (["reserved", "single_leg", "unfilled"], ["single_leg_begun", "single_leg_resolved"]),
         (["reserved", "closed", "single_leg", "closed"], ["trade_closed", "single_leg_begun", "single_leg_resolved"]),
         # another reason for the same state is no news
-        (["reserved", "held", "held", "held"], ["single_leg_held"]),
+        (["reserved", "residual", "residual", "residual"], ["single_leg_held"]),
     ],
 )  # fmt: skip
 def test_each_step_that_people_care_about(steps: list[str], events: list[str]) -> None:
@@ -47,10 +50,10 @@ def test_each_step_that_people_care_about(steps: list[str], events: list[str]) -
         (["single_leg", "closed"], 10, 0, ["trade_closed"]),
         (["single_leg", "unwound"], 10, 0, ["trade_closed"]),
         (["single_leg", "unfilled"], 10, 0, []),
-        (["single_leg", "held"], 10, 0, ["single_leg_held"]),
-        (["single_leg", "held", "closed"], 10, 0, ["single_leg_held", "single_leg_resolved"]),
+        (["single_leg", "residual"], 10, 0, ["single_leg_held"]),
+        (["single_leg", "residual", "closed"], 10, 0, ["single_leg_held", "single_leg_resolved"]),
         # after an end nobody expects it
-        (["held", "single_leg", "unwound"], 10, 0, ["single_leg_held", "single_leg_begun", "single_leg_resolved"]),
+        (["residual", "single_leg", "unwound"], 10, 0, ["single_leg_held", "single_leg_begun", "single_leg_resolved"]),
         (["single_leg", "complete done", "reverse done", "closed"], 3, 0, ["single_leg_begun", "single_leg_resolved"]),
         (["single_leg", "complete done", "reverse done", "closed"], 4, 0, ["trade_closed"]),
         (["closed", "single_leg", "closed"], 10, 0, ["trade_closed", "single_leg_begun", "single_leg_resolved"]),
@@ -99,7 +102,7 @@ def test_other_trades(changes: dict[str, object], line: str) -> None:
 def test_a_single_leg_says_what_was_filled_where() -> None:
     leg = wish("buy").leg
     bought = replace(leg, exchange="bitflyer", fills=filled(leg, Decimal("0.05")).fills)
-    begun, held = notices_of_arbitrage(arbitrage("single_leg", "held", legs=(bought, wish("sell").leg)), AT_ONCE)
+    begun, held = notices_of_arbitrage(arbitrage("single_leg", "residual", legs=(bought, wish("sell").leg)), AT_ONCE)
     assert begun.line == "SINGLE LEG BTC bitFlyer → Kraken: bought 0.05 on bitFlyer; it is being unwound"
     assert held.line == "HELD BTC bitFlyer → Kraken 0.05: late; look at it"
     assert held.facts["reason"] == "late"

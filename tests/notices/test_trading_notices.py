@@ -13,7 +13,7 @@ from tests.market.samples import settings_of
 from tests.notices.samples import AT
 
 PAUSED = Health(
-    "kraken", (Failure("1", "order_refused", AT), Failure("2", "outcome_unknown", AT + 5)), AT + 30_000_000, 3
+    "kraken", (Failure("1", "order_rejected", AT), Failure("2", "outcome_unknown", AT + 5)), AT + 30_000_000, 3
 )
 
 
@@ -47,7 +47,7 @@ def test_a_pause_and_its_end() -> None:
     assert opened is not None
     assert opened.notice_id == "breaker:kraken:3:opened"
     assert opened.line == (
-        "Kraken PAUSED until 22:13:50 UTC after 2 failures (refused orders, orders of unknown outcome)"
+        "Kraken PAUSED until 22:13:50 UTC after 2 failures (rejected orders, orders of unknown outcome)"
     )
     settings = settings_of()
     assert notice_of_reopening(PAUSED, settings, PAUSED.paused_until - 1) is None

@@ -11,7 +11,7 @@ from aiohttp import web
 from exchanges.exchange_credentials import Credentials
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.wire_port import FetchSnapshot, Heard, Heartbeat, Send, WireExchange
 from session.clock import SystemClock, wall_now
 from tests.pricefeeds.samples import book
@@ -103,11 +103,11 @@ class LittleConversation:
             case "fetch":
                 return [FetchSnapshot("/book")]
             case "gap":
-                raise FrameRefusedError("sequence_gap", "one is missing")
+                raise FrameRejectedError("sequence_gap", "one is missing")
             case "sum":
-                raise FrameRefusedError("checksum", "another sum")
+                raise FrameRejectedError("checksum", "another sum")
             case "no":
-                raise FeedRefusedError("no such book")
+                raise FeedRejectedError("no such book")
         # what is no JSON ends in an error that no reader declared
         return [_book_of(text)]
 
@@ -125,7 +125,7 @@ def _rest_book_of(body: bytes) -> BookTop:
     try:
         return _book_of(body.decode())
     except ValueError as error:
-        raise FrameRefusedError("malformed", str(error)) from error
+        raise FrameRejectedError("malformed", str(error)) from error
 
 
 @asynccontextmanager

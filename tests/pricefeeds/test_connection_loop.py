@@ -13,9 +13,9 @@ from market.time_units import MICROSECONDS
 from pricefeeds.errors import (
     BookMismatchError,
     FeedDroppedError,
-    FeedRefusedError,
+    FeedRejectedError,
     FeedStaleError,
-    FrameRefusedError,
+    FrameRejectedError,
     RestFailedError,
 )
 from pricefeeds.feed.connection_loop import status_after
@@ -82,11 +82,11 @@ async def test_faulty_frames_for_ever_are_met_with_a_new_connection_each() -> No
         assert exchange.opened >= 4
 
 
-async def test_a_refusal_ends_the_watching() -> None:
+async def test_a_rejection_ends_the_watching() -> None:
     exchange = LittleExchange()
     async with watched(exchange) as one:
         await exchange.say("no")
-        with pytest.raises(FeedRefusedError, match="no such book"):
+        with pytest.raises(FeedRejectedError, match="no such book"):
             await one.until(lambda: False)
 
 
@@ -179,7 +179,7 @@ async def test_a_leap_of_the_exchanges_clock_fells_a_feed_for_one_measurement_on
         assert exchange.opened == 1
 
 
-async def test_books_that_come_late_are_refused_and_the_stream_given_up() -> None:
+async def test_books_that_come_late_are_rejected_and_the_stream_given_up() -> None:
     exchange = LittleExchange()
     async with watched(exchange) as one:
         await one.until(lambda: one.state.offset_us is not None)
@@ -206,7 +206,7 @@ async def test_an_exchange_that_is_gone_is_down_until_it_is_back() -> None:
 def test_a_fault_says_what_the_feed_is_from_then_on() -> None:
     expected: dict[FeedDroppedError, str] = {
         FeedStaleError(""): "stale",
-        FrameRefusedError("malformed", ""): "resyncing",
+        FrameRejectedError("malformed", ""): "resyncing",
         BookMismatchError(""): "resyncing",
         RestFailedError(""): "down",
         FeedDroppedError(""): "down",

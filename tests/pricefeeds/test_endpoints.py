@@ -6,7 +6,7 @@ import pytest
 
 from exchanges.exchange_credentials import key_variables
 from exchanges.simulated_markets import simulated_markets
-from pricefeeds.errors import FeedRefusedError
+from pricefeeds.errors import FeedRejectedError
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Send
@@ -71,5 +71,5 @@ async def test_real_keys_come_from_the_environment(mode: Mode, is_sandbox: bool)
 
 
 def test_an_exchange_that_nobody_reads() -> None:
-    with pytest.raises(FeedRefusedError, match="no stream of mtgox"):
+    with pytest.raises(FeedRejectedError, match="no stream of mtgox"):
         wire_of("mtgox")

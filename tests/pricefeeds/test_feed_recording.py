@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from pricefeeds.recording.feed_recording import (
     GZIP,
     NOTE_KINDS,
@@ -95,26 +95,26 @@ DAMAGES: dict[str, tuple[list[bytes], str]] = {
 @pytest.mark.parametrize(("lines", "sentence"), DAMAGES.values(), ids=DAMAGES.keys())
 def test_damage_is_one_sentence_with_its_place(tmp_path: Path, lines: list[bytes], sentence: str) -> None:
     path = written(tmp_path, *lines)
-    with pytest.raises(ImportRefusedError) as caught:
+    with pytest.raises(ImportRejectedError) as caught:
         list(read_part(path))
     assert sentence in str(caught.value)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
 
 
-def test_bytes_that_are_no_gzip_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_no_gzip_are_rejected(tmp_path: Path) -> None:
     whole = gzip.compress(header_line(HEADER) + NOTE * 1_000)
     path = part_path(tmp_path, HEADER.exchange, 1)
     for damaged in (b"plain text", whole[:60] + b"\0" * 20 + whole[80:], whole + b"more"):
         path.write_bytes(damaged)
-        with pytest.raises(ImportRefusedError, match="gzip data"):
+        with pytest.raises(ImportRejectedError, match="gzip data"):
             list(read_part(path))
 
 
 def test_parts_are_read_in_their_order_and_none_may_lack(tmp_path: Path) -> None:
     for part in (1, 2, 10):
         written(tmp_path, header_line(replace(HEADER, part=part)), end_line("continued"), part=part)
-    with pytest.raises(ImportRefusedError, match="part 3 is missing"):
+    with pytest.raises(ImportRejectedError, match="part 3 is missing"):
         list(read_recording(tmp_path))
     for part in range(3, 10):
         written(tmp_path, header_line(replace(HEADER, part=part)), end_line("continued"), part=part)
@@ -122,11 +122,11 @@ def test_parts_are_read_in_their_order_and_none_may_lack(tmp_path: Path) -> None
     assert headers == list(range(1, 11))
 
 
-def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefusedError, match="is no folder"):
+def test_a_folder_without_recordings_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ImportRejectedError, match="is no folder"):
         recorded_folders(tmp_path / "none")
     for read in (recorded_folders, lambda folder: list(read_recording(folder))):
-        with pytest.raises(ImportRefusedError, match="holds no recording"):
+        with pytest.raises(ImportRejectedError, match="holds no recording"):
             read(tmp_path)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedRejectedError, FrameRejectedError
 from pricefeeds.feed.feed_session import FeedLimits, FeedSession
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
@@ -83,15 +83,15 @@ def test_what_the_conversation_wishes_is_handed_on(heard: Heard) -> None:
 )
 def test_a_bad_frame_withdraws_and_is_counted_before_it_is_told(heard: Heard, frame: str | bytes, counter: str) -> None:
     heard.listener.frame(BOOK, 2)
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         heard.listener.frame(frame, 3)
     assert heard.kinds == ["quote", "withdrawn"]
     assert getattr(heard.listener.feed.state, counter) == 1
     assert heard.listener.feed.state.status == "resyncing"
 
 
-def test_a_refusal_is_told_as_it_is(heard: Heard) -> None:
-    with pytest.raises(FeedRefusedError):
+def test_a_rejection_is_told_as_it_is(heard: Heard) -> None:
+    with pytest.raises(FeedRejectedError):
         heard.listener.frame("no", 2)
 
 

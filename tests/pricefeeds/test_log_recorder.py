@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set, write_opportunities
 from datasets.ticksets.tick_set import batches, open_tick_set
@@ -174,12 +174,12 @@ def test_it_spans_its_own_session_although_its_settings_were_written_in_the_one_
     assert (manifest.start_time, manifest.end_time) == (START + 60, last)
 
 
-@pytest.mark.parametrize(("left_out", "sentence"), [(40, "lacks rows 40 to 40"), (59, "ends before row 59")])
-def test_rows_that_are_missing_are_named(tmp_path: Path, left_out: int, sentence: str) -> None:
+@pytest.mark.parametrize(("skipped", "sentence"), [(40, "lacks rows 40 to 40"), (59, "ends before row 59")])
+def test_rows_that_are_missing_are_named(tmp_path: Path, skipped: int, sentence: str) -> None:
     parts = LogParts(tmp_path / "raw")
     values = LogMaker(5).write(100)[:60]
-    parts.write(TICKS, [record(TICKS, number, value) for number, value in enumerate(values) if number != left_out])
-    with pytest.raises(ImportRefusedError, match=sentence):
+    parts.write(TICKS, [record(TICKS, number, value) for number, value in enumerate(values) if number != skipped])
+    with pytest.raises(ImportRejectedError, match=sentence):
         build_tick_set(parts, span(0, 59), tmp_path / "set")
     assert not (tmp_path / "set").exists()
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError
@@ -101,7 +101,7 @@ def test_every_row_comes_out_again(tmp_path: Path) -> None:
     assert outcome.equal_rows == {SYMBOL: 2 * len(ROWS)}
     assert outcome.notes["frame"] == 2 * 4
     assert outcome.notes["row"] == 2 * len(ROWS)
-    assert outcome.refused_messages == 2
+    assert outcome.rejected_messages == 2
     assert outcome.cut == ()
 
 
@@ -189,15 +189,15 @@ IMPOSSIBLE: dict[str, tuple[list[Note], str]] = {
 
 
 @pytest.mark.parametrize(("notes", "sentence"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
-def test_notes_that_cannot_be_are_refused_in_one_sentence(notes: list[Note], sentence: str) -> None:
-    with pytest.raises(ImportRefusedError, match=sentence) as caught:
+def test_notes_that_cannot_be_are_rejected_in_one_sentence(notes: list[Note], sentence: str) -> None:
+    with pytest.raises(ImportRejectedError, match=sentence) as caught:
         reenacted([HEADER, *notes])
     assert "\n" not in str(caught.value)
 
 
 def test_files_of_two_exchanges_are_no_one_recording() -> None:
     other = RecordingHeader("session", "kraken", (MARKET,), part=2)
-    with pytest.raises(ImportRefusedError, match="part 2 is of kraken, the others of bitstamp"):
+    with pytest.raises(ImportRejectedError, match="part 2 is of kraken, the others of bitstamp"):
         reenacted([HEADER, other])
 
 

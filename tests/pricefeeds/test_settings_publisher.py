@@ -49,13 +49,13 @@ class Rows:
 
 
 @asynccontextmanager
-async def following(bridge: SettingsPublisher, repeats: bool = False) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(bridge.follow())]
+async def following(publisher: SettingsPublisher, repeats: bool = False) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(publisher.follow())]
     if repeats:
-        tasks.append(asyncio.create_task(bridge.repeat()))
+        tasks.append(asyncio.create_task(publisher.repeat()))
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            await bridge.has_begun.wait()
+            await publisher.has_begun.wait()
         yield
     finally:
         for task in tasks:
@@ -163,12 +163,12 @@ def test_the_last_version_is_one_that_every_partition_has(rows: list[tuple[int, 
 async def test_on_real_services_no_version_is_skipped_over_a_restart(kafka_address: str, mongodb_uri: str) -> None:
     await ensure_topics(kafka_address, 1)
     session = Session(
-        session_id="bridge",
+        session_id="publisher",
         mode="paper",
         home=Path(),
         kafka=kafka_address,
         mongodb=mongodb_uri,
-        database="bridge",
+        database="publisher",
         markets=paper_markets(),
         settlement_currency="USD",
     )

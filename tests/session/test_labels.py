@@ -8,7 +8,7 @@ from market.accounting.rebalancing import NotSent
 from market.decide.circuit_breaker import FailureKind
 from market.decide.risk_checks import CHECKS
 from market.decide.settings import TradingState
-from market.decide.sizing import SizingRefusal
+from market.decide.sizing import SizingRejection
 from market.prices.feed_state import FeedStatus
 from market.trade.arbitrages import PROFIT_PARTS as PARTS
 from market.trade.arbitrages import ArbitrageState, LegRole, LegState, Strategy
@@ -34,7 +34,7 @@ def test_every_name_of_the_program_has_its_words() -> None:
     states = {state for kind in kinds for state in get_args(kind)} - {"running"}
     assert states - STATES.keys() == set()
     reasons = {check.reason for check in CHECKS} | {*get_args(NotSent), *get_args(FailureKind)}
-    assert (reasons | {*get_args(SizingRefusal)} - {"limit_reached"}) - REASONS.keys() == set()
+    assert (reasons | {*get_args(SizingRejection)} - {"limit_reached"}) - REASONS.keys() == set()
     assert {*get_args(LegRole)} == ROLES.keys()
     assert {*get_args(Strategy)} == STRATEGIES.keys()
     assert {*PARTS} == PROFIT_PARTS.keys()
@@ -61,4 +61,4 @@ def test_what_has_no_name_keeps_its_own() -> None:
     assert part_name("feed-krakenish") == "feed-krakenish"
     assert reason_name("too_many_open") == "Too many arbitrages are open"
     assert reason_name("some_new_reason") == "Some new reason"
-    assert (state_name("half_reserved"), state_name("a_new_state")) == ("awaiting second leg", "a new state")
+    assert (state_name("awaiting_second_leg"), state_name("a_new_state")) == ("awaiting second leg", "a new state")

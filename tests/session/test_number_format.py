@@ -123,7 +123,7 @@ def test_other_figures() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "Infinity", "ten"])
-def test_what_is_no_number_is_refused(value: float | str) -> None:
+def test_what_is_no_number_is_rejected(value: float | str) -> None:
     with pytest.raises(ValueError, match="not a"):
         number(value, Decimal(1))
 

@@ -44,6 +44,6 @@ def test_its_clock() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"session_id": 1}'])
-def test_what_is_no_session_is_refused(text: str) -> None:
+def test_what_is_no_session_is_rejected(text: str) -> None:
     with pytest.raises(ValidationError):
         Session.from_json(text)

@@ -1,4 +1,4 @@
-"""Binance's REST answers: shapes as recorded, refusals in its own words, orders of its own kinds, weights."""
+"""Binance's REST answers: shapes as recorded, rejections in its own words, orders of its own kinds, weights."""
 
 import hashlib
 import hmac
@@ -18,8 +18,8 @@ from market.money import ZERO, decimal_of
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from simulators.binance.binance_endpoints import Allowance
-from simulators.binance.binance_refusals import words_of
-from simulators.matching.order_records import Reason, RequestRefusedError
+from simulators.binance.binance_rejections import words_of
+from simulators.matching.order_records import Reason, RequestRejectedError
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape
 
@@ -74,7 +74,7 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
     assert (orders[-1]["status"], orders[-1]["type"]) == ("FILLED", "MARKET")
 
 
-REFUSED: list[tuple[dict[str, str | None], int, str, type[ccxt.BaseError]]] = [
+REJECTED: list[tuple[dict[str, str | None], int, str, type[ccxt.BaseError]]] = [
     ({"quantity": "100"}, -2010, "Account has insufficient balance for requested action.", ccxt.InsufficientFunds),
     ({"quantity": "0.00005"}, -1013, "Filter failure: NOTIONAL", ccxt.BadRequest),
     ({"quantity": "0.000001"}, -1013, "Filter failure: LOT_SIZE", ccxt.InvalidOrder),
@@ -112,8 +112,8 @@ REFUSED: list[tuple[dict[str, str | None], int, str, type[ccxt.BaseError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "code", "text", "error"), REFUSED, ids=lambda value: str(value)[:40])
-async def test_orders_are_refused_in_its_own_words(
+@pytest.mark.parametrize(("changed", "code", "text", "error"), REJECTED, ids=lambda value: str(value)[:40])
+async def test_orders_are_rejected_in_its_own_words(
     bench: Bench, changed: dict[str, str | None], code: int, text: str, error: type[ccxt.BaseError]
 ) -> None:
     fields = {name: value for name, value in (limit_order(bench) | changed).items() if value is not None}
@@ -261,7 +261,7 @@ async def test_weights_are_counted(bench: Bench) -> None:
 def test_an_allowance_is_full_again_in_the_next_window() -> None:
     allowance = Allowance(limit=10, seconds=60)
     assert [allowance.take(5, now) for now in (0, 1)] == [5, 10]
-    with pytest.raises(RequestRefusedError):
+    with pytest.raises(RequestRejectedError):
         allowance.take(1, 59 * MICROSECONDS)
     assert allowance.take(10, 60 * MICROSECONDS) == 10
 
@@ -277,7 +277,7 @@ def test_an_allowance_is_full_again_in_the_next_window() -> None:
     ],
 )
 def test_faults_are_worded_too(reason: Reason, detail: str, status: int, code: int) -> None:
-    words = words_of(RequestRefusedError(reason, detail))
+    words = words_of(RequestRejectedError(reason, detail))
     assert words[:2] == (status, code)
     assert detail in words[2]
     assert "{" not in words[2]

@@ -1,4 +1,4 @@
-"""bitFlyer's REST answers: shapes as recorded, refusals in its own words, pages, lifetimes of orders."""
+"""bitFlyer's REST answers: shapes as recorded, rejections in its own words, pages, lifetimes of orders."""
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -72,9 +72,9 @@ async def test_the_accounts_part_of_a_public_execution_names_its_order(bench: Be
     ],
 )
 async def test_orders_it_does_not_take(bench: Bench, fields: dict[str, Any], message: str, status: int) -> None:
-    with pytest.raises(ccxt.ExchangeError) as refused:
+    with pytest.raises(ccxt.ExchangeError) as rejected:
         await bench.client.privatePostSendchildorder(limit_order(bench) | fields)
-    assert f'{{"status":{status},"error_message":"{message}","data":null}}' in str(refused.value)
+    assert f'{{"status":{status},"error_message":"{message}","data":null}}' in str(rejected.value)
     assert bench.exchange.customer.orders == {}
 
 

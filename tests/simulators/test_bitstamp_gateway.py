@@ -1,4 +1,4 @@
-"""Bitstamp's REST answers: shapes as recorded, refusals in its own words, orders of its own kinds."""
+"""Bitstamp's REST answers: shapes as recorded, rejections in its own words, orders of its own kinds."""
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from market.money import decimal_of
-from simulators.bitstamp.bitstamp_refusals import refusal
-from simulators.matching.order_records import RequestRefusedError
+from simulators.bitstamp.bitstamp_rejections import rejection
+from simulators.matching.order_records import RequestRejectedError
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape
 
@@ -99,7 +99,7 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
         ),
     ],
 )
-async def test_an_order_is_refused_in_the_exchanges_words(
+async def test_an_order_is_rejected_in_the_exchanges_words(
     bench: Bench, fields: dict[str, str], reason: object, code: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -121,11 +121,11 @@ async def test_an_order_is_refused_in_the_exchanges_words(
         ),
     ],
 )
-async def test_what_is_not_signed_is_refused(bench: Bench, known: tuple[str, ...], reason: str, code: str) -> None:
+async def test_what_is_not_signed_is_rejected(bench: Bench, known: tuple[str, ...], reason: str, code: str) -> None:
     url = f"{bench.outside.url}/bitstamp/api/v2/account_balances/"
-    async with aiohttp.ClientSession() as session, session.post(url, headers=dict.fromkeys(known, "x")) as refused:
-        body = await refused.json()
-    assert (refused.status, body) == (403, {"status": "error", "reason": reason, "code": code})
+    async with aiohttp.ClientSession() as session, session.post(url, headers=dict.fromkeys(known, "x")) as rejected:
+        body = await rejected.json()
+    assert (rejected.status, body) == (403, {"status": "error", "reason": reason, "code": code})
 
 
 async def test_a_signed_request_is_good_once(bench: Bench) -> None:
@@ -205,14 +205,14 @@ async def test_trades_of_the_last_hour(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("error", "status", "text"),
     [
-        (RequestRefusedError("rate_limited"), 429, "exceeded rate limit"),
-        (RequestRefusedError("banned"), 403, "IP address not allowed"),
-        (RequestRefusedError("maintenance"), 503, "under scheduled maintenance"),
-        (RequestRefusedError("unavailable"), 500, "internal services"),
-        (RequestRefusedError("order_rejected"), 400, "rejected by matching engine"),
+        (RequestRejectedError("rate_limited"), 429, "exceeded rate limit"),
+        (RequestRejectedError("banned"), 403, "IP address not allowed"),
+        (RequestRejectedError("maintenance"), 503, "under scheduled maintenance"),
+        (RequestRejectedError("unavailable"), 500, "internal services"),
+        (RequestRejectedError("order_rejected"), 400, "rejected by matching engine"),
     ],
 )
-def test_troubles_are_worded(error: RequestRefusedError, status: int, text: str) -> None:
-    answered = refusal(error, available=Decimal(0))
+def test_troubles_are_worded(error: RequestRejectedError, status: int, text: str) -> None:
+    answered = rejection(error, available=Decimal(0))
     assert answered.status == status
     assert text in (answered.text or "")

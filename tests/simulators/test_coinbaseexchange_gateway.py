@@ -1,4 +1,4 @@
-"""Coinbase Exchange's REST answers: shapes as recorded, refusals in its own words, orders of its own kinds."""
+"""Coinbase Exchange's REST answers: shapes as recorded, rejections in its own words, orders of its own kinds."""
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -11,8 +11,8 @@ import ccxt
 import orjson
 import pytest
 
-from simulators.coinbaseexchange.coinbaseexchange_refusals import refusal
-from simulators.matching.order_records import Reason, RequestRefusedError
+from simulators.coinbaseexchange.coinbaseexchange_rejections import rejection
+from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape
@@ -80,13 +80,13 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
         ({"stop": "loss"}, "stop is not simulated, so it is missing or invalid", ccxt.ExchangeError),
     ],
 )
-async def test_an_order_is_refused_in_the_exchanges_words(
+async def test_an_order_is_rejected_in_the_exchanges_words(
     bench: Bench, fields: dict[str, Any], message: str, error: type[Exception]
 ) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         await bench.client.privatePostOrders(limit_order(bench) | fields)
     assert orjson.loads(bench.client.last_http_response) == {"message": message}
-    assert message in str(refused.value)
+    assert message in str(rejected.value)
     assert not bench.exchange.customer.orders
 
 
@@ -106,11 +106,11 @@ async def test_a_reject_is_worded_as_recorded(bench: Bench) -> None:
         (("KEY", "SIGN", "TIMESTAMP", "PASSPHRASE"), "Invalid API Key"),
     ],
 )
-async def test_what_is_not_signed_is_refused(bench: Bench, known: tuple[str, ...], message: str) -> None:
+async def test_what_is_not_signed_is_rejected(bench: Bench, known: tuple[str, ...], message: str) -> None:
     headers = {f"CB-ACCESS-{name}": "x" for name in known}
     url = f"{bench.outside.url}/coinbaseexchange/accounts"
-    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as refused:
-        assert (refused.status, await refused.json()) == (401, {"message": message})
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as rejected:
+        assert (rejected.status, await rejected.json()) == (401, {"message": message})
 
 
 async def test_an_order_of_all_or_nothing(bench: Bench) -> None:
@@ -204,6 +204,6 @@ async def test_the_book_by_level(bench: Bench) -> None:
     ],
 )
 def test_troubles_are_worded(reason: Reason, status: int, message: str) -> None:
-    answered = refusal(RequestRefusedError(reason))
+    answered = rejection(RequestRejectedError(reason))
     assert answered.status == status
     assert message in orjson.loads(answered.text or "")["message"]

@@ -176,7 +176,7 @@ async def test_what_cannot_be_subscribed_to(
         ({"timestamp": "1" * 5_000}, "request timestamp expired"),
     ],
 )
-async def test_a_wrong_signature_is_refused(listener: Listener, wrong: dict[str, str], reason: str) -> None:
+async def test_a_wrong_signature_is_rejected(listener: Listener, wrong: dict[str, str], reason: str) -> None:
     answer = await subscribed(listener, "level2", **signed(listener.outside, **wrong))
     assert (answer["message"], answer["reason"]) == ("Authentication Failed", reason)
 

@@ -60,7 +60,7 @@ def test_a_journal_is_read_while_it_is_written_and_left_as_it_is(tmp_path: Path)
     path = tmp_path / "kraken.jsonl"
     journal = Journal(path)
     request = OrderRequest("BTC/USD", "buy", Decimal("0.1"), Decimal("60000.1"), True, "mine")
-    written = [Entry(orders=(ORDER,), fills=(FILL,)), Entry(refused=(RejectedOrder(request, "client_id_used", 7),))]
+    written = [Entry(orders=(ORDER,), fills=(FILL,)), Entry(rejected=(RejectedOrder(request, "client_id_used", 7),))]
     for entry in written:
         journal.write(entry)
     with path.open("ab") as file:

@@ -41,9 +41,9 @@ async def test_faults_go_on_are_listed_strike_and_go_off(outside: Served) -> Non
     assert (status, row) == (201, {**BAN, "number": 1, "probability": 1.0, "seconds_left": 5.0, "struck": 0})
     async with (
         aiohttp.ClientSession() as session,
-        session.get(f"{outside.url}/kraken/0/public/Depth?pair=XBTUSD") as refused,
+        session.get(f"{outside.url}/kraken/0/public/Depth?pair=XBTUSD") as rejected,
     ):
-        assert "EGeneral:Temporary lockout" in await refused.text()
+        assert "EGeneral:Temporary lockout" in await rejected.text()
     status, listed = await asked(outside, "GET")
     assert (status, [row["struck"] for row in listed["faults"]]) == (200, [1])
     assert listed["strikes"] == {"kraken": {"ban": 1}}

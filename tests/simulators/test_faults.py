@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulators.faults.fault_requests import fault_from, fault_row
-from simulators.faults.faults import FAULT_KINDS, Fault, FaultKind, FaultRefusedError, Faults
+from simulators.faults.faults import FAULT_KINDS, Fault, FaultKind, FaultRejectedError, Faults
 from simulators.faults.skewed_clock import SkewedClock
 from tests.exchanges.stepped_clock import SteppedClock
 
@@ -131,15 +131,15 @@ def test_faults_are_cleared(exchange: str | None, kind: FaultKind | None, left: 
         ({"exchange": "kraken", "kind": "lost_acknowledgement", "count": 1, "manner": "slowly"}, "manner"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_sentence(body: object, sentence: str) -> None:
-    with pytest.raises(FaultRefusedError) as refused:
+def test_what_makes_no_sense_is_rejected_in_one_sentence(body: object, sentence: str) -> None:
+    with pytest.raises(FaultRejectedError) as rejected:
         faults_at().switch_on(fault_from(body))
-    assert sentence in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert sentence in str(rejected.value)
+    assert "\n" not in str(rejected.value)
 
 
 def test_what_is_no_number_is_in_no_range() -> None:
-    with pytest.raises(FaultRefusedError, match="seconds must be between"):
+    with pytest.raises(FaultRejectedError, match="seconds must be between"):
         faults_at().switch_on(Fault("kraken", "ban", seconds=math.nan))
 
 

@@ -66,7 +66,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
 
 @EVERYWHERE
 @pytest.mark.parametrize("kind", ANSWERS)
-async def test_a_refusal_is_worded_as_the_exchange_words_it_and_then_over(visitor: Visitor, kind: FaultKind) -> None:
+async def test_a_rejection_is_worded_as_the_exchange_words_it_and_then_over(visitor: Visitor, kind: FaultKind) -> None:
     status, piece = ANSWERS[kind][visitor.wire.exchange]
     visitor.fault(kind, count=2)
     for answer in (await visitor.public(), await visitor.bought()):
@@ -78,13 +78,13 @@ async def test_a_refusal_is_worded_as_the_exchange_words_it_and_then_over(visito
 
 
 @EVERYWHERE
-async def test_a_refusal_for_seconds_ends_with_them_and_refuses_streams_too(visitor: Visitor) -> None:
+async def test_a_rejection_for_seconds_ends_with_them_and_rejects_streams_too(visitor: Visitor) -> None:
     visitor.fault("http_5xx", seconds=5, status=503)
     assert (await visitor.public()).status == 503
-    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+    with pytest.raises(aiohttp.WSServerHandshakeError) as rejected:
         async with visitor.reading():
             pytest.fail("a stream in spite of it")
-    assert refused.value.status == 503
+    assert rejected.value.status == 503
     visitor.clock.advance(5)
     async with visitor.reading():
         assert (await visitor.public()).status == 200
@@ -150,7 +150,7 @@ SHOWN_CLOCKS: dict[str, tuple[str, Callable[[Answer], float] | None]] = {
 
 @EVERYWHERE
 @pytest.mark.parametrize("skew", [-900, 900])
-async def test_a_skewed_clock_shows_and_refuses_what_was_signed_in_time(visitor: Visitor, skew: int) -> None:
+async def test_a_skewed_clock_shows_and_rejects_what_was_signed_in_time(visitor: Visitor, skew: int) -> None:
     path, shown = SHOWN_CLOCKS[visitor.wire.exchange]
     visitor.fault("clock_skew", seconds=60, skew_seconds=skew)
     visitor.rounds(1)

@@ -1,4 +1,4 @@
-"""Faults by the clock: in time, the same again, and refused at the start where they make no sense."""
+"""Faults by the clock: in time, the same again, and rejected at the start where they make no sense."""
 
 import json
 from itertools import islice
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulators.faults.fault_schedule import FaultSchedule, ScheduledFault, schedule_of, seeded_faults
-from simulators.faults.faults import FAULT_KINDS, Fault, FaultRefusedError, Faults
+from simulators.faults.faults import FAULT_KINDS, Fault, FaultRejectedError, Faults
 from simulators.simulator_server import EXCHANGES, listed_symbols
 from tests.exchanges.stepped_clock import SteppedClock
 
@@ -57,8 +57,8 @@ def test_a_seed_may_say_its_rate() -> None:
 
 
 @pytest.mark.parametrize("text", ["3:0", "3:-1", "3:much", "3:nan", "3:1e9"])
-def test_a_rate_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(FaultRefusedError, match="is no number of faults a minute"):
+def test_a_rate_that_is_none_is_rejected(text: str) -> None:
+    with pytest.raises(FaultRejectedError, match="is no number of faults a minute"):
         schedule_of(text, SYMBOLS)
 
 
@@ -74,13 +74,13 @@ def test_a_rate_that_is_none_is_refused(text: str) -> None:
         ('[{"at": 1, "exchange": "mtgox", "kind": "ban", "count": 1}]', "no exchange 'mtgox'"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_in_one_sentence(
+def test_a_file_that_makes_no_sense_is_rejected_in_one_sentence(
     tmp_path: Path, content: str | None, sentence: str
 ) -> None:
     path = tmp_path / "faults.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(FaultRefusedError) as refused:
+    with pytest.raises(FaultRejectedError) as rejected:
         schedule_of(str(path), SYMBOLS)
-    assert sentence in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert sentence in str(rejected.value)
+    assert "\n" not in str(rejected.value)

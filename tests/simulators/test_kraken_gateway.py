@@ -1,4 +1,4 @@
-"""Kraken's REST answers: shapes as recorded, refusals in its own words, pages, tiers, and nonces that must grow."""
+"""Kraken's REST answers: shapes as recorded, rejections in its own words, pages, tiers, and nonces that must grow."""
 
 import base64
 import hashlib
@@ -111,13 +111,13 @@ async def test_the_accounts_answers_have_the_shape_of_recorded_ones(bench: Bench
 async def test_orders_it_does_not_take(
     bench: Bench, fields: dict[str, str], text: str, error: type[ccxt.BaseError]
 ) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         await bench.client.privatePostAddOrder(limit_order(bench) | fields)
-    assert text in str(refused.value)
+    assert text in str(rejected.value)
     assert bench.exchange.customer.orders == {}
 
 
-async def test_a_post_only_order_that_would_trade_is_refused(bench: Bench) -> None:
+async def test_a_post_only_order_that_would_trade_is_rejected(bench: Bench) -> None:
     (bid, _), (ask, _) = bench.best("buy"), bench.best("sell")
     with pytest.raises(ccxt.ExchangeError, match="EOrder:Post only order"):
         await bench.client.create_order(bench.symbol, "limit", "buy", 0.01, float(ask), {"postOnly": True})

@@ -166,7 +166,7 @@ def nonsense_headers(visitor: Visitor) -> tuple[bytes, ...]:
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe\x00", b"nonce=1&x=%ff\xff"])
 @pytest.mark.parametrize("kind", [b"application/json", b"text/plain; charset=\xff", b"text/plain; charset=nonesuch"])
-async def test_bytes_that_are_no_text_are_refused(visitor: Visitor, body: bytes, kind: bytes) -> None:
+async def test_bytes_that_are_no_text_are_rejected(visitor: Visitor, body: bytes, kind: bytes) -> None:
     method, path = BODY[visitor.wire.exchange]
     headers = (b"Content-Type: " + kind, b"Content-Length: %d" % len(body), *nonsense_headers(visitor))
     for where in (path, f"{path}?x=%ff%00&signature=%ff&timestamp={visitor.clock.now() // 1_000}"):

@@ -47,7 +47,7 @@ async def taken(ask: Ask, client: Any, most: int) -> tuple[int, ccxt.BaseError |
         try:
             await ask(client)
         except ccxt.BaseError as error:
-            # what is refused for itself is answered; bitFlyer's "too many" has no class of its own
+            # what is rejected for itself is answered; bitFlyer's "too many" has no class of its own
             if isinstance(error, ccxt.RateLimitExceeded | ccxt.DDoSProtection) or "Over API limit" in str(error):
                 return number, error
     return most, None
@@ -75,7 +75,7 @@ async def test_so_many_and_no_more(
     async with limited(exchange, tmp_path) as at:
         number, error = await taken(ask, at.client, allowed + 1)
         assert number == allowed
-        assert error is not None, "one more is refused"
+        assert error is not None, "one more is rejected"
         with pytest.raises(type(error), match=words):
             raise error
         at.clock.advance(seconds)

@@ -12,7 +12,7 @@ from market.instruments.orders import Side
 from market.prices.book_top import BookTop
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heard, Send
-from simulators.matching.order_records import OrderRequest, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, RequestRejectedError
 from tests.exchanges.served import TRADED
 from tests.simulators.visitor import Reader, Visitor, visiting
 from tests.simulators.wire_clients import WIRE_CLIENTS, WireClient
@@ -63,11 +63,11 @@ class Trader:
             best = book.best("sell" if side == "buy" else "buy") or 0
             price = listing.price(best + self.random.randrange(-30, 31) * max(1, best // 20_000))
             amount = Decimal(self.random.choice(("0.01", "0.3", "1")))
-            with suppress(RequestRefusedError):
+            with suppress(RequestRejectedError):
                 order = exchange.place(OrderRequest(symbol, side, amount, price, self.random.random() < 0.3))
                 self.placed.append(order.order_id)
         if self.placed and self.random.random() < 0.4:
-            with suppress(RequestRefusedError):
+            with suppress(RequestRejectedError):
                 exchange.cancel(self.random.choice(self.placed))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from market.instruments.orders import Side
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.listings import listings_of
-from simulators.matching.order_records import OrderRequest, RequestRefusedError, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 
 NAMES = Names(order=lambda number, _micros: f"o{number}", fill=lambda number, _micros: f"f{number}")
@@ -96,7 +96,7 @@ def play(exchange: SimulatedExchange, step: tuple[object, ...]) -> None:
             for order in exchange.customer.open_orders()[index : index + 1]:
                 exchange.cancel(order.order_id)
         case ("place", ("buy" | "sell") as side, int(lots), offset, bool(immediate)):
-            with suppress(RequestRefusedError):
+            with suppress(RequestRejectedError):
                 exchange.place(_request(exchange, side, lots, offset if isinstance(offset, int) else None, immediate))
 
 
@@ -163,21 +163,21 @@ def test_a_restart_ends_what_hung_across_an_order_of_the_same_account() -> None:
     assert not again.customer.fills
 
 
-def test_an_order_that_is_refused_is_written_down_and_nothing_more() -> None:
+def test_an_order_that_is_rejected_is_written_down_and_nothing_more() -> None:
     journal = ListJournal()
     exchange = exchange_of("kraken", journal)
     request = OrderRequest("BTC/USD", "buy", Decimal("0.000001"), Decimal(60_000), True, "mine")
-    with pytest.raises(RequestRefusedError):
+    with pytest.raises(RequestRejectedError):
         exchange.place(request)
-    (refused,) = [refused for entry in journal.lines for refused in entry.refused]
-    assert (refused.request, refused.reason) == (request, "amount_too_small")
+    (rejected,) = [rejected for entry in journal.lines for rejected in entry.rejected]
+    assert (rejected.request, rejected.reason) == (request, "amount_too_small")
     assert not exchange_of("kraken", journal).customer.orders
 
 
 def _placed(exchange: SimulatedExchange, side: Side, amount: str) -> SimulatedOrder | None:
     try:
         return exchange.place(OrderRequest(SYMBOLS[exchange.name], side, Decimal(amount), None, True))
-    except RequestRefusedError:
+    except RequestRejectedError:
         return None
 
 
@@ -214,12 +214,12 @@ def test_a_resting_order_is_filled_by_the_maker_at_its_own_price() -> None:
         ("1e12", "60000", "amount_invalid"),
     ],
 )
-def test_refuses_what_the_exchange_would(amount: str, price: str, reason: str) -> None:
+def test_rejects_what_the_exchange_would(amount: str, price: str, reason: str) -> None:
     exchange = exchange_of("kraken")
     quoted(exchange)
-    with pytest.raises(RequestRefusedError) as refused:
+    with pytest.raises(RequestRejectedError) as rejected:
         exchange.place(OrderRequest("BTC/USD", "buy", Decimal(amount), Decimal(price), True))
-    assert refused.value.reason == reason
+    assert rejected.value.reason == reason
     assert not exchange.customer.orders
 
 

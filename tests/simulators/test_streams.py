@@ -31,7 +31,7 @@ def standing(outside: Served, market: Market, side: Side, depth: int = 10) -> Le
     return {listing.price(ticks): listing.amount(lots) for ticks, lots in levels}
 
 
-async def test_an_unsigned_level2_subscribe_is_refused(outside: Served) -> None:
+async def test_an_unsigned_level2_subscribe_is_rejected(outside: Served) -> None:
     async with (
         aiohttp.ClientSession() as session,
         session.ws_connect(f"{outside.url}/coinbaseexchange/ws") as socket,

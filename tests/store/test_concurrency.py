@@ -33,7 +33,7 @@ async def test_two_bots_reserve_each_opportunity_once(
             mongo_store.reserve(wish("buy", "0.02", of, MANY)), other_store.reserve(wish("sell", "0.01", of, MANY))
         )
         states = sorted(result.arbitrage.state for result in results if result.arbitrage is not None)
-        assert states == ["half_reserved", "reserved"]
+        assert states == ["awaiting_second_leg", "reserved"]
         arbitrage = await mongo_store.arbitrage(of.opportunity_id)
         assert arbitrage is not None
         assert arbitrage.amount == Decimal("0.01")
@@ -74,5 +74,5 @@ async def test_opportunities_of_one_exchange_do_not_spend_the_same_balance(
         wanted.append(wish("buy", "1", of, MANY, minimum="1"))
     stores = (mongo_store, other_store)
     results = await asyncio.gather(*(stores[index % 2].reserve(one) for index, one in enumerate(wanted)))
-    assert sorted(result.refusal or "" for result in results) == [""] * 9 + ["insufficient_balance"]
+    assert sorted(result.rejection or "" for result in results) == [""] * 9 + ["insufficient_balance"]
     assert (await balances(mongo_store))["alpha", "USD"] == (Decimal("99.1"), Decimal("900.9"))

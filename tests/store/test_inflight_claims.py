@@ -63,7 +63,7 @@ async def opened(store: TradeStore) -> TradeStore:
 async def both(store: TradeStore, of: Opportunity) -> Arbitrage:
     await store.reserve(wished(of, "buy"))
     result = await store.reserve(wished(of, "sell"))
-    assert result.arbitrage is not None, result.refusal
+    assert result.arbitrage is not None, result.rejection
     return result.arbitrage
 
 
@@ -73,23 +73,23 @@ def test_both_sides_of_the_exchange_are_claimed_and_no_others() -> None:
     assert flight_key(wished(FIRST, "buy").leg) in flight_keys(FIRST)
 
 
-async def test_a_second_leg_of_its_side_is_refused_until_the_first_has_landed(store: TradeStore) -> None:
+async def test_a_second_leg_of_its_side_is_rejected_until_the_first_has_landed(store: TradeStore) -> None:
     await opened(store)
     await both(store, FIRST)
-    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+    assert (await store.reserve(wished(SECOND, "buy"))).rejection == "leg_in_flight"
     leg = await store.start_sending("first", "buy")
     assert leg is not None
-    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+    assert (await store.reserve(wished(SECOND, "buy"))).rejection == "leg_in_flight"
     await store.finish_leg("first", "buy", filled(leg), close)
-    assert (await store.reserve(wished(SECOND, "buy"))).refusal is None
+    assert (await store.reserve(wished(SECOND, "buy"))).rejection is None
 
 
-async def test_it_is_refused_to_whoever_comes_second_too(store: TradeStore) -> None:
+async def test_it_is_rejected_to_whoever_comes_second_too(store: TradeStore) -> None:
     """The other bot had reserved its leg before the first one's was."""
     await opened(store)
     await store.reserve(wished(SECOND, "sell"))
     await both(store, FIRST)
-    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+    assert (await store.reserve(wished(SECOND, "buy"))).rejection == "leg_in_flight"
 
 
 async def test_the_other_side_may_fly(store: TradeStore) -> None:
@@ -104,13 +104,13 @@ async def test_where_client_ids_tell_them_apart_many_may_fly(store: TradeStore) 
     await opened(store)
     twin = found("twin", replace(SELL, exchange="gamma"), replace(YEN, exchange="beta"))
     await both(store, twin)
-    assert (await store.reserve(wished(found("again", YEN, replace(YEN, exchange="beta")), "buy"))).refusal is None
+    assert (await store.reserve(wished(found("again", YEN, replace(YEN, exchange="beta")), "buy"))).rejection is None
 
 
 async def test_two_at_once_cannot_both_have_it(store: TradeStore) -> None:
     await opened(store)
     answers = await asyncio.gather(*(store.reserve(wished(one, "buy")) for one in (FIRST, SECOND)))
-    assert sorted(str(answer.refusal) for answer in answers) == ["None", "leg_in_flight"]
+    assert sorted(str(answer.rejection) for answer in answers) == ["None", "leg_in_flight"]
 
 
 async def test_an_order_that_was_denied_has_landed(store: TradeStore) -> None:
@@ -119,7 +119,7 @@ async def test_an_order_that_was_denied_has_landed(store: TradeStore) -> None:
     await both(store, FIRST)
     assert await store.start_sending("first", "buy") is not None
     await store.finish_leg("first", "buy", None, close)
-    assert (await store.reserve(wished(SECOND, "buy"))).refusal is None
+    assert (await store.reserve(wished(SECOND, "buy"))).rejection is None
 
 
 async def test_an_unwinding_leg_is_reserved_and_waits_until_the_other_has_landed(store: TradeStore) -> None:
@@ -157,7 +157,7 @@ async def test_an_unwinding_leg_is_reserved_and_waits_until_the_other_has_landed
     await store.finish_leg("first", "buy", filled(flying), close)
     assert await store.start_sending("other way", "reverse") is not None
     # and now it is the one in flight
-    assert (await store.reserve(wished(SECOND, "buy"))).refusal == "leg_in_flight"
+    assert (await store.reserve(wished(SECOND, "buy"))).rejection == "leg_in_flight"
 
 
 async def test_a_half_that_expires_has_landed(store_clock: SteppedClock) -> None:
@@ -165,4 +165,4 @@ async def test_a_half_that_expires_has_landed(store_clock: SteppedClock) -> None
     await store.reserve(wished(FIRST, "buy"))
     await store_clock.sleep(2)
     assert await store.expire("first")
-    assert (await store.reserve(wished(SECOND, "buy"))).refusal is None
+    assert (await store.reserve(wished(SECOND, "buy"))).rejection is None

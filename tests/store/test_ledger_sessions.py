@@ -39,7 +39,7 @@ async def left_by_a_halt(store: MongoTradeStore) -> Arbitrage:
     assert await store.start_sending(ID, "sell") is None
     await store.finish_leg(ID, "buy", filled(buy), ADVANCE)
     held = await store.finish_leg(ID, "sell", None, ADVANCE)
-    assert (held.state, held.reason) == ("held", "halted")
+    assert (held.state, held.reason) == ("residual", "halted")
     return held
 
 

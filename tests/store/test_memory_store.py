@@ -23,12 +23,12 @@ async def test_its_clock_is_the_servers(store_clock: SteppedClock) -> None:
     assert [arbitrage.state for arbitrage in await store.session_arbitrages()] == ["expired"]
 
 
-async def test_it_counts_refusals_once(store_clock: SteppedClock) -> None:
+async def test_it_counts_rejections_once(store_clock: SteppedClock) -> None:
     store = MemoryTradeStore(store_clock)
     first = Rejection("1", "o", "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
-    for refusal in (first, replace(first, refusal_id="2"), first, replace(first, refusal_id="3", reason="stale")):
-        await store.refuse(refusal)
-    assert await store.refusal_counts() == {"too_small": 2, "stale": 1}
+    for rejection in (first, replace(first, rejection_id="2"), first, replace(first, rejection_id="3", reason="stale")):
+        await store.reject(rejection)
+    assert await store.rejection_counts() == {"too_small": 2, "stale": 1}
 
 
 async def test_it_forgets_the_liquidity_of_old_quotes(store_clock: SteppedClock) -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from random import Random
 
 from market.accounting.episodes import Sighting, episodes_of, missed_by_reason
-from market.accounting.missed_profit import missed_profit, refused_sighting
+from market.accounting.missed_profit import missed_profit, rejected_sighting
 from market.money import total
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
@@ -23,9 +23,9 @@ SESSION = {"session_id": "session-1"}
 REASONS = ("pair_busy", "stale", "below_threshold")
 
 
-def refusal(number: int, at: int, tradable: str, reason: str = "pair_busy", **changes: object) -> Rejection:
+def rejection(number: int, at: int, tradable: str, reason: str = "pair_busy", **changes: object) -> Rejection:
     made = Rejection(
-        f"refusal-{number}", f"o-{number}", "BTC", "alpha", "beta", "alpha", reason, 9.0, Decimal(300), at,
+        f"rejection-{number}", f"o-{number}", "BTC", "alpha", "beta", "alpha", reason, 9.0, Decimal(300), at,
         tradable=Decimal(tradable), until=at + SECOND,
     )  # fmt: skip
     return replace(made, **changes)  # type: ignore[arg-type]  # from tables of cases
@@ -33,22 +33,22 @@ def refusal(number: int, at: int, tradable: str, reason: str = "pair_busy", **ch
 
 async def test_a_second_keeps_the_most_that_one_of_it_could_bring(store: MongoTradeStore | MemoryTradeStore) -> None:
     second = NOW - NOW % SECOND
-    await store.refuse(refusal(1, second, "1"))
-    await store.refuse(refusal(2, second + 400_000, "3"))
-    await store.refuse(refusal(3, second + 500_000, "2"))
+    await store.reject(rejection(1, second, "1"))
+    await store.reject(rejection(2, second + 400_000, "3"))
+    await store.reject(rejection(3, second + 500_000, "2"))
     # it came while the last of the second before was alive
-    await store.refuse(refusal(4, second + SECOND + 400_000, "2.5", "stale"))
-    await store.refuse(refusal(5, second + 10 * SECOND, "0.5", "stale"))
-    assert await store.refused_profit() == {"pair_busy": Decimal(3), "stale": Decimal("0.5")}
+    await store.reject(rejection(4, second + SECOND + 400_000, "2.5", "stale"))
+    await store.reject(rejection(5, second + 10 * SECOND, "0.5", "stale"))
+    assert await store.rejected_profit() == {"pair_busy": Decimal(3), "stale": Decimal("0.5")}
 
 
 async def test_a_gap_that_was_traded_was_not_missed(store: MongoTradeStore | MemoryTradeStore) -> None:
     await open_books(store)
     now = await store.server_now()
-    await store.refuse(refusal(1, now, "2", until=now + 3_600 * SECOND))
-    assert await store.refused_profit() == {"pair_busy": Decimal(2)}
+    await store.reject(rejection(1, now, "2", until=now + 3_600 * SECOND))
+    assert await store.rejected_profit() == {"pair_busy": Decimal(2)}
     await reserve_both(store, opportunity("opportunity-1"), ("0.01", "0.01"))
-    assert await store.refused_profit() == {}
+    assert await store.rejected_profit() == {}
 
 
 def sightings(random: Random) -> list[Sighting]:
@@ -66,14 +66,14 @@ def sightings(random: Random) -> list[Sighting]:
 
 
 async def write(store: MongoTradeStore, uri: str, database: str, seen: list[Sighting]) -> None:
-    """What was refused as bots write it; of what was taken the fields that are read."""
+    """What was rejected as bots write it; of what was taken the fields that are read."""
     client = connected(uri)
     for number, one in enumerate(seen):
         base, buy, _, sell, _ = one.pair
         if one.reason is not None:
             # by a bot of its own each: none is counted on another
             told = (f"r-{number}", f"o-{number}", base, buy, sell, f"bot-{number}", one.reason, one.net_bps)
-            await store.refuse(Rejection(*told, Decimal(9), one.at, tradable=one.profit, until=one.expires_at))
+            await store.reject(Rejection(*told, Decimal(9), one.at, tradable=one.profit, until=one.expires_at))
             continue
         sides = {"buy": {"exchange": buy}, "sell": {"exchange": sell}}
         of = {"base": base, **sides, "net_bps": one.net_bps, "event_time": 0, "expires_at": one.expires_at - one.at}
@@ -107,24 +107,24 @@ async def test_the_server_finds_the_episodes_of_the_definition(
 async def test_many_who_ask_together_are_answered_by_one_read(
     mongodb_uri: str, database: str, reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
-    await mongo_store.refuse(refusal(1, wall_now() - SECOND, "2"))
+    await mongo_store.reject(rejection(1, wall_now() - SECOND, "2"))
     client = connected(mongodb_uri)
     missed = MissedProfits(client[database], SESSION)
     first = await missed.sums(86_400)
-    await mongo_store.refuse(refusal(2, wall_now() - 30 * SECOND, "3"))
+    await mongo_store.reject(rejection(2, wall_now() - 30 * SECOND, "3"))
     assert await missed.sums(86_400) is first
     assert total(one.profit for one in await missed.sums(3_600)) == 5
     assert await missed.by_reason() == {"pair_busy": Decimal(5)}
-    assert await reader.refused_profit() == {"pair_busy": Decimal(5)}
+    assert await reader.rejected_profit() == {"pair_busy": Decimal(5)}
     client.close()
 
 
 async def test_another_session_is_left_out(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> None:
-    await mongo_store.refuse(refusal(1, wall_now(), "2"))
+    await mongo_store.reject(rejection(1, wall_now(), "2"))
     other = TradeReader(connected(mongodb_uri), database, "session-2")
-    assert await other.refused_profit() == {}
+    assert await other.rejected_profit() == {}
     await other.close()
 
 
-def test_a_refusal_of_an_earlier_version_is_a_sighting_of_a_moment() -> None:
-    assert refused_sighting(refusal(1, NOW, "2", until=0)).expires_at == NOW
+def test_a_rejection_of_an_earlier_version_is_a_sighting_of_a_moment() -> None:
+    assert rejected_sighting(rejection(1, NOW, "2", until=0)).expires_at == NOW

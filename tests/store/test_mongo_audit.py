@@ -54,7 +54,7 @@ async def test_written_twice_it_is_one_entry_with_its_first_time(audit: MongoAud
         (AuditFilter(who="erika"), ["c", "a"]),
         (AuditFilter(action="key.add"), ["b"]),
         (AuditFilter(target="settings", who="hans"), []),
-        (AuditFilter(outcome="refused"), ["c"]),
+        (AuditFilter(outcome="rejected"), ["c"]),
         (AuditFilter(outcome="begun"), ["b", "a"]),
         (AuditFilter(since=9_000_000_000_000_000), []),
         (AuditFilter(until=1), []),
@@ -65,7 +65,7 @@ async def test_entries_are_found_by_what_they_say(audit: MongoAudit, wish: Audit
     await audit.begin(entry("a"))
     await audit.begin(entry("b", "hans", "key.add", "desk"))
     await audit.begin(entry("c"))
-    await audit.end("c", "refused", {}, {}, "out of range")
+    await audit.end("c", "rejected", {}, {}, "out of range")
     assert [one.entry_id for one in (await audit.page(wish, None, 10)).items] == found
 
 

@@ -114,7 +114,7 @@ async def test_an_order_is_unsettled_until_it_is_told_what_became_of_it(store: T
     assert [one.order for one in await store.averages.unsettled("alpha")] == [AverageOrder("open")]
     filled = AverageOrder("partly_filled", "depth", Decimal("0.0010"), Decimal("6.0000"))
     await store.averages.note_order(trade.trade_id, filled)
-    await store.averages.note_order(trade.trade_id, AverageOrder("refused", "stale"))
+    await store.averages.note_order(trade.trade_id, AverageOrder("rejected", "stale"))
     assert await store.averages.unsettled("alpha") == []
     assert await store.averages.trades() == [replace(trade, order=filled)]
 

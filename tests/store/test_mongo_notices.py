@@ -65,9 +65,9 @@ async def test_a_notice_is_put_once_whatever_became_of_it(notices: MongoNotices)
     assert await ids_waiting(notices) == ["trade:3", "alarm:1"]
     assert await notices.put("phone", [trade(1)]) == 1, "each destination has a queue of its own"
     (state,) = await notices.states()
-    assert (state.waiting, state.sent, state.given_up) == (2, 1, 1)
-    (given_up,) = await notices.given_up()
-    assert (given_up.notice, given_up.reason) == (trade(2), "HTTP 404 Not Found")
+    assert (state.waiting, state.sent, state.failed) == (2, 1, 1)
+    (failed,) = await notices.failed()
+    assert (failed.notice, failed.reason) == (trade(2), "HTTP 404 Not Found")
 
 
 async def test_two_notifiers_put_the_same_at_the_same_time(notices: MongoNotices) -> None:
@@ -86,7 +86,7 @@ async def test_what_was_sent_or_given_up_twice_counts_once(notices: MongoNotices
     await notices.note_sent("desk", "both")
     assert await notices.give_up("desk", "both", "late") == 0
     (state,) = await notices.states()
-    assert (state.sent, state.given_up, state.waiting) == (2, 0, 0)
+    assert (state.sent, state.failed, state.waiting) == (2, 0, 0)
 
 
 async def test_failures_count_until_one_arrives(notices: MongoNotices) -> None:
@@ -114,4 +114,4 @@ async def test_of_too_many_the_oldest_trades_are_given_up_first(notices: MongoNo
     oldest = {f"trade:{number}" for number in range(5)}
     assert len(oldest & set(left)) == 1
     (state,) = await notices.states()
-    assert (state.given_up, state.last_error) == (4, "more than 1000 were waiting")
+    assert (state.failed, state.last_error) == (4, "more than 1000 were waiting")

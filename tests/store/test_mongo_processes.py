@@ -53,10 +53,10 @@ async def test_what_is_told_is_read_with_the_servers_time(processes: MongoProces
     assert abs(now - wall_now()) < 60_000_000
     await processes.tell([BOT, CEP], now)
     bot, cep, supervisor = await processes.all()
-    assert (bot.name, bot.kind, bot.exchange, bot.told_state, bot.pid) == ("bot-alpha", "bot", "alpha", "ready", 7)
+    assert (bot.name, bot.kind, bot.exchange, bot.reported_state, bot.pid) == ("bot-alpha", "bot", "alpha", "ready", 7)
     assert (bot.since, bot.restarts, bot.last_end, bot.order) == (now - 2_000_000, 1, "exit code 1", ProcessOrder())
-    assert (cep.name, cep.told_state, cep.pid, cep.since, cep.is_stoppable) == ("cep", "starting", None, now, False)
-    assert (supervisor.name, supervisor.kind, supervisor.told_state, supervisor.pid) == (
+    assert (cep.name, cep.reported_state, cep.pid, cep.since, cep.is_stoppable) == ("cep", "starting", None, now, False)
+    assert (supervisor.name, supervisor.kind, supervisor.reported_state, supervisor.pid) == (
         SUPERVISOR,
         "supervisor",
         "ready",
@@ -82,7 +82,7 @@ async def test_of_a_silent_supervisor_nothing_is_known(processes: MongoProcesses
     await processes.tell([BOT], now)
     await database["processes"].update_one({"_id": SUPERVISOR}, {"$inc": {"updated": -int(SILENT_SECONDS * 2_000_000)}})
     bot, supervisor = await processes.all()
-    assert (bot.state, bot.told_state) == ("unknown", "ready")
+    assert (bot.state, bot.reported_state) == ("unknown", "ready")
     assert supervisor.state == "unknown"
 
     async def is_known_again() -> bool:
@@ -95,7 +95,7 @@ async def test_of_a_silent_supervisor_nothing_is_known(processes: MongoProcesses
 async def test_without_any_supervisor_nothing_is_known(processes: MongoProcesses) -> None:
     await processes.tell([BOT], wall_now())
     (bot,) = await processes.all()
-    assert (bot.state, bot.told_state, bot.updated) == ("unknown", "ready", 0)
+    assert (bot.state, bot.reported_state, bot.updated) == ("unknown", "ready", 0)
 
 
 async def test_what_is_wanted_outlives_what_is_told_and_the_session(

@@ -12,7 +12,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.queries.opportunity_outcomes import OpportunityOutcome, outcome_of
 from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, OpportunityFilter, StoredOpportunity
 from store.queries.trade_reader import TradeReader
-from store.server.documents import OPPORTUNITIES, REFUSALS, opportunity_document, refusal_document
+from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
 from store.server.mongo_client import Document, connected
 from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
 
@@ -25,10 +25,10 @@ def seen(number: int, net_bps: float = 10.0) -> Opportunity:
     return replace(opportunity(f"seen-{number}", number), event_time=START + number * SECOND, net_bps=net_bps)
 
 
-def refusal(of: Opportunity, reason: str = "too_small", count: int = 1) -> Rejection:
+def rejection(of: Opportunity, reason: str = "too_small", count: int = 1) -> Rejection:
     profit = Decimal(str(of.expected_profit))
     return Rejection(
-        refusal_id=f"{of.opportunity_id}:alpha:{reason}",
+        rejection_id=f"{of.opportunity_id}:alpha:{reason}",
         opportunity_id=of.opportunity_id,
         base=of.base,
         buy_exchange=of.buy.exchange,
@@ -37,7 +37,7 @@ def refusal(of: Opportunity, reason: str = "too_small", count: int = 1) -> Rejec
         reason=reason,
         net_bps=of.net_bps,
         expected_profit=profit,
-        refused_at=of.event_time,
+        rejected_at=of.event_time,
         count=count,
         tradable=profit,
     )
@@ -46,7 +46,7 @@ def refusal(of: Opportunity, reason: str = "too_small", count: int = 1) -> Rejec
 async def keep(store: MongoTradeStore, of: Opportunity, *reasons: str) -> None:
     await store.save_opportunity(of)
     for moment, reason in enumerate(reasons):
-        await store.refuse(replace(refusal(of, reason), refused_at=of.event_time + moment))
+        await store.reject(replace(rejection(of, reason), rejected_at=of.event_time + moment))
 
 
 async def trade(store: MongoTradeStore, of: Opportunity) -> None:
@@ -76,19 +76,19 @@ def ids(kept: list[StoredOpportunity]) -> list[str]:
     ("arbitrage", "reason", "expected"),
     [
         (None, None, OpportunityOutcome("expired")),
-        (None, "stale", OpportunityOutcome("refused", reason="stale")),
+        (None, "stale", OpportunityOutcome("rejected", reason="stale")),
         (
             {"state": "closed", "profit": {"net": "1.5"}},
             None,
             OpportunityOutcome("taken", "closed", None, Decimal("1.5")),
         ),
         ({"state": "unfilled", "reason": "halted"}, "stale", OpportunityOutcome("taken", "unfilled", "halted")),
-        ({"state": "half_reserved"}, None, OpportunityOutcome("waiting", "half_reserved")),
+        ({"state": "awaiting_second_leg"}, None, OpportunityOutcome("waiting", "awaiting_second_leg")),
         ({"state": "expired"}, None, OpportunityOutcome("expired", "expired")),
-        ({"state": "expired"}, "too_small", OpportunityOutcome("refused", "expired", "too_small")),
+        ({"state": "expired"}, "too_small", OpportunityOutcome("rejected", "expired", "too_small")),
     ],
 )
-def test_the_arbitrage_speaks_before_the_refusal(
+def test_the_arbitrage_speaks_before_the_rejection(
     arbitrage: dict[str, object] | None, reason: str | None, expected: OpportunityOutcome
 ) -> None:
     assert outcome_of(arbitrage, reason) == expected
@@ -107,10 +107,10 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
         assert ids(kept) == ["seen-4", "seen-3", "seen-2", "seen-1"]
     outcomes = [(one.outcome.name, one.outcome.state, one.outcome.reason, one.outcome.net) for one in kept]
     assert outcomes == [
-        ("waiting", "half_reserved", None, None),
+        ("waiting", "awaiting_second_leg", None, None),
         ("expired", None, None, None),
         ("taken", "closed", None, Decimal(1)),
-        ("refused", None, "too_small", None),
+        ("rejected", None, "too_small", None),
     ]
     one = await reader.kept_opportunities.one("seen-2")
     assert one == kept[2]
@@ -119,8 +119,8 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
 
 FILTERS = [
     (OpportunityFilter(outcome="taken"), [4]),
-    (OpportunityFilter(outcome="refused"), [3, 2]),
-    (OpportunityFilter(outcome="refused", reason="stale"), [2]),
+    (OpportunityFilter(outcome="rejected"), [3, 2]),
+    (OpportunityFilter(outcome="rejected", reason="stale"), [2]),
     (OpportunityFilter(reason="too_small"), [3]),
     (OpportunityFilter(outcome="expired"), [1]),
     (OpportunityFilter(min_net_bps=12.0), [4, 3, 2]),
@@ -146,24 +146,24 @@ async def test_filters_leave_the_others_out_on_every_page(reader: TradeReader, m
             assert ids(kept) == [f"seen-{number}" for number in expected], wanted
 
 
-async def test_a_foreign_cursor_is_refused(reader: TradeReader) -> None:
+async def test_a_foreign_cursor_is_rejected(reader: TradeReader) -> None:
     with pytest.raises(CursorError):
         await reader.kept_opportunities.page(OpportunityFilter(), "x", 3)
 
 
 async def fill(store_database: str, mongodb_uri: str) -> None:
-    """A hundred thousand, the newest refused; one in a thousand is wide, the widest of all is the oldest."""
+    """A hundred thousand, the newest rejected; one in a thousand is wide, the widest of all is the oldest."""
     client = connected(mongodb_uri)
-    of, no = opportunity_document(seen(0)), refusal_document(refusal(seen(0)))
-    opportunities, refusals = [], []
+    of, no = opportunity_document(seen(0)), rejection_document(rejection(seen(0)))
+    opportunities, rejections = [], []
     for number in range(MANY):
         at, identity = START + number * SECOND, f"seen-{number}"
         net_bps = 900.0 if number == 0 else 200.0 if number % 1_000 == 0 else 10.0
         opportunities.append(of | {"_id": identity, "at": at, "net_bps": net_bps, "session_id": "session-1"})
         if number >= MANY - 2 * SCANNED_OUTCOMES:
-            refusals.append(no | {"_id": identity, "opportunity_id": identity, "at": at, "session_id": "session-1"})
+            rejections.append(no | {"_id": identity, "opportunity_id": identity, "at": at, "session_id": "session-1"})
     await client[store_database][OPPORTUNITIES].insert_many(opportunities, ordered=False)
-    await client[store_database][REFUSALS].insert_many(refusals, ordered=False)
+    await client[store_database][REJECTIONS].insert_many(rejections, ordered=False)
     client.close()
 
 

@@ -68,7 +68,7 @@ async def test_arbitrages_are_told_as_they_change(store: TradeStore) -> None:
     await open_books(store)
     await store.reserve(wish("buy"))
     told = store.watch_arbitrages()
-    assert (await next_of(told)).state == "half_reserved"
+    assert (await next_of(told)).state == "awaiting_second_leg"
     reserved = (await store.reserve(wish("sell"))).arbitrage
     assert await next_of(told) == reserved
     await sent(store, ID, "buy")

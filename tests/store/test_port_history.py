@@ -80,7 +80,7 @@ async def test_every_step_is_kept_with_who_took_it_and_when(store: TradeStore) -
     assert arbitrage is not None
     assert [(step.what, step.actor, step.token) for step in arbitrage.history] == [
         ("buy reserved", "alpha-1", 1),
-        ("half_reserved", "alpha-1", 1),
+        ("awaiting_second_leg", "alpha-1", 1),
         ("sell reserved", "unfenced", 0),
         ("reserved", "unfenced", 0),
         ("buy sending", "alpha-1", 1),
@@ -99,7 +99,7 @@ async def test_while_halted_no_leg_is_sent_and_what_was_left_is_resumed_after(st
     advance = advancing(MARKETS)
     await store.finish_leg(ID, "sell", None, advance)
     held = await store.finish_leg(ID, "buy", filled(buy), advance)
-    assert (held.state, held.reason) == ("held", "halted")
+    assert (held.state, held.reason) == ("residual", "halted")
     assert await store.resumable_arbitrages() == [held]
     assert not await store.resume(ID, advance)
     await store.change_settings(settings_of(), 2, "test")
@@ -127,7 +127,7 @@ async def test_a_second_halt_does_not_use_up_the_step_that_it_kept_from_being_se
         await store.change_settings(settings_of(trading_state="halted"), version + 1, "test")
         assert await store.start_sending(ID, "flatten") is None
         held = await store.finish_leg(ID, "flatten", None, advance)
-        assert (held.state, held.reason) == ("held", "halted")
+        assert (held.state, held.reason) == ("residual", "halted")
     await store.change_settings(settings_of(), 6, "test")
     assert await store.resume(ID, advance)
     last = await sent(store, ID, "flatten")
@@ -153,7 +153,7 @@ async def test_a_step_that_is_not_wanted_after_a_second_halt_stays_in_the_record
     assert await store.resume(ID, advance)
     held = await store.arbitrage(ID)
     assert held is not None
-    assert (held.state, held.reason) == ("held", "single_leg_left")
+    assert (held.state, held.reason) == ("residual", "single_leg_left")
     assert [(leg.role, leg.state) for leg in held.legs][-1] == ("flatten", "not_sent")
 
 
@@ -165,7 +165,7 @@ async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_
     for role in roles:
         ids.add((await sent(store, ID, role)).client_order_id)
         after = await store.finish_leg(ID, role, STOPPED, advance)
-        if after.state == "held":
+        if after.state == "residual":
             assert after.reason == NOT_POSTED
             assert await store.resumable_arbitrages() == [after]
             assert await store.resume(ID, advance)
@@ -186,7 +186,7 @@ async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: Tr
     for role in roles:
         await sent(store, ID, role)
         after = await store.finish_leg(ID, role, None, advance)
-    assert (after.state, after.reason) == ("held", "single_leg_left")
+    assert (after.state, after.reason) == ("residual", "single_leg_left")
     assert await store.resumable_arbitrages() == []
     assert not await store.resume(ID, advance)
 
@@ -198,7 +198,7 @@ async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: Trad
         after = await store.finish_leg(ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance)
         if await store.resume(ID, advance):
             after = await known(store)
-    assert (after.state, after.reason) == ("held", "single_leg_left")
+    assert (after.state, after.reason) == ("residual", "single_leg_left")
     assert sum(step.what == "flatten sending" for step in after.history) == MOST_TRIES
 
 
@@ -212,5 +212,5 @@ async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(sto
     waiting = await store.finish_leg(ID, "buy", filled(buy), advance)
     assert (waiting.state, leg_of(waiting, "sell").held > 0) == ("reserved", True)
     held = await store.finish_leg(ID, "sell", None, advance)
-    assert (held.state, held.reason) == ("held", "halted")
+    assert (held.state, held.reason) == ("residual", "halted")
     assert all(row.held == 0 for row in await store.balance_rows())

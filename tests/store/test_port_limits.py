@@ -43,21 +43,21 @@ async def test_the_settings_in_force_decide_not_those_that_a_bot_knew(
     half = (await store.reserve(wish("buy"))).arbitrage
     await store.change_settings(settings_of(**changes), 1, "test")
     joined = await store.reserve(wish("sell"))
-    assert joined.refusal == reason
+    assert joined.rejection == reason
     assert (await store.reserve(wish("buy"))).arbitrage == (half if reason else joined.arbitrage)
     begun = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
-    assert begun.refusal == (reason or "too_many_open")
+    assert begun.rejection == (reason or "too_many_open")
 
 
 async def test_an_opportunity_that_is_over_by_the_store_s_clock_is_not_reserved(store: TradeStore) -> None:
     await open_books(store)
     now = await store.server_now()
     late, early = replace(wish("buy"), valid_until=now), replace(wish("buy"), valid_until=now + 60 * MICROSECONDS)
-    assert (await store.reserve(late)).refusal == "expired"
+    assert (await store.reserve(late)).rejection == "expired"
     half = (await store.reserve(early)).arbitrage
     assert half is not None
     assert (await store.reserve(late)).arbitrage == half
-    assert (await store.reserve(replace(wish("sell"), valid_until=now))).refusal == "expired"
+    assert (await store.reserve(replace(wish("sell"), valid_until=now))).rejection == "expired"
 
 
 async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeStore) -> None:
@@ -68,8 +68,8 @@ async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeSt
     again = (await store.reserve(wish("buy", "5", of=opportunity("opportunity-2"), displayed="5"))).arbitrage
     assert again is not None
     assert again.amount == 3
-    refused = await store.reserve(wish("buy", "5", of=opportunity("opportunity-3"), displayed="5"))
-    assert refused.refusal in ("liquidity_used", "pair_busy")
+    rejected = await store.reserve(wish("buy", "5", of=opportunity("opportunity-3"), displayed="5"))
+    assert rejected.rejection in ("liquidity_used", "pair_busy")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_notional_is_shared_by_the_open_arbitrages(store: TradeStore, limi
     results = [await store.reserve(counted("1.6", seller)) for seller in sellers]
     begun = [result.arbitrage for result in results if result.arbitrage is not None]
     assert [[one.amount, one.notional] for one in begun] == [[Decimal("1.6"), 160], [Decimal("0.9"), 90]]
-    assert results[2].refusal == reason
+    assert results[2].rejection == reason
 
 
 def counted(amount: str, seller: str) -> Reservation:
@@ -105,14 +105,14 @@ async def test_a_half_reservation_expires_after_its_time_only(store: TradeStore)
     assert not await store.expire(ID)
     assert not await store.expire("unknown")
     await server_time(store, half.reserve_by)
-    assert (await store.reserve(wish("sell"))).refusal == "expired"
+    assert (await store.reserve(wish("sell"))).rejection == "expired"
     assert await store.expire(ID)
     assert not await store.expire(ID)
     ended = await store.arbitrage(ID)
     assert ended is not None
     assert ended.state == "expired"
     assert (await balances(store))["alpha", "USD"] == (OPENING["alpha"]["USD"], Decimal(0))
-    assert (await store.reserve(wish("sell"))).refusal == "expired"
+    assert (await store.reserve(wish("sell"))).rejection == "expired"
 
 
 async def test_a_reserved_one_does_not_expire_but_may_be_too_late_to_send(store: TradeStore) -> None:
@@ -128,11 +128,11 @@ async def test_a_reserved_one_does_not_expire_but_may_be_too_late_to_send(store:
     assert (await balances(store))["alpha", "USD"] == (OPENING["alpha"]["USD"], Decimal(0))
 
 
-async def test_a_half_reserved_leg_is_not_sent(store: TradeStore) -> None:
+async def test_a_awaiting_second_leg_leg_is_not_sent(store: TradeStore) -> None:
     await open_books(store)
     await store.reserve(wish("buy"))
     assert await store.start_sending(ID, "buy") is None
-    assert (await store.finish_leg(ID, "buy", None, close)).state == "half_reserved"
+    assert (await store.finish_leg(ID, "buy", None, close)).state == "awaiting_second_leg"
 
 
 async def server_time(store: TradeStore, moment: int) -> None:

@@ -126,10 +126,10 @@ async def test_what_changes_nothing_is_no_step(store: TradeStore, kept: Kept) ->
     assert await kept(store) == before
 
 
-async def test_a_refused_reservation_says_what_it_was_refused_on(store: TradeStore) -> None:
+async def test_a_rejected_reservation_says_what_it_was_rejected_on(store: TradeStore) -> None:
     await open_books(store)
     poor = await store.reserve(wish("buy", amount="2", minimum="50"), BY)
-    assert poor.refusal is not None
+    assert poor.rejection is not None
     assert poor.read is not None
     assert (poor.read.by, poor.read.settings_version, poor.read.is_joined) == (BY, 1, False)
     assert {(row.exchange, row.currency): row.free for row in poor.read.balances} == {
@@ -142,7 +142,7 @@ def test_of_the_rows_only_those_of_the_opportunity_are_kept() -> None:
     assert rows_read_to_reserve(rows).paused_until == {"alpha": 7}
 
 
-async def test_the_ledger_and_the_refusals_of_a_session_can_be_taken_out(
+async def test_the_ledger_and_the_rejections_of_a_session_can_be_taken_out(
     mongo_store: TradeStore, mongodb_uri: str, database: str
 ) -> None:
     await open_books(mongo_store)
@@ -150,7 +150,7 @@ async def test_the_ledger_and_the_refusals_of_a_session_can_be_taken_out(
     async with exporting(session_of(mongodb_uri, database)) as export:
         fills = [row async for row in export.fills()]
         versions = [version.version async for version in export.settings()]
-        refusals = [refusal async for refusal in export.refusals()]
+        rejections = [rejection async for rejection in export.rejections()]
     assert [row.arbitrage_id for row in fills] == ["opportunity-1", "opportunity-1"]
     assert all(isinstance(row, ExportedFill) for row in fills)
-    assert (versions, refusals) == ([1], [])
+    assert (versions, rejections) == ([1], [])

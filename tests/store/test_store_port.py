@@ -33,7 +33,7 @@ async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None
     await open_books(store)
     half = (await store.reserve(wish("buy", "2"))).arbitrage
     assert half is not None
-    assert half.state == "half_reserved"
+    assert half.state == "awaiting_second_leg"
     assert (await balances(store))["alpha", "USD"] == (Decimal("799.8"), Decimal("200.2"))
     arbitrage = (await store.reserve(wish("sell", "1.5"))).arbitrage
     assert arbitrage is not None
@@ -119,7 +119,7 @@ async def test_a_leg_is_added_with_its_hold(store: TradeStore) -> None:
 
 @pytest.mark.parametrize(
     ("bought", "state", "reason", "reverse"),
-    [("2", "single_leg", None, "reserved"), ("0", "held", "insufficient_balance", "not_sent")],
+    [("2", "single_leg", None, "reserved"), ("0", "residual", "insufficient_balance", "not_sent")],
 )
 async def test_a_leg_that_no_balance_bears_is_not_sent_and_the_next_step_follows(
     store: TradeStore, bought: str, state: str, reason: str | None, reverse: str
@@ -135,7 +135,7 @@ async def test_a_leg_that_no_balance_bears_is_not_sent_and_the_next_step_follows
     single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance)
     assert (single.state, single.reason) == (state, reason)
     assert [(leg.role, leg.state) for leg in single.legs[2:]] == [("complete", "not_sent"), ("reverse", reverse)]
-    assert (single.profit is not None) == (state == "held")
+    assert (single.profit is not None) == (state == "residual")
     assert (await balances(store))["beta", "BTC"] == (Decimal("0.2"), Decimal(0))
     assert await store.arbitrage(ID) == single
 
@@ -153,7 +153,7 @@ async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
     await store.finish_leg(ID, "buy", filled(buy), endless)
     held = await store.finish_leg(ID, "sell", filled(sell), endless)
-    assert (held.state, held.reason) == ("held", "insufficient_balance")
+    assert (held.state, held.reason) == ("residual", "insufficient_balance")
     assert await store.open_arbitrages() == []
 
 
@@ -161,9 +161,9 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity())
     second = opportunity("opportunity-2", sequence=2)
-    assert (await store.reserve(wish("buy", of=second))).refusal == "pair_busy"
+    assert (await store.reserve(wish("buy", of=second))).rejection == "pair_busy"
     await store.change_settings(settings_of(max_open_arbitrages=1), 1, "test")
-    assert (await store.reserve(wish("buy", of=second))).refusal == "too_many_open"
+    assert (await store.reserve(wish("buy", of=second))).rejection == "too_many_open"
     for role in ("buy", "sell"):
         await sent(store, ID, "buy" if role == "buy" else "sell")
     await store.finish_leg(ID, "buy", None, close)
@@ -173,7 +173,7 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
         for exchange, amounts in OPENING.items()
         for currency, amount in amounts.items()
     }
-    assert (await store.reserve(wish("buy", of=second))).refusal is None
+    assert (await store.reserve(wish("buy", of=second))).rejection is None
 
 
 async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
@@ -201,9 +201,9 @@ async def test_stopping_lets_open_ones_go_on(store: TradeStore) -> None:
     assert await store.reservations_open()
     await store.stop_reservations()
     assert not await store.reservations_open()
-    refused = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
-    assert refused.refusal == "stopping"
-    assert (await store.reserve(wish("sell"))).refusal is None
+    rejected = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+    assert rejected.rejection == "stopping"
+    assert (await store.reserve(wish("sell"))).rejection is None
 
 
 async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeStore) -> None:
@@ -223,8 +223,8 @@ async def test_new_balances_leave_holds_held(store: TradeStore) -> None:
     assert (await balances(store))["beta", "BTC"] == (Decimal(11), Decimal(1))
 
 
-async def test_feeds_and_refusals_are_taken(store: TradeStore) -> None:
+async def test_feeds_and_rejections_are_taken(store: TradeStore) -> None:
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1}))
-    refusal = Rejection("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
+    rejection = Rejection("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
     for identity in ("1", "2", "2"):
-        await store.refuse(replace(refusal, refusal_id=identity))
+        await store.reject(replace(rejection, rejection_id=identity))

@@ -45,7 +45,7 @@ async def ids(reader: TradeReader, wanted: TradeFilter) -> list[str]:
         (TradeFilter(), ["3", "2", "1"]),
         (TradeFilter(exchange="alpha"), ["3", "2", "1"]),
         (TradeFilter(exchange="gamma"), []),
-        (TradeFilter(base="BTC", states=("unwound", "held")), ["2"]),
+        (TradeFilter(base="BTC", states=("unwound", "residual")), ["2"]),
         (TradeFilter(base="ETH"), []),
         (TradeFilter(strategy="arbitrage"), ["2", "1"]),
         (TradeFilter(strategy="ma"), ["3"]),
@@ -102,7 +102,7 @@ async def test_the_equity_is_the_profit_to_the_last_digit_read_by_read(
     assert (await reader.history.equity("USD")).points == ()
     nets = ["1.00000001", "-2.5", "0.12345678", "3"]
     for number, net in enumerate(nets, 1):
-        await close_one(mongo_store, number, net, "held" if net == "3" else "closed")
+        await close_one(mongo_store, number, net, "residual" if net == "3" else "closed")
         equity = await reader.history.equity("USD")
         assert [point.net for point in equity.points] == [
             sum(map(Decimal, nets[:place]), Decimal(0)) for place in range(1, number + 1)

@@ -15,7 +15,7 @@ from store.aggregates.session_totals import SessionTotals
 from store.errors import CursorError
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import ALL, Change, TradeReader
-from store.server.documents import ARBITRAGES, OPPORTUNITIES, REFUSALS, SETTINGS, arbitrage_of, microseconds_of
+from store.server.documents import ARBITRAGES, OPPORTUNITIES, REJECTIONS, SETTINGS, arbitrage_of, microseconds_of
 from store.server.mongo_client import connected
 from tests.market.samples import settings_of
 from tests.store.wishes import FREE, PROFIT, close, filled, opportunity, reserve_both, sent, wish
@@ -25,9 +25,11 @@ NOW = 1_700_000_000_000_000
 DEADLINE_SECONDS = 20
 
 
-def refusal(index: int, reason: str = "too_small", second: int = 0) -> Rejection:
+def rejection(index: int, reason: str = "too_small", second: int = 0) -> Rejection:
     at, profit = NOW + second * SECOND, Decimal("1E-7")
-    return Rejection(f"refusal-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, at, tradable=profit)
+    return Rejection(
+        f"rejection-{index}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.5, profit, at, tradable=profit
+    )
 
 
 async def close_one(store: MongoTradeStore, identity: str) -> None:
@@ -39,39 +41,39 @@ async def close_one(store: MongoTradeStore, identity: str) -> None:
 
 async def test_pages_hold_each_row_once_newest_first(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
     for index in range(7):
-        await mongo_store.refuse(refusal(index, second=index // 3, reason=f"reason-{index % 3}"))
+        await mongo_store.reject(rejection(index, second=index // 3, reason=f"reason-{index % 3}"))
     seen: list[Rejection] = []
     cursor: str | None = None
     while True:
-        page = await reader.refusals(None, cursor, 3)
+        page = await reader.rejections(None, cursor, 3)
         assert 0 < len(page.items) <= 3
         seen += page.items
         cursor = page.next_cursor
         if cursor is None:
             break
-    assert sorted(one.refusal_id for one in seen) == [f"refusal-{index}" for index in range(7)]
-    assert [one.refused_at for one in seen] == sorted((one.refused_at for one in seen), reverse=True)
+    assert sorted(one.rejection_id for one in seen) == [f"rejection-{index}" for index in range(7)]
+    assert [one.rejected_at for one in seen] == sorted((one.rejected_at for one in seen), reverse=True)
     assert seen[0].expected_profit == Decimal("1E-7")
-    of_reason = await reader.refusals("reason-1", None, 500)
+    of_reason = await reader.rejections("reason-1", None, 500)
     assert {one.reason for one in of_reason.items} == {"reason-1"}
     assert of_reason.next_cursor is None
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "W10=", "WyJhIiwxXQ==", "ÿ"])
-async def test_a_foreign_cursor_is_refused(reader: TradeReader, cursor: str) -> None:
+async def test_a_foreign_cursor_is_rejected(reader: TradeReader, cursor: str) -> None:
     with pytest.raises(CursorError):
-        await reader.refusals(None, cursor, 3)
+        await reader.rejections(None, cursor, 3)
 
 
-async def test_refusals_of_one_second_are_counted_on_the_first(
+async def test_rejections_of_one_second_are_counted_on_the_first(
     reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
-    repeated = [refusal(index % 5) for index in range(10)]
-    await asyncio.gather(*(mongo_store.refuse(one) for one in [*repeated, refusal(9, "stale")]))
-    assert await reader.refusal_counts() == {"too_small": 5, "stale": 1}
-    assert await reader.refused_profit() == {"too_small": Decimal("1E-7")}
-    assert await mongo_store.refusal_counts() == {"too_small": 5, "stale": 1}
-    assert sorted(one.count for one in (await reader.refusals(None, None, 9)).items) == [1, 5]
+    repeated = [rejection(index % 5) for index in range(10)]
+    await asyncio.gather(*(mongo_store.reject(one) for one in [*repeated, rejection(9, "stale")]))
+    assert await reader.rejection_counts() == {"too_small": 5, "stale": 1}
+    assert await reader.rejected_profit() == {"too_small": Decimal("1E-7")}
+    assert await mongo_store.rejection_counts() == {"too_small": 5, "stale": 1}
+    assert sorted(one.count for one in (await reader.rejections(None, None, 9)).items) == [1, 5]
 
 
 async def test_sums_are_exact_and_of_the_session(
@@ -80,11 +82,11 @@ async def test_sums_are_exact_and_of_the_session(
     for index in range(3):
         await close_one(mongo_store, f"opportunity-{index}")
     async with MongoTradeStore(connected(mongodb_uri), database, "session-2") as later:
-        await later.refuse(refusal(1))
+        await later.reject(rejection(1))
         await later.save_opportunity(opportunity("opportunity-9"))
         await close_one(later, "opportunity-9")
         assert len(await later.session_arbitrages()) == 1
-        assert await later.refusal_counts() == {"too_small": 1}
+        assert await later.rejection_counts() == {"too_small": 1}
         assert len(await later.fills()) == 2
     expected = profit_from("USD", {name: 3 * Decimal(part) for name, part in PROFIT.items()})
     assert await reader.profit("USD") == expected
@@ -92,7 +94,7 @@ async def test_sums_are_exact_and_of_the_session(
     (pair,) = await reader.profit_totals()
     assert (pair.buy_exchange, pair.sell_exchange, pair.arbitrages) == ("alpha", "beta", 3)
     assert await reader.arbitrage_counts() == {"closed": 3}
-    assert await reader.refusal_counts() == {}
+    assert await reader.rejection_counts() == {}
     assert await reader.opportunity_count() == 0
     everything = TradeReader(connected(mongodb_uri), database, ALL)
     assert await everything.arbitrage_counts() == {"closed": 4}
@@ -114,7 +116,7 @@ async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_s
     assert await reader.opportunity("unknown") is None
     assert (await reader.arbitrages(("closed",), None, 5)).items == (closed,)
     assert (await reader.arbitrages((), None, 5)).items == (closed,)
-    assert (await reader.arbitrages(("held", "expired"), None, 5)).items == ()
+    assert (await reader.arbitrages(("residual", "expired"), None, 5)).items == ()
     assert await reader.arbitrage("opportunity-1") == closed
     assert len((await reader.fills(None, 5)).items) == 2
     assert await reader.feed_states() == [feed]
@@ -134,9 +136,9 @@ async def test_notes_are_deleted_a_week_after_they_were_written(
 ) -> None:
     """By MongoDB itself: it needs a date in each, and the date of an old event would delete it at once."""
     await mongo_store.save_opportunity(opportunity())
-    await mongo_store.refuse(refusal(1))
+    await mongo_store.reject(rejection(1))
     client = connected(mongodb_uri)
-    for name in (OPPORTUNITIES, REFUSALS):
+    for name in (OPPORTUNITIES, REJECTIONS):
         kept = [
             index
             for index in (await client[database][name].index_information()).values()
@@ -160,8 +162,8 @@ async def test_running_totals_are_those_of_a_full_count(
         whole = (
             await reader.profit("USD"),
             await reader.arbitrage_counts(),
-            await reader.refusal_counts(),
-            await reader.refused_profit(),
+            await reader.rejection_counts(),
+            await reader.rejected_profit(),
         )
         totals = await reader.totals("USD")
         assert replace(totals, groups=()) == SessionTotals(*whole)
@@ -172,7 +174,7 @@ async def test_running_totals_are_those_of_a_full_count(
     await rows.update_one({"_id": "opportunity-0"}, {"$set": {"at": NOW, "state": "reserved"}})
     for index in range(1, 9):
         for again in (0, 100):
-            await mongo_store.refuse(refusal(again + index, f"reason-{index % 2}", second=index * 40))
+            await mongo_store.reject(rejection(again + index, f"reason-{index % 2}", second=index * 40))
         await close_one(mongo_store, f"opportunity-{index}")
         await rows.update_one({"_id": f"opportunity-{index}"}, {"$set": {"at": NOW + index * 40 * SECOND}})
         await assert_totals_are_right()
@@ -182,19 +184,19 @@ async def test_running_totals_are_those_of_a_full_count(
     await close_one(mongo_store, "opportunity-9")
     await assert_totals_are_right()
     totals = await reader.totals("USD")
-    assert (totals.arbitrages, totals.refusals) == ({"closed": 10}, {"reason-0": 8, "reason-1": 8})
+    assert (totals.arbitrages, totals.rejections) == ({"closed": 10}, {"reason-0": 8, "reason-1": 8})
     client.close()
 
 
 async def test_a_dropped_collection_is_a_change_without_a_key(
     reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
 ) -> None:
-    changes = reader.watch((REFUSALS, SETTINGS))
+    changes = reader.watch((REJECTIONS, SETTINGS))
     client = connected(mongodb_uri)
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
-        await client[database].drop_collection(REFUSALS)
-        assert await anext(changes) == Change(REFUSALS, "drop", "", None)
+        await client[database].drop_collection(REJECTIONS)
+        assert await anext(changes) == Change(REJECTIONS, "drop", "", None)
         await mongo_store.change_settings(settings_of(min_net_bps=7), 1, "somebody")
         after = await anext(changes)
         assert after is not None
@@ -204,7 +206,7 @@ async def test_a_dropped_collection_is_a_change_without_a_key(
 
 
 async def test_changes_are_told_as_plain_json(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
-    changes = reader.watch((ARBITRAGES, REFUSALS, SETTINGS))
+    changes = reader.watch((ARBITRAGES, REJECTIONS, SETTINGS))
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
         half = (await mongo_store.reserve(wish("buy"))).arbitrage
@@ -213,10 +215,13 @@ async def test_changes_are_told_as_plain_json(reader: TradeReader, mongo_store: 
         assert change.document is not None
         assert (change.collection, change.operation, change.key) == (ARBITRAGES, "insert", "opportunity-1")
         assert arbitrage_of(orjson.loads(orjson.dumps(change.document))) == half
-        await mongo_store.refuse(refusal(1))
-        await mongo_store.refuse(refusal(2))
+        await mongo_store.reject(rejection(1))
+        await mongo_store.reject(rejection(2))
         told = [await anext(changes), await anext(changes)]
-        assert [(one.collection, one.operation) for one in told if one] == [(REFUSALS, "insert"), (REFUSALS, "update")]
+        assert [(one.collection, one.operation) for one in told if one] == [
+            (REJECTIONS, "insert"),
+            (REJECTIONS, "update"),
+        ]
         assert told[1] is not None
         assert told[1].document is not None
         assert told[1].document["count"] == 2

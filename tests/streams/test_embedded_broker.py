@@ -19,7 +19,7 @@ from streams.broker.embedded_broker import (
     server_properties,
     wait_ready,
 )
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
@@ -43,7 +43,7 @@ def test_it_binds_to_loopback_alone() -> None:
 
 def test_a_java_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     broker = EmbeddedBroker(tmp_path, "nothing.jar", 1, 2, LOGIN, "controller", java=str(tmp_path / "java"))
-    with pytest.raises(StreamRefusedError, match="cannot be run"):
+    with pytest.raises(StreamRejectedError, match="cannot be run"):
         broker.prepare()
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.latest_rows import LatestRows
 from streams.records import Record
 from tests.service_process import ServiceProcess
@@ -66,17 +66,17 @@ async def test_the_ends_of_several_topics_are_told_at_once(broker: ServiceProces
     await write_numbers(broker.address, one, range(2))
     assert (await glance.ends())[one, 0] == 5
     await glance.close()
-    with pytest.raises(StreamRefusedError, match="closed"):
+    with pytest.raises(StreamRejectedError, match="closed"):
         await glance.ends()
 
 
 async def test_what_cannot_be_looked_at(broker: ServiceProcess, new_topic: NewTopicName) -> None:
-    with pytest.raises(StreamRefusedError, match="no topic"):
+    with pytest.raises(StreamRejectedError, match="no topic"):
         await LatestRows(broker.address, "there-is-none").open()
     with pytest.raises(StreamUnavailableError):
         await LatestRows("127.0.0.1:1", "ticks").open()
     glance = LatestRows(broker.address, await new_topic(1))
-    with pytest.raises(StreamRefusedError, match="closed"):
+    with pytest.raises(StreamRejectedError, match="closed"):
         await glance.newest(1)
 
 

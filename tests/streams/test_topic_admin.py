@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
 from session.logins import Address
-from streams.errors import StreamError, StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, creation_error, ensure_topics
 from streams.topics import ALL_TOPICS, UNORDERED_TOPICS
 from tests.service_process import ServiceProcess
@@ -44,13 +44,13 @@ async def test_topics_are_created_once_and_found_again(empty_broker: ServiceProc
     assert {topic: len(listed[topic].partitions) for topic in ALL_TOPICS} == {
         topic: 1 if topic in UNORDERED_TOPICS else 3 for topic in ALL_TOPICS
     }
-    with pytest.raises(StreamRefusedError, match="has 3 partitions and the configuration says 1"):
+    with pytest.raises(StreamRejectedError, match="has 3 partitions and the configuration says 1"):
         await ensure_topics(empty_broker.address, 1)
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "localhost:", ":9092", "localhost:http", "127.0.0.1:9,there"])
-async def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(StreamRefusedError, match="no Kafka address"):
+async def test_what_is_no_address_is_rejected(address: str) -> None:
+    with pytest.raises(StreamRejectedError, match="no Kafka address"):
         await check_reachable(address)
 
 
@@ -76,8 +76,8 @@ async def test_one_of_several_hosts_is_enough(empty_broker: ServiceProcess) -> N
         (KafkaError._TIMED_OUT, StreamUnavailableError),
         (KafkaError.REQUEST_TIMED_OUT, StreamUnavailableError),
         (KafkaError.NOT_CONTROLLER, StreamUnavailableError),
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, StreamRefusedError),
-        (KafkaError.INVALID_REPLICATION_FACTOR, StreamRefusedError),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, StreamRejectedError),
+        (KafkaError.INVALID_REPLICATION_FACTOR, StreamRejectedError),
     ],
 )
 def test_a_topic_that_a_slow_kafka_did_not_create_may_be_asked_for_again(code: int, kind: type[StreamError]) -> None:

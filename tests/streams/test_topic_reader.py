@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from session.clock import wall_now
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.records import Newest, Record, Start
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
@@ -162,9 +162,9 @@ async def test_a_kill_of_the_broker_loses_nothing_acknowledged(broker: ServicePr
     assert seen == list(range(2_000))
 
 
-async def test_a_missing_topic_is_refused(broker: ServiceProcess) -> None:
+async def test_a_missing_topic_is_rejected(broker: ServiceProcess) -> None:
     reader = TopicReader(broker.address, ("no-such-topic",), "earliest")
-    with pytest.raises(StreamRefusedError, match="no topic no-such-topic"):
+    with pytest.raises(StreamRejectedError, match="no topic no-such-topic"):
         await reader.open()
     await reader.close()
 
@@ -176,7 +176,7 @@ async def test_a_closed_reader_reads_no_more(broker: ServiceProcess, new_topic: 
     records = reader.records()
     assert (await anext(records)).value == b"0"
     await reader.close()
-    with pytest.raises(StreamRefusedError, match="closed"):
+    with pytest.raises(StreamRejectedError, match="closed"):
         await anext(records)
 
 

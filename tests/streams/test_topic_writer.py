@@ -1,8 +1,8 @@
-"""What becomes of rows that Kafka takes late, refuses, or never sees."""
+"""What becomes of rows that Kafka takes late, rejects, or never sees."""
 
 import pytest
 
-from streams.errors import StreamRefusedError, StreamUnavailableError
+from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.topic_reader import TopicReader
 from streams.topic_writer import BUFFERED_ROWS, TopicWriter
 from streams.topics import partition_of
@@ -32,26 +32,26 @@ async def test_what_an_outage_outlasts_is_reported() -> None:
         await writer.close(0.1)
 
 
-async def test_a_refused_row_is_reported_by_every_later_call(broker: ServiceProcess, new_topic: NewTopicName) -> None:
+async def test_a_rejected_row_is_reported_by_every_later_call(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1, largest_row=1_000)
     writer = TopicWriter(broker.address)
     writer.write(topic, b"x" * 500)
     await writer.flush()
     writer.write(topic, b"x" * 5_000)
-    with pytest.raises(StreamRefusedError, match="was lost"):
+    with pytest.raises(StreamRejectedError, match="was lost"):
         await writer.flush()
-    with pytest.raises(StreamRefusedError, match="was lost"):
+    with pytest.raises(StreamRejectedError, match="was lost"):
         writer.write(topic, b"row")
-    with pytest.raises(StreamRefusedError, match="was lost"):
+    with pytest.raises(StreamRejectedError, match="was lost"):
         await writer.close()
 
 
-async def test_a_row_that_cannot_be_is_refused_at_once_and_alone(
+async def test_a_row_that_cannot_be_is_rejected_at_once_and_alone(
     broker: ServiceProcess, new_topic: NewTopicName
 ) -> None:
     topic = await new_topic(1)
     writer = TopicWriter(broker.address)
-    with pytest.raises(StreamRefusedError, match="not taken"):
+    with pytest.raises(StreamRejectedError, match="not taken"):
         writer.write(topic, b"x" * 1_200_000)
     writer.write(topic, b"row")
     await writer.flush()

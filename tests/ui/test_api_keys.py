@@ -28,7 +28,7 @@ def test_many_first_starts_at_once_agree_on_one_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [None, "", "wrong", "schlüssel"])
-def test_what_is_not_the_key_is_refused(tmp_path: Path, given: str | None) -> None:
+def test_what_is_not_the_key_is_rejected(tmp_path: Path, given: str | None) -> None:
     assert not known_key(tmp_path, given)
 
 

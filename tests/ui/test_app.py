@@ -28,6 +28,8 @@ def test_it_begins_with_the_live_panel() -> None:
     ],
 )
 def test_every_page_runs_as_a_script(page: str, title: str) -> None:
-    app = AppTest.from_string(f"from ui.pages.{page} import show_{page}; show_{page}()", default_timeout=SECONDS).run()
+    app = AppTest.from_string(
+        f"from ui.pages.{page}_page import show_{page}; show_{page}()", default_timeout=SECONDS
+    ).run()
     assert not app.exception
     assert app.header[0].value == title

@@ -69,9 +69,9 @@ async def test_a_stranger_sees_nothing_and_a_sign_in_ends_with_its_key(address: 
             assert (away.status_code, away.headers["location"]) == (303, f"/sign-in?next={path}")
         for path in ("/_stcore/host-config", "/_stcore/health", "/static/js/index.js", "/docs", "/openapi.json"):
             assert (await client.get(path)).status_code == 401
-        with pytest.raises(websockets.InvalidStatus) as refused:
+        with pytest.raises(websockets.InvalidStatus) as rejected:
             await pages_socket(address)
-        assert refused.value.response.status_code == 403
+        assert rejected.value.response.status_code == 403
 
         form = await client.get("/sign-in")
         assert (form.status_code, "Sign in" in form.text) == (200, True)

@@ -64,7 +64,7 @@ def test_a_query_before_its_first_batch_says_nothing_of_batches() -> None:
         "session-1", "opportunities", True, True, START - SECOND, START - 60 * SECOND, "Processing"
     )
     row = query_row(progress, START)
-    assert (row["told_age"], row["batch"], row["batch_age"], row["state_rows"]) == (1.0, None, None, None)
+    assert (row["report_age"], row["batch"], row["batch_age"], row["state_rows"]) == (1.0, None, None, None)
 
 
 def test_the_bridge_is_as_far_as_its_slowest_partition(tmp_path: Path) -> None:
@@ -78,4 +78,4 @@ def test_lags_of_change_streams_are_by_one_clock() -> None:
     standing = ChangeStanding(newest_at=START + SECOND, caught_up_at=START - 3 * SECOND)
     own, bot = change_stream_rows(standing, [BOT], START + 4 * SECOND, server_ahead=SECOND)
     assert (own["reader"], own["lag"], own["lost"]) == ("dashboard", 4.0, 0)
-    assert (bot["reader"], bot["lag"], bot["told_age"], bot["lost"]) == ("bot-alpha", 2.0, 5.0, 1)
+    assert (bot["reader"], bot["lag"], bot["report_age"], bot["lost"]) == ("bot-alpha", 2.0, 5.0, 1)

@@ -23,8 +23,8 @@ def test_of_a_session_that_is_well_nothing_is_said(tmp_path: Path) -> None:
 
 
 ALL_LIVE = [feed("alpha", "BTC/USD"), feed("beta", "BTC/EUR"), feed("fx", "EUR/USD")]
-LATE = {"reader": "bot-alpha", "lag": 9.0, "told_age": 1.0, "lost": 0}
-SILENT = {"reader": "bot-alpha", "lag": 0.1, "told_age": 30.0, "lost": 0}
+LATE = {"reader": "bot-alpha", "lag": 9.0, "report_age": 1.0, "lost": 0}
+SILENT = {"reader": "bot-alpha", "lag": 0.1, "report_age": 30.0, "lost": 0}
 BEHIND = {"reader": "dashboard", "next_offset": 0, "behind": 90_000, "is_bound": False}
 
 
@@ -55,13 +55,13 @@ BEHIND = {"reader": "dashboard", "next_offset": 0, "behind": 90_000, "is_bound":
         ({"detection": [detection(waiting=40.0)]}, [("failing", "detection, partition 0")]),
         ({"detection": [detection(delay=1.5)]}, [("warning", "detection, partition 0")]),
         ({"queries": [query("opportunities", is_active=False)]}, [("failing", "query opportunities")]),
-        ({"queries": [query("opportunities", told_age=30.0)]}, [("failing", "query opportunities")]),
+        ({"queries": [query("opportunities", report_age=30.0)]}, [("failing", "query opportunities")]),
         ({"queries": [query("spreads", batch_age=90.0)]}, [("warning", "query spreads")]),
         ({"queries": [query("spreads", batch_seconds=12.0)]}, [("warning", "query spreads")]),
         ({"queries": [query("opportunities", is_real_time=True, batch_age=290.0)]}, []),
-        ({"bridge": {"version": 3, "version_in_log": 3, "repeated_age": 30.0}}, [("failing", "bridge")]),
-        ({"bridge": {"version": 4, "version_in_log": 3, "repeated_age": 0.5}}, [("warning", "bridge")]),
-        ({"bridge": {"version": 4, "version_in_log": None, "repeated_age": None}}, []),
+        ({"publisher": {"version": 3, "version_in_log": 3, "repeated_age": 30.0}}, [("failing", "publisher")]),
+        ({"publisher": {"version": 4, "version_in_log": 3, "repeated_age": 0.5}}, [("warning", "publisher")]),
+        ({"publisher": {"version": 4, "version_in_log": None, "repeated_age": None}}, []),
         ({"change_streams": [LATE]}, [("warning", "bot-alpha")]),
         ({"change_streams": [SILENT]}, [("warning", "bot-alpha")]),
         ({"change_streams": [SILENT], "processes": [part("bot-alpha", "starting")]}, [("warning", "bot-alpha")]),
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_named_once(tmp_path: Path, changes: dict[str, Any], ex
 
 
 def test_what_follows_from_a_cause_that_is_named_is_left_out(tmp_path: Path) -> None:
-    broken = {"detection": [detection(waiting=40.0)], "queries": [query("spreads", told_age=99.0)]}
+    broken = {"detection": [detection(waiting=40.0)], "queries": [query("spreads", report_age=99.0)]}
     assert found(tmp_path, **broken, sources={"kafka": False, "mongodb": True}) == [("failing", "kafka")]
     assert found(tmp_path, **broken, processes=[part("cep", "starting")]) == [("warning", "cep")]
 
@@ -84,10 +84,10 @@ def test_without_any_feed_nothing_can_be_traded(tmp_path: Path) -> None:
 
 
 def test_what_is_failing_comes_first_and_is_counted(tmp_path: Path) -> None:
-    changes = {"processes": [part("ui", "starting"), part("cep", "failed"), part("bridge", "failed")]}
+    changes = {"processes": [part("ui", "starting"), part("cep", "failed"), part("publisher", "failed")]}
     findings = with_findings(report(**changes), session_of(tmp_path))
-    assert [finding["part"] for finding in findings] == ["cep", "bridge", "ui"]
-    assert summary_of(findings) == "2 failing and 1 to look at: cep, bridge, ui"
+    assert [finding["part"] for finding in findings] == ["cep", "publisher", "ui"]
+    assert summary_of(findings) == "2 failing and 1 to look at: cep, publisher, ui"
     assert verdict_of(findings) == "failing"
     assert verdict_of(findings[2:]) == "warning"
 

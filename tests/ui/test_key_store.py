@@ -63,7 +63,7 @@ def test_a_revoked_key_is_unknown_at_once_and_its_name_free(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["", "owner", "anybody", "Desk", "a b", "-a", "ä", "x" * 41, "a/b", "a\n"])
-def test_strange_and_reserved_names_are_refused(tmp_path: Path, name: str) -> None:
+def test_strange_and_reserved_names_are_rejected(tmp_path: Path, name: str) -> None:
     with pytest.raises(KeyNameError, match="cannot name a key"):
         add_key(tmp_path, kept(name))
     assert read_keys(tmp_path) == ()

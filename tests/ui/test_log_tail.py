@@ -22,7 +22,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def event(text: str, level: str = "INFO", **fields: object) -> bytes:
-    row = {"time": "2026-11-21 17:00:00,000", "level": level, "room": "cep", "event": text, **fields}
+    row = {"time": "2026-11-21 17:00:00,000", "level": level, "logger": "cep", "event": text, **fields}
     return json.dumps(row).encode() + b"\n"
 
 
@@ -106,13 +106,13 @@ def test_a_huge_line_is_shortened_and_one_without_its_beginning_left_out(home: P
 
 
 def test_lines_of_mongod_and_of_a_jvm_have_levels(home: Path) -> None:
-    mongod = {"t": {"$date": "2026-11-21T17:00:00Z"}, "s": "E", "c": "NETWORK", "msg": "refused", "attr": {"port": 1}}
+    mongod = {"t": {"$date": "2026-11-21T17:00:00Z"}, "s": "E", "c": "NETWORK", "msg": "rejected", "attr": {"port": 1}}
     write(home, json.dumps(mongod).encode() + b"\n26/11/21 17:00:00 WARN TaskSetManager: Lost task\n")
     first, second = log_tail(home, "cep", PARTS, LogQuestion())["lines"]
-    assert (first["level"], first["room"], first["event"], first["fields"]) == (
-        "ERROR", "NETWORK", "refused", {"attr": '{"port": 1}'},
+    assert (first["level"], first["logger"], first["event"], first["fields"]) == (
+        "ERROR", "NETWORK", "rejected", {"attr": '{"port": 1}'},
     )  # fmt: skip
-    assert (second["level"], second["room"]) == ("WARNING", None)
+    assert (second["level"], second["logger"]) == ("WARNING", None)
 
 
 @pytest.mark.parametrize(
@@ -143,10 +143,10 @@ SECRET = "s3cr3t-of-an-exchange"
     [
         event(f"asked with {OWN_KEY}"),
         event(f"apiKey={SECRET}"),
-        event("refused", headers={"API-Key": SECRET}),
-        event("refused", secret=SECRET),
-        event("refused", password=[SECRET]),
-        event("refused", url=f"https://user:{SECRET}@exchange.example/"),
+        event("rejected", headers={"API-Key": SECRET}),
+        event("rejected", secret=SECRET),
+        event("rejected", password=[SECRET]),
+        event("rejected", url=f"https://user:{SECRET}@exchange.example/"),
         event("failed", trace=f"Traceback\n  File x\nError: {{'secret': '{SECRET}'}}"),
         event(f"{'x' * 970} secret={SECRET} {'x' * 5_000}"),
         f'java.lang.Exception: sasl.jaas.config password="{SECRET}"\n'.encode(),
@@ -166,7 +166,7 @@ def test_no_secret_is_ever_shown(home: Path, line: bytes) -> None:
 
 
 def test_a_filter_finds_no_secret_either(home: Path) -> None:
-    write(home, event("refused", secret=SECRET))
+    write(home, event("rejected", secret=SECRET))
     assert shown(home, LogQuestion(text="s3cr")) == []
 
 

@@ -13,7 +13,7 @@ from tests.ui.issuer import AUDIENCE, Issuer, issuing
 from ui.auth.oidc_tokens import (
     LEEWAY_SECONDS,
     IssuerUnavailableError,
-    TokenRefusedError,
+    TokenRejectedError,
     Tokens,
     looks_like_token,
     role_of,
@@ -51,12 +51,12 @@ async def test_a_token_without_a_role_of_ours_is_nobody(issuer: Issuer) -> None:
         ({"nbf": 9_999_999_999}, "it is not valid yet"),
     ],
 )
-async def test_claims_that_are_wrong_are_refused(issuer: Issuer, claims: dict[str, object], why: str) -> None:
-    with pytest.raises(TokenRefusedError, match=why):
+async def test_claims_that_are_wrong_are_rejected(issuer: Issuer, claims: dict[str, object], why: str) -> None:
+    with pytest.raises(TokenRejectedError, match=why):
         await Tokens(issuer.terms).caller(issuer.token(**claims))
 
 
-async def test_a_token_signed_by_somebody_else_is_refused(issuer: Issuer) -> None:
+async def test_a_token_signed_by_somebody_else_is_rejected(issuer: Issuer) -> None:
     tokens, claims = Tokens(issuer.terms), issuer.claims()
     stranger = ec.generate_private_key(ec.SECP256R1())
     for token in (
@@ -69,7 +69,7 @@ async def test_a_token_signed_by_somebody_else_is_refused(issuer: Issuer) -> Non
         "a.b.c",
         "x" * 20_000,
     ):
-        with pytest.raises(TokenRefusedError):
+        with pytest.raises(TokenRejectedError):
             await tokens.caller(token)
 
 
@@ -78,7 +78,7 @@ async def test_a_strangers_tokens_do_not_make_us_ask_without_end(issuer: Issuer)
     assert await tokens.caller(issuer.token()) is not None
     stranger = ec.generate_private_key(ec.SECP256R1())
     for number in range(20):
-        with pytest.raises(TokenRefusedError, match="none of the issuer's"):
+        with pytest.raises(TokenRejectedError, match="none of the issuer's"):
             await tokens.caller(jwt.encode(issuer.claims(), stranger, "ES256", headers={"kid": f"kid {number}"}))
     assert issuer.asked == 1
 

@@ -59,7 +59,7 @@ def test_open_metrics_is_told_to_who_asks_for_it() -> None:
     ("name", "labels", "expected"),
     [
         ("arbitrage_opportunities_total", {}, 12),
-        ("arbitrage_refusals_total", {"reason": "stale"}, 7),
+        ("arbitrage_rejections_total", {"reason": "stale"}, 7),
         ("arbitrage_trades_total", {"state": "closed"}, 4),
         ("arbitrage_trades_open", {}, 1),
         ("arbitrage_net_profit", {"currency": "USD"}, -1.25),

@@ -92,9 +92,9 @@ async def test_a_client_hears_of_a_quote_and_of_a_trade(
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
 @pytest.mark.parametrize("path", ["/ws/live", "/_stcore/stream"])
 async def test_another_sites_page_gets_no_socket(address: str, origin: str, path: str) -> None:
-    with pytest.raises(websockets.InvalidStatus) as refused:
+    with pytest.raises(websockets.InvalidStatus) as rejected:
         await websockets.connect(f"ws://{address}{path}", origin=origin)  # type: ignore[arg-type]  # a plain str
-    assert refused.value.response.status_code == 403
+    assert rejected.value.response.status_code == 403
 
 
 async def test_a_program_without_an_origin_may_listen(address: str) -> None:

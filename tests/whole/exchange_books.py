@@ -14,7 +14,7 @@ from typing import Any
 from tests.whole.running import Running
 
 PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding")
-OPEN = ("half_reserved", "reserved", "single_leg")
+OPEN = ("awaiting_second_leg", "reserved", "single_leg")
 
 Row = Mapping[str, Any]
 Place = tuple[str, str]

@@ -100,7 +100,7 @@ STRANGER = textwrap.dedent(
         try:
             return "did it: " + str(do())[:100]
         except (pymongo.errors.PyMongoError, confluent_kafka.KafkaException, OSError) as error:
-            return "refused: " + str(error)[:200]
+            return "rejected: " + str(error)[:200]
 
     settings = client[database]["settings"]
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": kafka, "log_level": 0})

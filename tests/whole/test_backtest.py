@@ -36,7 +36,7 @@ def test_files_become_a_result_and_a_report_the_same_each_time(home: Path, tmp_p
     assert first["trades"] >= 1
     assert float(first["pnl"]["net"]) > 0
     assert first["balanced"]
-    assert first["opportunities"] == first["refusals"] + len(first["arbitrages"])
+    assert first["opportunities"] == first["rejections"] + len(first["arbitrages"])
     assert first["command"] in page.replace("&#x27;", "'")
     again = backtest(home, *files, "--report", str(report))
     assert {**again, "seconds": None} == {**first, "seconds": None}

@@ -94,7 +94,7 @@ def test_the_last_order_comes_within_a_second_and_none_is_left_unwatched(paper: 
 
 def open_arbitrages(paper: Running) -> int:
     counts: dict[str, int] = paper.get("/pnl")["arbitrages"]
-    return sum(counts.get(state, 0) for state in ("half_reserved", "reserved", "single_leg"))
+    return sum(counts.get(state, 0) for state in ("awaiting_second_leg", "reserved", "single_leg"))
 
 
 def test_after_a_kill_and_a_start_of_everything_it_is_still_halted(paper: Running, home: Path) -> None:
@@ -107,16 +107,16 @@ def test_after_a_kill_and_a_start_of_everything_it_is_still_halted(paper: Runnin
     with running_paper(home) as again:
         again.wait_for("trading on paper", 240)
         assert again.get("/risk")["trading_state"] == "halted"
-        again.until(lambda: refused(again, "halted") > 0, 60, "nothing was refused as halted")
+        again.until(lambda: rejected(again, "halted") > 0, 60, "nothing was rejected as halted")
         again.pause(STILL_SECONDS)
         assert last_sent(home, names) == before
         again.switch("running")
         again.until(lambda: last_sent(home, names) > before, 60, "trading did not go on")
         again.switch("reducing")
-        again.until(lambda: refused(again, "reducing") > 0, 60, "nothing was refused as reducing")
+        again.until(lambda: rejected(again, "reducing") > 0, 60, "nothing was rejected as reducing")
         again.until(lambda: not open_arbitrages(again), 60, "what was open did not come to its end")
         assert again.stop() == 0, again.said
 
 
-def refused(paper: Running, reason: str) -> int:
-    return sum(row["count"] for row in paper.get("/refusals") if row["reason"] == reason)
+def rejected(paper: Running, reason: str) -> int:
+    return sum(row["count"] for row in paper.get("/rejections") if row["reason"] == reason)

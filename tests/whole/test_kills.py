@@ -19,7 +19,7 @@ PARTS = (
     *(f"feed-{exchange}" for exchange in EXCHANGES),
     *(f"bot-{exchange}" for exchange in EXCHANGES),
     "ui",
-    "bridge",
+    "publisher",
     "mongodb",
     "kafka",
     "exchanges",

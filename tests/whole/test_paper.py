@@ -112,10 +112,10 @@ def test_strange_frames_to_every_service_end_nothing(summary: dict[str, Any]) ->
     assert summary["restarts"] == {}
 
 
-def test_another_user_of_the_machine_is_refused(summary: dict[str, Any]) -> None:
+def test_another_user_of_the_machine_is_rejected(summary: dict[str, Any]) -> None:
     if not summary["stranger"]:
         pytest.skip("only root may become another user")
-    assert [tried for tried, outcome in summary["stranger"].items() if not outcome.startswith("refused")] == []
+    assert [tried for tried, outcome in summary["stranger"].items() if not outcome.startswith("rejected")] == []
     assert "requires authentication" in summary["stranger"]["halt"]
 
 

@@ -26,15 +26,15 @@ def reserved_times(paper: Running) -> list[int]:
 
 
 def below_threshold(paper: Running) -> int:
-    return sum(row["count"] for row in paper.get("/refusals") if row["reason"] == "below_threshold")
+    return sum(row["count"] for row in paper.get("/rejections") if row["reason"] == "below_threshold")
 
 
 def test_a_raised_threshold_stops_new_arbitrages_within_a_second_and_a_lowered_one_resumes(paper: Running) -> None:
     paper.until(lambda: len(reserved_times(paper)) >= 3, 60, "no arbitrage was reserved")
-    refused_before = below_threshold(paper)
+    rejected_before = below_threshold(paper)
     paper.patch_settings({"min_net_bps": ABOVE_EVERYTHING})
     raised = wall_now()
-    paper.until(lambda: below_threshold(paper) > refused_before, 20, "nothing was refused as below_threshold")
+    paper.until(lambda: below_threshold(paper) > rejected_before, 20, "nothing was rejected as below_threshold")
     paper.pause(5)
     assert max(reserved_times(paper)) <= raised + 1_000_000
     paper.patch_settings({"min_net_bps": 5.0})
@@ -45,9 +45,9 @@ def test_a_raised_threshold_stops_new_arbitrages_within_a_second_and_a_lowered_o
 def test_the_persistence_rule_uses_the_spread_windows(paper: Running) -> None:
     paper.patch_settings({"min_share_above_10s": 1.0})
     paper.until(
-        lambda: any(row["reason"] == "not_persistent" for row in paper.get("/refusals")),
+        lambda: any(row["reason"] == "not_persistent" for row in paper.get("/rejections")),
         60,
-        "nothing was refused as not_persistent",
+        "nothing was rejected as not_persistent",
     )
     paper.patch_settings({"min_share_above_10s": 0.0})
 

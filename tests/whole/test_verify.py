@@ -1,4 +1,5 @@
-"""A recorded run with changes of the settings and kill -9 in it derives again: every opportunity, refusal and step."""
+"""A recorded run with changes of the settings and kill -9 in it derives again: every opportunity, rejection and
+step."""
 
 import os
 import shutil

@@ -13,7 +13,7 @@ from ui.http.route_roles import Operator, Viewer
 from ui.services.bot_service import BotRow, bot_now, bots_now
 from ui.services.process_service import (
     NoSuchProcessError,
-    ProcessOrderRefusedError,
+    ProcessOrderRejectedError,
     ProcessRow,
     order_process,
     process_row,
@@ -64,7 +64,7 @@ FEED: dict[str, object] = {
     "kind": "feed",
     "exchange": "kraken",
     "state": "ready",
-    "told_state": "ready",
+    "reported_state": "ready",
     "is_stoppable": True,
     "wanted": "running",
     "wanted_by": None,
@@ -89,9 +89,9 @@ class ProcessRows(BaseModel):
     items: list[ProcessRow]
 
 
-def _shown(example: object, *refusals: int) -> dict[int | str, dict[str, Any]]:
+def _shown(example: object, *rejections: int) -> dict[int | str, dict[str, Any]]:
     answer: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": {"example": example}}}}
-    return answer | dict.fromkeys(refusals, PROBLEM_RESPONSE)
+    return answer | dict.fromkeys(rejections, PROBLEM_RESPONSE)
 
 
 @router.get("/bots", responses=_shown({"items": [BOT]}, 503))
@@ -155,5 +155,5 @@ async def _told(work: Awaitable[Answer]) -> Answer:
     except NoSuchProcessError as error:
         there_are = f"there are {', '.join(error.known)}" if error.known else "none was told of yet"
         raise ProblemError(404, f"This session has no process {error.name!r} here; {there_are}.") from None
-    except ProcessOrderRefusedError as error:
+    except ProcessOrderRejectedError as error:
         raise ProblemError(409, error.why) from None

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, problem_response
-from ui.http.route_roles import REFUSED, Viewer
+from ui.http.route_roles import REJECTED, Viewer
 from ui.rows.api_rows import SourcesRow
 from ui.rows.health_rows import HealthReportRow
 from ui.stream.live_messages import sources_row
@@ -54,7 +54,7 @@ async def ready(request: Request) -> JSONResponse:
     return problem_response(503, f"Not there: {', '.join(missing)}.", state, {"Retry-After": "1"})
 
 
-@router.get("/health/parts", responses=REFUSED)
+@router.get("/health/parts", responses=REJECTED)
 async def parts(request: Request, _: Viewer) -> HealthReportRow:
     """Feeds, Kafka, Spark, change streams, latencies and processes, and the verdict in words; at most a second old."""
     return await dashboard_of(request).health.report()

@@ -13,8 +13,8 @@ from session.clock import steady_now
 from session.roles import Caller
 from ui.auth.access_service import Access
 from ui.http.known_parameters import known_parameters
-from ui.http.route_roles import REFUSED, Viewer, access_of
-from ui.http.socket_admission import LOOKED_AGAIN_SECONDS, admit, until_refused
+from ui.http.route_roles import REJECTED, Viewer, access_of
+from ui.http.socket_admission import LOOKED_AGAIN_SECONDS, admit, until_rejected
 from ui.services.dashboard import Dashboard
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveClient
@@ -44,8 +44,8 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
     async with audience.client(since, is_page=admission.subprotocol is not None) as client:
         sending = asyncio.create_task(_send(websocket, audience, client))
         leaving = asyncio.create_task(_until_gone(websocket))
-        refused = asyncio.create_task(until_refused(websocket, admission.caller))
-        tasks = (sending, leaving, refused)
+        rejected = asyncio.create_task(until_rejected(websocket, admission.caller))
+        tasks = (sending, leaving, rejected)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -58,7 +58,7 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
     "/api/stream",
     response_class=StreamingResponse,
     dependencies=[Depends(known_parameters)],
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **REFUSED},
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **REJECTED},
 )
 async def stream(
     request: Request, caller: Viewer, since: Since = None, last_event_id: LastEventId = None

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.route_roles import REFUSED, Viewer
+from ui.http.route_roles import REJECTED, Viewer
 from ui.services.log_tail import MOST_LINES, Level, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
 
 router = APIRouter(tags=["health"])
@@ -25,7 +25,7 @@ class LogsRow(TypedDict):
     parts: list[str]
 
 
-@router.get("/logs", responses=REFUSED)
+@router.get("/logs", responses=REJECTED)
 async def logs(request: Request, _: Viewer) -> LogsRow:
     """Which logs there are."""
     dashboard = dashboard_of(request)
@@ -33,7 +33,7 @@ async def logs(request: Request, _: Viewer) -> LogsRow:
     return LogsRow(parts=list(await asyncio.to_thread(log_names, dashboard.session.home, parts)))
 
 
-@router.get("/logs/{part}", responses={404: PROBLEM_RESPONSE, **REFUSED})
+@router.get("/logs/{part}", responses={404: PROBLEM_RESPONSE, **REJECTED})
 async def log(
     request: Request, _: Viewer, part: Part, lines: Lines = 100, level: AtLeast = "DEBUG", text: Text = ""
 ) -> LogTailRow:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response
 
-from ui.http.route_roles import REFUSED, Viewer
+from ui.http.route_roles import REJECTED, Viewer
 from ui.services.dashboard import Dashboard
 from ui.services.prometheus_metrics import Metrics
 
@@ -17,7 +17,7 @@ router = APIRouter(tags=["health"])
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {key: {"schema": {"type": "string"}} for key in MEDIA_TYPES}}, **REFUSED},
+    responses={200: {"content": {key: {"schema": {"type": "string"}} for key in MEDIA_TYPES}}, **REJECTED},
 )
 async def metrics(
     request: Request, _: Viewer, accept: Annotated[str, Header(include_in_schema=False)] = ""

@@ -50,7 +50,7 @@ class Wanted(BaseModel):
 async def opportunities(
     request: Request, wanted: Annotated[Wanted, Query()], cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[StoredOpportunityRow]:
-    """Newest first, of this session, for seven days: those that were taken, and of those refused the first of each
+    """Newest first, of this session, for seven days: those that were taken, and of those rejected the first of each
     pair, reason and second; the others are counted (`/api/opportunities/statistics`), and so are all below the
     threshold. `from` ≤ event time < `to`.
 
@@ -86,7 +86,7 @@ async def newest(
 async def statistics(
     request: Request, span: Span = "10m", base: Base = None, exchange: Exchange = None
 ) -> StatisticsRow:
-    """How many were seen, taken and refused, why, how wide they were and how long they lived."""
+    """How many were seen, taken and rejected, why, how wide they were and how long they lived."""
     return await opportunity_statistics(dashboard_of(request), span, base, exchange)
 
 

@@ -1,4 +1,4 @@
-"""The kill switch, the limits with what is used of them, and what the refusals would have brought."""
+"""The kill switch, the limits with what is used of them, and what the rejections would have brought."""
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
@@ -55,9 +55,9 @@ async def risk(request: Request) -> RiskRow:
     return risk_row(Risk(session, current, await reader.counters(), await reader.health(), inventory.exposures))
 
 
-@router.get("/refusals/summary")
-async def refusal_summary(request: Request) -> MissedProfitRow:
+@router.get("/rejections/summary")
+async def rejection_summary(request: Request) -> MissedProfitRow:
     """Why opportunities were not traded, and what they were expected to bring: the dearest reason first."""
     dashboard = dashboard_of(request)
-    counts, forgone = await dashboard.reader.refusal_counts(), await dashboard.reader.refused_profit()
-    return forgone_row(dashboard.session.settlement_currency, counts, forgone)
+    counts, missed_profit = await dashboard.reader.rejection_counts(), await dashboard.reader.rejected_profit()
+    return forgone_row(dashboard.session.settlement_currency, counts, missed_profit)

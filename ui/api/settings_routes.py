@@ -11,7 +11,7 @@ from market.decide.settings import Settings
 from store.errors import VersionConflictError
 from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.refused_changes import note_refusal
+from ui.http.rejected_changes import note_rejection
 from ui.http.route_roles import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.rows.api_rows import VersionRow
@@ -30,7 +30,7 @@ ChangedBy = Annotated[
 ]
 
 LONGEST_VERSION = 18
-"""Digits; no version of ours has more, and Python refuses to read thousands."""
+"""Digits; no version of ours has more, and Python rejects to read thousands."""
 NO_SETTINGS = "There are no settings yet; they appear with the first start of the system."
 PATCH_BODY: dict[str, Any] = {
     "requestBody": {
@@ -78,7 +78,7 @@ async def patch_settings(
     try:
         changes, expected, conflict_status = _asked(await request.body(), if_match)
     except ProblemError as problem:
-        await note_refusal(request, problem.detail, caller)
+        await note_rejection(request, problem.detail, caller)
         raise
     return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by or ""), conflict_status)
 

@@ -11,7 +11,7 @@ from ui.auth.api_keys import known_key
 from ui.auth.sign_ins import COOKIE, SIGN_IN_SECONDS
 from ui.http.page_files import ASSETS
 from ui.http.problems import ProblemError
-from ui.http.refused_changes import address_of, note_refusal
+from ui.http.rejected_changes import address_of, note_rejection
 from ui.http.route_roles import CHALLENGE, SignInCookie, Viewer, access_of, too_many
 
 router = APIRouter(tags=["access"])
@@ -53,7 +53,7 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
         wait = access.guessed_wrong(address)
         if wait:
             raise too_many(wait)
-        await note_refusal(request, UNKNOWN_KEY)
+        await note_rejection(request, UNKNOWN_KEY)
         raise ProblemError(401, UNKNOWN_KEY, headers=CHALLENGE)
     response.set_cookie(
         COOKIE,

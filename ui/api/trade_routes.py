@@ -1,4 +1,4 @@
-"""GET: what the store says – arbitrages, their fills, refusals, balances, P&L, feeds."""
+"""GET: what the store says – arbitrages, their fills, rejections, balances, P&L, feeds."""
 
 from typing import Annotated
 
@@ -12,12 +12,12 @@ from ui.api.trade_filters import Wanted
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.live.session_feeds import feeds_of
-from ui.rows.api_rows import ArbitrageRow, BalanceRowView, FeedRow, PnlLineRow, PnlRow, ReasonRow, RefusalRow
+from ui.rows.api_rows import ArbitrageRow, BalanceRowView, FeedRow, PnlLineRow, PnlRow, ReasonRow, RejectionRow
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, arbitrage_detail_row
 from ui.rows.equity_rows import EquityRow, equity_row
 from ui.rows.fill_rows import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.rows.profit_rows import pnl_line_row, pnl_row
-from ui.rows.serializers import arbitrage_row, balance_row, feed_row, reason_rows, refusal_row
+from ui.rows.serializers import arbitrage_row, balance_row, feed_row, reason_rows, rejection_row
 
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
@@ -48,23 +48,23 @@ async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit:
     return PageRow(items=[trade_row(booked) for booked in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/refusals")
-async def refusals(request: Request) -> list[ReasonRow]:
+@router.get("/rejections")
+async def rejections(request: Request) -> list[ReasonRow]:
     """How many opportunities were not traded, by the first reason; most frequent first."""
     reader = dashboard_of(request).reader
-    return reason_rows(await reader.refusal_counts(), await reader.refused_profit())
+    return reason_rows(await reader.rejection_counts(), await reader.rejected_profit())
 
 
-@router.get("/refusals/recent")
-async def recent_refusals(
+@router.get("/rejections/recent")
+async def recent_rejections(
     request: Request,
     reason: Annotated[str | None, Query(max_length=40)] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> PageRow[RefusalRow]:
+) -> PageRow[RejectionRow]:
     """The first of each pair and reason per second, newest first."""
-    page = await dashboard_of(request).reader.refusals(reason, cursor, limit)
-    return PageRow(items=[refusal_row(refusal) for refusal in page.items], next_cursor=page.next_cursor)
+    page = await dashboard_of(request).reader.rejections(reason, cursor, limit)
+    return PageRow(items=[rejection_row(rejection) for rejection in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/balances")

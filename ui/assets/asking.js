@@ -1,4 +1,4 @@
-// Asking our own server: what it answers, what it refuses and why, or that nothing came back.
+// Asking our own server: what it answers, what it rejects and why, or that nothing came back.
 
 const ANSWER_MILLISECONDS = 12_000;
 

@@ -80,7 +80,7 @@ export class InventoryView {
     );
     const rows = [
       ...plan.transfers.map((row) => ({ ...row, settled: currency, reason: null })),
-      ...plan.left_out.map((row) => ({ ...row, settled: currency })),
+      ...plan.skipped.map((row) => ({ ...row, settled: currency })),
     ];
     setText(this.noPlan.firstChild, "Nothing drifted so far that sending it back is worth a thought.");
     this.plan.show(rows, (row) => `${row.currency} ${row.source} ${row.destination}`, this.noPlan);

@@ -36,7 +36,7 @@ class KillSwitch {
     for (const [state, button] of Object.entries(this.buttons)) button.onclick = () => this.switchTo(state);
     this.version = 0;
     this.attempts = 0;
-    who.listen(() => this.forgetRefusal());
+    who.listen(() => this.forgetRejection());
     this.draw();
   }
 
@@ -91,12 +91,12 @@ class KillSwitch {
   }
 
   // What was said of who may is over once somebody else signs in.
-  forgetRefusal() {
-    if (this.isRefusal) this.say("", "");
+  forgetRejection() {
+    if (this.isRejection) this.say("", "");
   }
 
-  say(words, tone, isRefusal = false) {
-    this.isRefusal = isRefusal;
+  say(words, tone, isRejection = false) {
+    this.isRejection = isRejection;
     setText(this.said, words);
     setClass(this.said, `said ${tone}`);
   }

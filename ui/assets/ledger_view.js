@@ -1,4 +1,4 @@
-// What the store counts: P&L with its parts, balances, feeds, refusals, and the figures on top.
+// What the store counts: P&L with its parts, balances, feeds, rejections, and the figures on top.
 
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
 import { count, duration, exchangeName, fullTime, money, offset, reasonName, stateName, sum, tone, tookMicroseconds } from "./format.js";
@@ -11,7 +11,7 @@ const PARTS = [
   ["fx", "FX"],
   ["unwinding", "Unwinding"],
 ];
-const OPEN_STATES = ["half_reserved", "reserved", "single_leg"];
+const OPEN_STATES = ["awaiting_second_leg", "reserved", "single_leg"];
 const LATENCIES = 50;
 
 export class FiguresView {
@@ -26,11 +26,11 @@ export class FiguresView {
     setText(this.nodes.net, money(pnl.net, pnl.currency));
     setClass(this.nodes.net, `value ${tone(pnl.net)}`);
     setText(this.nodes.closed, count(states.closed ?? 0));
-    const others = ["unwound", "held", "unfilled"].filter((state) => states[state]);
+    const others = ["unwound", "residual", "unfilled"].filter((state) => states[state]);
     setText(this.nodes.closedNote, others.map((state) => `${count(states[state])} ${stateName(state)}`).join(" · ") || "both legs filled");
     setText(this.nodes.open, count(OPEN_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0)));
     setText(this.nodes.seen, count(model.opportunityCount));
-    setText(this.nodes.refused, count(model.ledger.refusals.reduce((sum, row) => sum + row.count, 0)));
+    setText(this.nodes.rejected, count(model.ledger.rejections.reduce((sum, row) => sum + row.count, 0)));
     setText(this.nodes.latency, medianLatency(model));
   }
 }
@@ -159,21 +159,21 @@ function feedCounts(feed) {
   ];
 }
 
-export class RefusalsView {
+export class RejectionsView {
   constructor(body) {
     this.rows = new KeyedRows(body, refusalRow);
-    this.empty = emptyRow(4, "No opportunity was refused yet.");
+    this.empty = emptyRow(4, "No opportunity was rejected yet.");
   }
 
   show(model) {
-    const most = Math.max(1, ...model.ledger.refusals.map((row) => row.count));
+    const most = Math.max(1, ...model.ledger.rejections.map((row) => row.count));
     const currency = model.ledger.pnl?.currency ?? "";
-    const rows = model.ledger.refusals.map((row) => ({ ...row, share: row.count / most, currency }));
+    const rows = model.ledger.rejections.map((row) => ({ ...row, share: row.count / most, currency }));
     this.rows.show(rows, (row) => row.reason, this.empty);
   }
 }
 
-function refusalRow({ reason, count: times, share, forgone, currency }) {
+function refusalRow({ reason, count: times, share, missed_profit, currency }) {
   return element(
     "tr",
     {},
@@ -181,6 +181,6 @@ function refusalRow({ reason, count: times, share, forgone, currency }) {
     element("td", { class: "track" }, element("i", { class: "bar plain", style: { "--share": share.toFixed(3) } })),
     element("td", { class: "number" }, count(times)),
     element("td", { class: "number muted", title: "Missed profit: what could have been traded within the limits, once per episode" },
-      money(forgone, currency)),
+      money(missed_profit, currency)),
   );
 }

@@ -17,7 +17,7 @@ export class Model {
     this.quotes = [];
     this.spreads = [];
     this.settings = null;
-    this.ledger = { balances: [], feeds: [], refusals: [], pnl: null, pnl_by: null, inventory: null };
+    this.ledger = { balances: [], feeds: [], rejections: [], pnl: null, pnl_by: null, inventory: null };
   }
 
   apply(message) {

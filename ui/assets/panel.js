@@ -5,7 +5,7 @@ import { Charts, loadPlot } from "./charts.js";
 import { recall, remember } from "./choices.js";
 import { setText } from "./elements.js";
 import { InventoryView, ProfitLinesView } from "./inventory_view.js";
-import { BalancesView, FeedsView, FiguresView, ProfitView, RefusalsView } from "./ledger_view.js";
+import { BalancesView, FeedsView, FiguresView, ProfitView, RejectionsView } from "./ledger_view.js";
 import { LatencyView } from "./latency_view.js";
 import { liveFeed } from "./live_feed.js";
 import { OpportunityView } from "./opportunity_view.js";
@@ -40,7 +40,7 @@ class Panel {
     this.trades = new TradesView(find("filter"), find("trades"), find("trade-count"));
     this.signals = new SignalsView(find("signals"), find("signal-count"));
     this.opportunities = new OpportunityView(find("opportunities"), find("opportunity-count"));
-    const figures = ["net", "closed", "closedNote", "open", "seen", "refused", "latency"];
+    const figures = ["net", "closed", "closedNote", "open", "seen", "rejected", "latency"];
     this.slow = [
       new FiguresView(Object.fromEntries(figures.map((name) => [name, find(`figure-${name}`)]))),
       new ProfitView(find("profit")),
@@ -48,7 +48,7 @@ class Panel {
       new BalancesView(find("balances")),
       new InventoryView(find("exposures"), find("drifts"), find("plan")),
       new FeedsView(find("feeds")),
-      new RefusalsView(find("refusals")),
+      new RejectionsView(find("rejections")),
     ];
     this.latency = new LatencyView(find("latencies"));
     this.more = find("more");

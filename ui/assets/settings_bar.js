@@ -64,14 +64,14 @@ export class SettingsBar {
     setText(this.whole, words ?? "");
   }
 
-  // `list` stands below the words; `isRefusal`: it is about who may, so it goes when somebody signs in.
-  tell(tone, words, list = null, isRefusal = false) {
-    this.isRefusal = isRefusal;
+  // `list` stands below the words; `isRejection`: it is about who may, so it goes when somebody signs in.
+  tell(tone, words, list = null, isRejection = false) {
+    this.isRejection = isRejection;
     setClass(this.said, `said ${tone}`);
     this.said.replaceChildren(words, ...(list ? [list] : []));
   }
 
-  forgetRefusal() {
-    if (this.isRefusal) this.tell("", "");
+  forgetRejection() {
+    if (this.isRejection) this.tell("", "");
   }
 }

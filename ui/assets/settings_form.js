@@ -21,7 +21,7 @@ class SettingsForm {
   constructor() {
     this.edits = new Edits(keptEdits());
     this.controls = new Map();
-    this.refused = new Map();
+    this.rejected = new Map();
     this.bar = new SettingsBar({
       save: () => this.save(),
       discard: () => this.discard(),
@@ -31,7 +31,7 @@ class SettingsForm {
     this.fields = element("div", { class: "columns" }, element("p", { class: "quiet" }, "Waiting for the first settings; they appear once the system has started."));
     this.bar.root.hidden = true;
     this.root = element("section", { class: "settings", "data-part": "settings-form", "aria-label": "Thresholds and limits" }, this.bar.root, this.fields);
-    who.listen(() => this.bar.forgetRefusal());
+    who.listen(() => this.bar.forgetRejection());
   }
 
   enter({ data }) {
@@ -128,8 +128,8 @@ class SettingsForm {
 
   touch(name, value) {
     this.edits.touch(name, value);
-    this.refused.delete(name);
-    this.refused.delete("settings");
+    this.rejected.delete(name);
+    this.rejected.delete("settings");
     this.keep();
     this.draw();
   }
@@ -143,7 +143,7 @@ class SettingsForm {
 
   discard() {
     this.edits.clear();
-    this.refused.clear();
+    this.rejected.clear();
     this.keep();
     this.bar.tell("", "");
     this.draw();
@@ -162,7 +162,7 @@ class SettingsForm {
 
   problemOf(name) {
     if (!this.edits.isTouched(name)) return null;
-    return this.controls.get(name).problem(this.edits.value(name)) ?? this.refused.get(name) ?? null;
+    return this.controls.get(name).problem(this.edits.value(name)) ?? this.rejected.get(name) ?? null;
   }
 
   draw() {
@@ -176,7 +176,7 @@ class SettingsForm {
     const clashes = this.isSaving ? [] : this.edits.clashes;
     this.bar.draw({ version: settings.version, mine: changeList(mine, this.labels), count: mine.length, wrong: touched.filter((name) => this.problemOf(name)).length, isSaving: this.isSaving, isLive: this.isLive });
     this.bar.drawClash(clashes.map((name) => ({ name, before: this.edits.typed.get(name).base, after: this.edits.values[name] })), this.labels);
-    this.bar.drawWhole(touched.length ? this.refused.get("settings") : null);
+    this.bar.drawWhole(touched.length ? this.rejected.get("settings") : null);
     this.root.dataset.version = settings.version;
   }
 
@@ -184,7 +184,7 @@ class SettingsForm {
     if (this.isSaving) return;
     const { touched, clashes, settings: before } = this.edits;
     if (!touched.length) return this.bar.tell("good", "Nothing was changed: there is nothing unsaved.");
-    const wrong = touched.find((name) => this.problemOf(name) && !this.refused.has(name));
+    const wrong = touched.find((name) => this.problemOf(name) && !this.rejected.has(name));
     if (wrong) {
       this.controls.get(wrong).control.focus();
       return this.bar.tell("bad", "Not saved: see what is said at the fields.");
@@ -196,7 +196,7 @@ class SettingsForm {
     this.draw();
     const answer = await ask("PATCH", "/api/settings", this.edits.changes((name) => this.isNumber(name)), { "If-Match": `"${before.version}"` });
     this.isSaving = false;
-    this.refused.clear();
+    this.rejected.clear();
     if (answer.isDone) this.saved(before, sent, answer.body);
     else await this.notSaved(before, answer);
     this.keep();
@@ -218,7 +218,7 @@ class SettingsForm {
     const wrong = answer.body?.errors ?? [];
     if (answer.status === 412 || answer.status === 409) return this.passed(before);
     if (answer.status === 422 && wrong.length) {
-      for (const { field, why } of wrong) this.refuse(field, sentence(withLabels(why, this.labels)));
+      for (const { field, why } of wrong) this.reject(field, sentence(withLabels(why, this.labels)));
       return this.bar.tell("bad", "Not saved: see what is said at the fields.");
     }
     const kept = "What you typed is kept.";
@@ -227,9 +227,9 @@ class SettingsForm {
   }
 
   // At the field where there is one for it, else above all.
-  refuse(field, why) {
+  reject(field, why) {
     const place = [...this.controls.keys()].find((name) => field === name || field.startsWith(`${name}.`)) ?? "settings";
-    this.refused.set(place, [this.refused.get(place), why].filter(Boolean).join(" "));
+    this.rejected.set(place, [this.rejected.get(place), why].filter(Boolean).join(" "));
   }
 
   // Somebody saved between what is shown here and our attempt.

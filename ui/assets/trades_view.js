@@ -7,7 +7,7 @@ import { baseAmount, bps, duration, exchangeName, fullTime, marketPrice, money, 
 const SHOWN = 20;
 const FILTER = "live.filter";
 const COLUMNS = 8;
-const HIDDEN_STATES = new Set(["half_reserved", "expired"]);
+const HIDDEN_STATES = new Set(["awaiting_second_leg", "expired"]);
 
 export class TradesView {
   constructor(input, body, counter) {

@@ -10,7 +10,7 @@ from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import SignIns
 from ui.auth.socket_tickets import Tickets
 
-NOTED_REFUSALS = RateTerms(per_second=1, burst=100)
+NOTED_REJECTIONS = RateTerms(per_second=1, burst=100)
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -29,7 +29,7 @@ class Access:
         self.requests = Rates(terms.requests)
         self.changes = Rates(terms.changes)
         self.guesses = Rates(terms.guesses)
-        self.noted_refusals = Rates(NOTED_REFUSALS)
+        self.noted_rejections = Rates(NOTED_REJECTIONS)
         """Of all callers together: what the audit log is told of those that were turned away."""
 
     def by_key(self, given: str | None, address: str = "") -> Caller | None:

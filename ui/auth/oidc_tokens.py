@@ -28,7 +28,7 @@ LONGEST_NAME = 100
 log = logging.getLogger("ui")
 
 
-class TokenRefusedError(Exception):
+class TokenRejectedError(Exception):
     """The token is not valid here; the message says why, and nothing of the token."""
 
 
@@ -51,7 +51,7 @@ class Tokens:
         self._asked_at: int | None = None
 
     async def caller(self, token: str, address: str = "") -> Caller | None:
-        """Who bears it; None where it names no role of ours. Raises TokenRefusedError, IssuerUnavailableError."""
+        """Who bears it; None where it names no role of ours. Raises TokenRejectedError, IssuerUnavailableError."""
         key = await self._key_of(token)
         try:
             claims: dict[str, object] = jwt.decode(
@@ -64,7 +64,7 @@ class Tokens:
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
         except jwt.InvalidTokenError as error:
-            raise TokenRefusedError(_words(error)) from None
+            raise TokenRejectedError(_words(error)) from None
         role = role_of(self._terms, claims)
         name = str(claims.get("preferred_username") or claims["sub"])[:LONGEST_NAME]
         # PyJWT has looked at it: a number, and not over
@@ -78,11 +78,11 @@ class Tokens:
             header = {}
         name = header.get("kid")
         if not isinstance(name, str) or header.get("alg") not in ALGORITHMS:
-            raise TokenRefusedError("it is no signed token that names its key")
+            raise TokenRejectedError("it is no signed token that names its key")
         if name not in self._keys or self._is_old(self._fetched_at, KEYS_LAST_SECONDS):
             await self._fetch()
         if name not in self._keys:
-            raise TokenRefusedError("its key is none of the issuer's")
+            raise TokenRejectedError("its key is none of the issuer's")
         return self._keys[name]
 
     async def _fetch(self) -> None:

@@ -42,7 +42,7 @@ class SignedInOnly:
             return
         caller = _caller(access, headers)
         if caller is None:
-            await _refuse(scope, headers, receive, send)
+            await _reject(scope, headers, receive, send)
         elif scope["type"] == "websocket":
             await self._app(scope, _while_signed_in(access, headers, receive), send)
         else:
@@ -75,7 +75,7 @@ def _caller(access: Access, headers: Headers) -> Caller | None:
     return access.by_key(key) if key else access.sign_ins.caller(cookie_of(headers))
 
 
-async def _refuse(scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+async def _reject(scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await WebSocketClose(1008, "Sign in first.")(scope, receive, send)
     elif scope["method"] == "GET" and "text/html" in headers.get("accept", ""):

@@ -47,7 +47,7 @@ class BoundedBodies:
             return
         if body is None:
             return
-        answer = _refusal(body)
+        answer = _rejection(body)
         await (answer or self._app)(scope, receive if answer else _again(body, receive), send)
 
 
@@ -64,7 +64,7 @@ async def _whole(receive: Receive) -> bytes | None:
     return bytes(body)
 
 
-def _refusal(body: bytes) -> Response | None:
+def _rejection(body: bytes) -> Response | None:
     if len(body) > MOST_BYTES:
         return problem_response(413, TOO_LARGE, headers=LAST)
     field = _half_character(body)

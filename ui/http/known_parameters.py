@@ -1,4 +1,4 @@
-"""A query parameter that a route does not have is refused: ignored, a misspelt filter would let everything through."""
+"""A query parameter that a route does not have is rejected: ignored, a misspelt filter would let everything through."""
 
 from collections.abc import Iterator
 

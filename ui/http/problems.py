@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from store.errors import CursorError, StoreError
-from ui.http.refused_changes import note_refusal
+from ui.http.rejected_changes import note_rejection
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -109,7 +109,7 @@ def answer_problems(app: FastAPI) -> None:
         if error.status_code == 400:
             # FastAPI's answer to a body that is no text; one that is no JSON gets 422 from it, and so do both here
             wrong = [FieldProblem(field="body", why="is not JSON in UTF-8")]
-            await note_refusal(request, words_of(wrong))
+            await note_rejection(request, words_of(wrong))
             return invalid_response(wrong)
         detail = f"There is nothing at {request.url.path}." if error.status_code == 404 else str(error.detail)
         return problem_response(error.status_code, detail, headers=error.headers)
@@ -117,7 +117,7 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         wrong = field_problems(error.errors(), "request")
-        await note_refusal(request, words_of(wrong))
+        await note_rejection(request, words_of(wrong))
         return invalid_response(wrong)
 
     @app.exception_handler(CursorError)

@@ -14,15 +14,15 @@ from session.roles import Caller
 from ui.auth.access_service import Access
 from ui.auth.address_groups import counted_address
 from ui.auth.api_keys import KEY_FILE
-from ui.auth.oidc_tokens import IssuerUnavailableError, TokenRefusedError, Tokens, looks_like_token
+from ui.auth.oidc_tokens import IssuerUnavailableError, TokenRejectedError, Tokens, looks_like_token
 from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import COOKIE
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.refused_changes import address_of, note_refusal
+from ui.http.rejected_changes import address_of, note_rejection
 from ui.services.dashboard import Dashboard
 
 CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="arbitrage", Bearer realm="arbitrage"'}
-REFUSED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 422, 429, 503), PROBLEM_RESPONSE)
+REJECTED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 422, 429, 503), PROBLEM_RESPONSE)
 """What any route may answer."""
 
 KeyHeader = Annotated[
@@ -45,7 +45,7 @@ async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie:
     caller = await _known(request, key, bearer, cookie) or access.anybody(address_of(request))
     if caller is None:
         detail = "Reading needs a key here: the header X-API-Key, or sign in at /sign-in."
-        raise await _refusal(request, ProblemError(401, detail, headers=CHALLENGE))
+        raise await _rejection(request, ProblemError(401, detail, headers=CHALLENGE))
     spend(access.requests, rate_name(caller))
     return caller
 
@@ -70,15 +70,15 @@ async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cooki
     caller = await _known(request, key, bearer, cookie)
     if caller is None:
         detail = f"Changing needs the header X-API-Key; the owner's key lies in {KEY_FILE} in the data folder."
-        raise await _refusal(request, ProblemError(401, detail, headers=CHALLENGE))
+        raise await _rejection(request, ProblemError(401, detail, headers=CHALLENGE))
     spend(access_of(request).changes, rate_name(caller))
     if not caller.may_change:
         detail = f"{caller.name} is a viewer and may change nothing."
-        raise await _refusal(request, ProblemError(403, detail), caller)
+        raise await _rejection(request, ProblemError(403, detail), caller)
     if caller.means == "sign-in" and "origin" not in request.headers:
         # a cookie comes along by itself; what it changes must be asked for by a page of ours, which names its origin
         detail = "With the cookie alone only our own pages may change something; send a key."
-        raise await _refusal(request, ProblemError(403, detail), caller)
+        raise await _rejection(request, ProblemError(403, detail), caller)
     # for the audit log, where what was sent turns out to be no request
     request.state.caller = caller
     return caller
@@ -104,8 +104,8 @@ async def caller_by_key(access: Access, given: str, address: str) -> Caller:
 async def _bearer(tokens: Tokens, access: Access, token: str, address: str) -> Caller:
     try:
         caller = await tokens.caller(token, address)
-    except TokenRefusedError as refused:
-        raise _wrong(access, address, f"This token is not taken: {refused}.") from None
+    except TokenRejectedError as rejected:
+        raise _wrong(access, address, f"This token is not taken: {rejected}.") from None
     except IssuerUnavailableError as error:
         raise ProblemError(503, str(error), headers={"Retry-After": "30"}) from None
     if caller is None:
@@ -154,10 +154,10 @@ async def _known(
     try:
         return await caller_by_key(access, given, address)
     except ProblemError as problem:
-        raise (await _refusal(request, problem)) if problem.status == 401 else problem from None
+        raise (await _rejection(request, problem)) if problem.status == 401 else problem from None
 
 
-async def _refusal(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
+async def _rejection(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
     """`problem`, after the audit log was told of a change that was not to be."""
-    await note_refusal(request, problem.detail, caller)
+    await note_rejection(request, problem.detail, caller)
     return problem

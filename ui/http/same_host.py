@@ -13,7 +13,7 @@ CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class SameHostOnly:
-    """Refuses a foreign Host (a name rebound to loopback) and a foreign Origin (another site's page).
+    """Rejects a foreign Host (a name rebound to loopback) and a foreign Origin (another site's page).
 
     Only browsers send an Origin; programs without one pass. `names` None lets every Host pass, as one who serves
     beyond loopback is reached by names that only the network knows; the Origin must match all the same.
@@ -27,15 +27,15 @@ class SameHostOnly:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope, Headers(scope=scope))
-        if refusal is None:
+        rejection = self._rejection(scope, Headers(scope=scope))
+        if rejection is None:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await WebSocketClose(1008, refusal)(scope, receive, send)
+            await WebSocketClose(1008, rejection)(scope, receive, send)
         else:
-            await problem_response(403, refusal)(scope, receive, send)
+            await problem_response(403, rejection)(scope, receive, send)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> str | None:
+    def _rejection(self, scope: Scope, headers: Headers) -> str | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._names is not None and _name_of(f"//{host}") not in self._names:
             return "This server answers to its own host name only."

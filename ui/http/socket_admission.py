@@ -29,7 +29,7 @@ class Admission:
 
 
 async def admit(websocket: WebSocket) -> Admission | None:
-    """Who it is; None where it was refused, and the connection is closed then. The Origin was checked before."""
+    """Who it is; None where it was rejected, and the connection is closed then. The Origin was checked before."""
     dashboard: Dashboard = websocket.app.state.dashboard
     access = dashboard.access
     try:
@@ -44,7 +44,7 @@ async def admit(websocket: WebSocket) -> Admission | None:
     return Admission(caller, PROTOCOL if PROTOCOL in offered else None)
 
 
-async def until_refused(websocket: WebSocket, caller: Caller) -> None:
+async def until_rejected(websocket: WebSocket, caller: Caller) -> None:
     """Closes the connection and returns once `caller` may listen no more: its key was revoked, its sign-in is over."""
     dashboard: Dashboard = websocket.app.state.dashboard
     while dashboard.access.still_holds(caller):

@@ -10,7 +10,7 @@ import streamlit
 from session.roles import ANYBODY, Caller
 from store.errors import StoreError, VersionConflictError
 from ui.page_parts.page_sign_in import PAGE_ADDRESS, operator_of, signed_in, why_not_operator
-from ui.services.change_audit import audit_refusal
+from ui.services.change_audit import audit_rejection
 from ui.services.dashboard import Dashboard
 
 Result = TypeVar("Result")
@@ -33,7 +33,7 @@ def acted(
     change: Callable[[Caller], Coroutine[Any, Any, Result]],
     said: Callable[[Result], str],
 ) -> ActionOutcome[Result]:
-    """Make the change and say so. What the service refuses is raised, for the caller to say.
+    """Make the change and say so. What the service rejects is raised, for the caller to say.
 
     `attempt`: action and target as the audit log names them, for where nobody is signed in who may.
     """
@@ -54,7 +54,7 @@ def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
     """Why, after the audit log was told."""
     why, who = why_not_operator(dashboard), signed_in(dashboard) or Caller(ANYBODY, "viewer", "open", PAGE_ADDRESS)
     with suppress(TimeoutError):
-        dashboard.answer(audit_refusal(dashboard, who, *attempt, why))
+        dashboard.answer(audit_rejection(dashboard, who, *attempt, why))
     return why
 
 

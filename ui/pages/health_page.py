@@ -7,7 +7,6 @@ from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_times import shown_zone
 from ui.panels.health_log import show_log
 from ui.panels.health_tables import (
-    bridge_words,
     changes_table,
     detection_table,
     feeds_table,
@@ -16,6 +15,7 @@ from ui.panels.health_tables import (
     latencies_table,
     latency_chart,
     processes_table,
+    publisher_words,
     queries_table,
     stage_name,
     verdict,
@@ -60,7 +60,7 @@ def _show(dashboard: Dashboard) -> None:
     with left:
         _section("Detection, row by row", detection_table(report))
         _section("Change streams of MongoDB", changes_table(report))
-        streamlit.caption(bridge_words(report))
+        streamlit.caption(publisher_words(report))
     with right:
         _section("Kafka lag", kafka_table(report))
     _show_latencies(report)

@@ -1,4 +1,4 @@
-"""Who changed what, for operators: the newest entries of the audit log, refused ones included."""
+"""Who changed what, for operators: the newest entries of the audit log, rejected ones included."""
 
 import streamlit
 
@@ -12,7 +12,7 @@ from ui.services.dashboard import Dashboard
 
 SHOWN = 20
 HEADS = words("When", "Who", "From", "Did", "To", "Outcome", "Before → after")
-TONES = {"done": "good", "refused": "bad", "failed": "bad", "begun": "quiet"}
+TONES = {"done": "good", "rejected": "bad", "failed": "bad", "begun": "quiet"}
 LONGEST = 120
 
 

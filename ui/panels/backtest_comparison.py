@@ -35,7 +35,7 @@ FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
     ("Made of", lambda one: "bars" if one.is_of_bars else "quotes"),
     ("Trades", lambda one: f"{one.trades:,}"),
     ("Opportunities", lambda one: f"{one.opportunities:,}"),
-    ("Rejections", lambda one: f"{one.refusals:,}"),
+    ("Rejections", lambda one: f"{one.rejections:,}"),
     ("Quotes", lambda one: f"{one.quotes:,}"),
     ("Books", lambda one: "balance" if one.is_balanced else "DO NOT BALANCE"),
 )

@@ -14,7 +14,7 @@ from ui.services.bot_service import BotRow, bots_now, with_those_to_come
 from ui.services.dashboard import Dashboard
 from ui.services.process_service import (
     NoSuchProcessError,
-    ProcessOrderRefusedError,
+    ProcessOrderRejectedError,
     ProcessRow,
     order_process,
     processes_now,
@@ -126,6 +126,6 @@ def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
         )
     except NoSuchProcessError:
         outcome = ActionOutcome(False, f"Not done: this session has no {name} any more.")
-    except ProcessOrderRefusedError as refused:
-        outcome = ActionOutcome(False, f"Not done: {refused.why}")
+    except ProcessOrderRejectedError as rejected:
+        outcome = ActionOutcome(False, f"Not done: {rejected.why}")
     keep_outcome(PLACE, outcome)

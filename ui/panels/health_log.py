@@ -68,7 +68,7 @@ def log_lines(tail: LogTailRow) -> str:
 def _line(row: LogLineRow) -> str:
     fields = " ".join(f"{name}={value}" for name, value in row["fields"].items())
     level = row["level"] if row["level"] in LEVELS else ""
-    begin = " ".join(filter(None, (row["time"], row["level"] if row["time"] else None, row["room"])))
+    begin = " ".join(filter(None, (row["time"], row["level"] if row["time"] else None, row["logger"])))
     return (
         f'<li><span class="quiet">{escape(begin)}</span> <span class="{level}">{escape(row["event"])}</span> '
         f'<span class="quiet">{escape(fields)}</span></li>'

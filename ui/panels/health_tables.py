@@ -144,18 +144,18 @@ def queries_table(report: HealthReportRow, zone: tzinfo) -> str:
 
 def changes_table(report: HealthReportRow) -> str:
     rows: list[Line] = [
-        [one["reader"], duration(one["lag"]), duration(one["told_age"]), str(one["lost"])]
+        [one["reader"], duration(one["lag"]), duration(one["report_age"]), str(one["lost"])]
         for one in report["change_streams"]
     ]
     return table("Change streams", (*words("Reader"), *numbers("Behind", "Told", "Read anew")), rows, "")
 
 
-def bridge_words(report: HealthReportRow) -> str:
+def publisher_words(report: HealthReportRow) -> str:
     """The bridge reads MongoDB and no topic: what it wrote tells how far it is."""
-    bridge = report["bridge"]
-    told = f"Settings bridge: {_version(bridge['version_in_log'])} in the log, {_version(bridge['version'])} in force"
-    age = bridge["repeated_age"]
-    return f"{told}, {'never repeated' if age is None else f'repeated {duration(age)} ago'}."
+    publisher = report["publisher"]
+    versions = f"{_version(publisher['version_in_log'])} in the log, {_version(publisher['version'])} in force"
+    age = publisher["repeated_age"]
+    return f"Settings publisher: {versions}, {'never repeated' if age is None else f'repeated {duration(age)} ago'}."
 
 
 def latencies_table(report: HealthReportRow) -> str:
@@ -188,7 +188,7 @@ def latency_chart(row: LatencyRow) -> dict[str, object]:
 
 
 def _query_row(one: QueryRow, zone: tzinfo) -> Line:
-    is_silent = one["told_age"] > 20
+    is_silent = one["report_age"] > 20
     state = (
         Cell("ended", "bad")
         if not one["is_active"]

@@ -7,7 +7,7 @@ from ui.rows.opportunity_rows import BinRow, LifeBinRow
 from ui.services.threshold_preview import CurvePointRow
 
 SEEN = "#7d8fa6"
-REFUSED = "#f0954a"
+REJECTED = "#f0954a"
 MARK = "#e2565f"
 CHOSEN = "#4b9bff"
 LEAST_SHOWN = 0.8
@@ -15,7 +15,7 @@ LEAST_SHOWN = 0.8
 
 
 def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
-    """How many were seen, refused and taken, by net bps; logarithmic, as thousands are seen for each one taken."""
+    """How many were seen, rejected and taken, by net bps; logarithmic, as thousands are seen for each one taken."""
     ends = (bars[0]["from_bps"], bars[-1]["to_bps"]) if bars else (0.0, 1.0)
     return {
         "animation": False,
@@ -37,7 +37,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
         "yAxis": {"type": "log", "min": LEAST_SHOWN, "splitNumber": 4, "axisLabel": {"formatter": "{value}"}},
         "series": [
             _bars("Seen", [bar["seen"] for bar in bars], SEEN),
-            _bars("Rejected", [bar["refused"] for bar in bars], REFUSED),
+            _bars("Rejected", [bar["rejected"] for bar in bars], REJECTED),
             _bars("Taken", [bar["taken"] for bar in bars], GOOD),
             _marks([] if threshold is None else [(threshold, "threshold", MARK)], axis=1, ends=ends),
         ],
@@ -94,7 +94,7 @@ def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen
         "yAxis": {"type": "value", "minInterval": 1, "splitNumber": 4},
         "series": [
             _steps("Taken that pass", [[point["min_net_bps"], point["kept"]] for point in points], GOOD),
-            _steps("Gained at most", [[point["min_net_bps"], point["gained"]] for point in points], REFUSED),
+            _steps("Gained at most", [[point["min_net_bps"], point["gained"]] for point in points], REJECTED),
             _marks(marks, axis=0, ends=ends),
         ],
     }

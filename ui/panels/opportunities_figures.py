@@ -48,16 +48,16 @@ def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | No
             spread_chart(found["histogram"], found["min_net_bps"]),
             height=CHART_HEIGHT,
             key="opportunities.spreads",
-            alt="How many opportunities were seen, refused and taken, by net basis points, with the threshold marked",
+            alt="How many opportunities were seen, rejected and taken, by net basis points, with the threshold marked",
         )
-        streamlit.caption("Refusals that were counted together stand at the spread of the first of their second.")
+        streamlit.caption("Rejections that were counted together stand at the spread of the first of their second.")
     with right:
         streamlit.subheader("Why not", anchor=False)
         rows = [*ledger_lines(found["ledger"], found["currency"]), *expired_lines(found["unanswered"])]
-        streamlit.html(table("Why not: reasons of refusals", LEDGER_HEADS, rows, "Nothing was refused."))
+        streamlit.html(table("Why not: reasons of rejections", LEDGER_HEADS, rows, "Nothing was rejected."))
         streamlit.caption(
             "Missed profit: what one trade within the limits would have brought at the best levels, once per episode. "
-            "A gap is refused at every sighting and missed once; one that was traded was not missed."
+            "A gap is rejected at every sighting and missed once; one that was traded was not missed."
         )
     _show_lifetimes(found["lifetimes"])
 
@@ -86,13 +86,13 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
     net = decimal_of(found["taken_net"])
     life = found["lifetimes"]["all"]
     expected = worth(decimal_of(found["taken_expected"]), currency)
-    profit = worth(decimal_of(found["refused_expected"]), currency)
+    profit = worth(decimal_of(found["rejected_expected"]), currency)
     missed = f"{profit} in {counted(found['missed_episodes'], 'episode')}"
     return [
         Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
         Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
         Figure("Realised", money_cell(net, currency), "by those taken, so far"),
-        Figure("Rejected", Cell(f"{found['refused']:,}"), f"missed {missed}"),
+        Figure("Rejected", Cell(f"{found['rejected']:,}"), f"missed {missed}"),
         Figure("Expired", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
         Figure("Lived (median)", Cell(_lived(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {_lived(life['p90_ms'])}"),
     ]
@@ -104,14 +104,14 @@ def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
             reason_name(row["reason"]),
             f"{row['count']:,}",
             f"{row['episodes']:,}",
-            Cell(worth(decimal_of(row["forgone"]), currency), exact=f"{row['forgone']} {currency}"),
+            Cell(worth(decimal_of(row["missed_profit"]), currency), exact=f"{row['missed_profit']} {currency}"),
         ]
         for row in ledger
     ]
 
 
 def expired_lines(count: int) -> list[Line]:
-    """What no check refused and nobody took: with it the sightings sum to all that were seen and not taken."""
+    """What no check rejected and nobody took: with it the sightings sum to all that were seen and not taken."""
     return [["Expired before both bots had answered", f"{count:,}", UNKNOWN, UNKNOWN]] if count else []
 
 

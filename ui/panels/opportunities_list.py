@@ -27,7 +27,7 @@ ROWS = 25
 REASONS = tuple(check.reason for check in CHECKS)
 OUTCOME_NAMES: dict[OutcomeName, str] = {
     "taken": "Taken",
-    "refused": "Rejected",
+    "rejected": "Rejected",
     "waiting": "Awaiting second leg",
     "expired": "Expired",
 }
@@ -96,7 +96,7 @@ def _show_paging(place_in_list: Paging, page: OpportunityPage) -> None:
     with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
         place_in_list.show_buttons(page.next_cursor)
     streamlit.caption(
-        f"Page {place_in_list.number}. Kept are all that were taken, and of those refused the first of each pair, "
+        f"Page {place_in_list.number}. Kept are all that were taken, and of those rejected the first of each pair, "
         "reason and second; those below the threshold are counted alone."
     )
 
@@ -134,7 +134,7 @@ def fate(row: StoredOpportunityRow) -> Cell:
     if row["outcome"] == "taken":
         why = f" ({reason_name(reason)})" if reason else ""
         return Cell(f"Taken: {state_name(state or '')}{why}", "good" if state == "closed" else "")
-    if row["outcome"] == "refused":
+    if row["outcome"] == "rejected":
         return Cell(f"Rejected: {reason_name(str(reason))}", "quiet")
     told = f"{state_name(state)}: {reason_name(reason)}" if state and reason else ""
     return Cell(OUTCOME_NAMES[row["outcome"]], "quiet", told)

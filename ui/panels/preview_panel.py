@@ -54,9 +54,9 @@ def _show(dashboard: Dashboard) -> None:
             alt="How many would have passed, over thresholds in net basis points",
         )
     with right:
-        rows = ledger_lines(found["still_refused"], found["currency"])
-        caption = "Would pass the threshold and were refused all the same"
-        streamlit.html(table(caption, LEDGER_HEADS, rows, "No other check refused any that would pass."))
+        rows = ledger_lines(found["still_rejected"], found["currency"])
+        caption = "Would pass the threshold and were rejected all the same"
+        streamlit.html(table(caption, LEDGER_HEADS, rows, "No other check rejected any that would pass."))
         streamlit.caption(f"{caption}.")
     streamlit.caption(" ".join(found["limits"]))
 

@@ -164,10 +164,10 @@ class ArbitrageRow(TypedDict):
     profit: ProfitRow | None
 
 
-class RefusalRow(TypedDict):
+class RejectionRow(TypedDict):
     """`count` has the like of the same pair, reason and second."""
 
-    refusal_id: str
+    rejection_id: str
     opportunity_id: str
     base: str
     buy_exchange: str
@@ -176,17 +176,17 @@ class RefusalRow(TypedDict):
     reason: str
     net_bps: float
     expected_profit: str
-    refused_at: int
+    rejected_at: int
     count: int
 
 
 class ReasonRow(TypedDict):
-    """How many opportunities were refused for this reason; `forgone`: their missed profit, settled: what could
+    """How many opportunities were rejected for this reason; `missed_profit`: their missed profit, settled: what could
     have been traded within the limits, once per episode."""
 
     reason: str
     count: int
-    forgone: str
+    missed_profit: str
 
 
 class BalanceRowView(TypedDict):

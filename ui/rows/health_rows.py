@@ -65,7 +65,7 @@ class DetectionRow(TypedDict):
 
 
 class QueryRow(TypedDict):
-    """One of Spark's queries, as told `told_age` seconds ago.
+    """One of Spark's queries, as told `report_age` seconds ago.
 
     What concerns batches is None until the first has ended, and of the real-time query it is up to five minutes old.
     """
@@ -74,7 +74,7 @@ class QueryRow(TypedDict):
     is_real_time: bool
     is_active: bool
     message: str
-    told_age: float
+    report_age: float
     started_at: int
     batch: int | None
     batch_age: float | None
@@ -88,8 +88,8 @@ class QueryRow(TypedDict):
 
 
 class SettingsPublisherRow(TypedDict):
-    """The settings bridge: the version in force, the oldest that stands newest in a partition of the log, and how long
-    ago it was repeated there (each second)."""
+    """The settings publisher: the version in force, the oldest that stands newest in a partition of the log, and how
+    long ago it was repeated there (each second)."""
 
     version: int | None
     version_in_log: int | None
@@ -98,11 +98,11 @@ class SettingsPublisherRow(TypedDict):
 
 class ChangeStreamRow(TypedDict):
     """Who follows MongoDB's changes. `lag`: since the last moment up to which everything was seen; half a second is
-    none. `told_age`: how old that knowledge is. `lost`: how often history was gone and all was read anew."""
+    none. `report_age`: how old that knowledge is. `lost`: how often history was gone and all was read anew."""
 
     reader: str
     lag: float | None
-    told_age: float
+    report_age: float
     lost: int
 
 
@@ -165,7 +165,7 @@ class HealthReportRow(TypedDict):
     topics: list[PartitionRow]
     detection: list[DetectionRow]
     queries: list[QueryRow]
-    bridge: SettingsPublisherRow
+    publisher: SettingsPublisherRow
     change_streams: list[ChangeStreamRow]
     latencies: list[LatencyRow]
     processes: list[PartRow]

@@ -111,7 +111,7 @@ def query_row(query: QueryProgress, now: int) -> QueryRow:
         is_real_time=query.is_real_time,
         is_active=query.is_active,
         message=query.message,
-        told_age=_age(query.told_at, now) or 0.0,
+        report_age=_age(query.told_at, now) or 0.0,
         started_at=query.started_at,
         batch=query.batch,
         batch_age=_age(query.batch_at, now),
@@ -139,13 +139,13 @@ def change_stream_rows(
 ) -> list[ChangeStreamRow]:
     """The dashboard's first, then the bots'."""
     own = ChangeStreamRow(
-        reader=DASHBOARD, lag=_seconds(standing.lag(now, server_ahead)), told_age=0.0, lost=standing.lost
+        reader=DASHBOARD, lag=_seconds(standing.lag(now, server_ahead)), report_age=0.0, lost=standing.lost
     )
     others = [
         ChangeStreamRow(
             reader=reach.part,
             lag=_seconds(reach.change_lag),
-            told_age=_age(reach.told_at - server_ahead, now) or 0.0,
+            report_age=_age(reach.told_at - server_ahead, now) or 0.0,
             lost=reach.streams_lost,
         )
         for reach in reaches

@@ -85,7 +85,7 @@ class PlanRow(TypedDict):
     earned: str
     cost: str
     transfers: list[TransferRow]
-    left_out: list[SkippedTransferRow]
+    skipped: list[SkippedTransferRow]
 
 
 class InventoryRow(TypedDict):
@@ -173,7 +173,7 @@ def _plan_row(session: Session, plan: RebalancingPlan) -> PlanRow:
         earned=text_of(plan.earned),
         cost=text_of(plan.cost),
         transfers=[_transfer_row(one, sources[one.source, one.currency]) for one in plan.transfers],
-        left_out=[_left_out_row(one) for one in plan.left_out],
+        skipped=[_left_out_row(one) for one in plan.skipped],
     )
 
 

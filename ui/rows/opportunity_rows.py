@@ -15,7 +15,7 @@ Span = Literal["10m", "hour", "session"]
 
 
 class StoredOpportunityRow(OpportunityRow):
-    """`outcome`: taken (both legs were reserved), refused (`reason`: the first check that said no), waiting (one bot
+    """`outcome`: taken (both legs were reserved), rejected (`reason`: the first check that said no), waiting (one bot
     waits for the other), expired (nobody had decided in time). `arbitrage_state` where an arbitrage was begun;
     `net_profit` once it has ended, settled."""
 
@@ -32,17 +32,17 @@ class BinRow(TypedDict):
     to_bps: float
     seen: int
     taken: int
-    refused: int
+    rejected: int
 
 
 class LedgerRow(TypedDict):
-    """`count` sightings were refused for it; `forgone`: the missed profit of the `episodes` whose best sighting was,
-    within what one trade may use. An episode counts once, and not at all where any of it was traded."""
+    """`count` sightings were rejected for it; `missed_profit`: the missed profit of the `episodes` whose best sighting
+    was, within what one trade may use. An episode counts once, and not at all where any of it was traded."""
 
     reason: str
     count: int
     episodes: int
-    forgone: str
+    missed_profit: str
 
 
 class LifeBinRow(TypedDict):
@@ -86,10 +86,10 @@ class LifetimesRow(TypedDict):
 
 
 class StatisticsRow(TypedDict):
-    """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `refused` from
-    the store. `taken_expected`: of what was reserved, at the best levels; `refused_expected`: the missed profit of
-    `missed_episodes`. `unanswered`: seen, but neither; they expired before a bot came to them. Refusals that the store
-    counted without their spread stand in the bin of the first of their pair, reason and second."""
+    """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `rejected` from
+    the store. `taken_expected`: of what was reserved, at the best levels; `rejected_expected`: the missed profit of
+    `missed_episodes`. `unanswered`: seen, but neither; they expired before a bot came to them. Rejections that the
+    store counted without their spread stand in the bin of the first of their pair, reason and second."""
 
     span: Span
     seen_since: int
@@ -99,11 +99,11 @@ class StatisticsRow(TypedDict):
     currency: str
     seen: int
     taken: int
-    refused: int
+    rejected: int
     unanswered: int
     taken_expected: str
     taken_net: str
-    refused_expected: str
+    rejected_expected: str
     missed_episodes: int
     histogram: list[BinRow]
     ledger: list[LedgerRow]

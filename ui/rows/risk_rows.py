@@ -1,4 +1,4 @@
-"""The JSON rows about risk: the switch, every check with what is used of it, what refusals cost. Money as strings."""
+"""The JSON rows about risk: the switch, every check with what is used of it, what rejections cost. Money as strings."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -67,32 +67,32 @@ class RiskRow(TypedDict):
 
 
 class MissedReasonRow(TypedDict):
-    """`forgone`: missed profit, of the episodes whose best sighting was refused for this reason."""
+    """`missed_profit`: missed profit, of the episodes whose best sighting was rejected for this reason."""
 
     reason: str
     count: int
-    forgone: str
+    missed_profit: str
 
 
 class MissedProfitRow(TypedDict):
-    """All refusals of the session, in `currency`. `forgone`: the missed profit of all episodes, each counted
+    """All rejections of the session, in `currency`. `missed_profit`: the missed profit of all episodes, each counted
     once, within what one trade may use."""
 
     currency: str
     count: int
-    forgone: str
+    missed_profit: str
     reasons: list[MissedReasonRow]
 
 
-def forgone_row(currency: str, counts: Mapping[str, int], forgone: Mapping[str, Decimal]) -> MissedProfitRow:
-    """`counts` and `forgone` by reason; the dearest first."""
-    ordered = sorted(counts, key=lambda reason: (-forgone.get(reason, ZERO), -counts[reason], reason))
+def forgone_row(currency: str, counts: Mapping[str, int], missed_profit: Mapping[str, Decimal]) -> MissedProfitRow:
+    """`counts` and `missed_profit` by reason; the dearest first."""
+    ordered = sorted(counts, key=lambda reason: (-missed_profit.get(reason, ZERO), -counts[reason], reason))
     return MissedProfitRow(
         currency=currency,
         count=sum(counts.values()),
-        forgone=text_of(total(forgone.values())),
+        missed_profit=text_of(total(missed_profit.values())),
         reasons=[
-            MissedReasonRow(reason=reason, count=counts[reason], forgone=text_of(forgone.get(reason, ZERO)))
+            MissedReasonRow(reason=reason, count=counts[reason], missed_profit=text_of(missed_profit.get(reason, ZERO)))
             for reason in ordered
         ],
     )

@@ -31,7 +31,7 @@ from ui.rows.api_rows import (
     OpportunityRow,
     QuoteRow,
     ReasonRow,
-    RefusalRow,
+    RejectionRow,
     SeriesRow,
     SpreadRow,
     VersionRow,
@@ -157,27 +157,28 @@ def fill_row(arbitrage_id: str, role: str, fill: Fill) -> FillRow:
     )
 
 
-def refusal_row(refusal: Rejection) -> RefusalRow:
-    return RefusalRow(
-        refusal_id=refusal.refusal_id,
-        opportunity_id=refusal.opportunity_id,
-        base=refusal.base,
-        buy_exchange=refusal.buy_exchange,
-        sell_exchange=refusal.sell_exchange,
-        exchange=refusal.exchange,
-        reason=refusal.reason,
-        net_bps=refusal.net_bps,
-        expected_profit=text_of(refusal.expected_profit),
-        refused_at=refusal.refused_at,
-        count=refusal.count,
+def rejection_row(rejection: Rejection) -> RejectionRow:
+    return RejectionRow(
+        rejection_id=rejection.rejection_id,
+        opportunity_id=rejection.opportunity_id,
+        base=rejection.base,
+        buy_exchange=rejection.buy_exchange,
+        sell_exchange=rejection.sell_exchange,
+        exchange=rejection.exchange,
+        reason=rejection.reason,
+        net_bps=rejection.net_bps,
+        expected_profit=text_of(rejection.expected_profit),
+        rejected_at=rejection.rejected_at,
+        count=rejection.count,
     )
 
 
-def reason_rows(refusals: Mapping[str, int], forgone: Mapping[str, Decimal]) -> list[ReasonRow]:
-    """Most frequent first. `forgone`: reason → missed profit."""
-    ordered = sorted(refusals.items(), key=lambda entry: (-entry[1], entry[0]))
+def reason_rows(rejections: Mapping[str, int], missed_profit: Mapping[str, Decimal]) -> list[ReasonRow]:
+    """Most frequent first. `missed_profit`: reason → missed profit."""
+    ordered = sorted(rejections.items(), key=lambda entry: (-entry[1], entry[0]))
     return [
-        ReasonRow(reason=reason, count=count, forgone=text_of(forgone.get(reason, ZERO))) for reason, count in ordered
+        ReasonRow(reason=reason, count=count, missed_profit=text_of(missed_profit.get(reason, ZERO)))
+        for reason, count in ordered
     ]
 
 

@@ -42,11 +42,11 @@ from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.auth_middleware import SignedInOnly
 from ui.http.body_limit import BoundedBodies
-from ui.http.http_methods import HeadAsGet, refuse
+from ui.http.http_methods import HeadAsGet, reject
 from ui.http.known_parameters import known_parameters
 from ui.http.operator_requests import operator_of
 from ui.http.problems import PROBLEM_RESPONSE, answer_problems
-from ui.http.route_roles import REFUSED, viewer
+from ui.http.route_roles import REJECTED, viewer
 from ui.http.same_host import SameHostOnly, names_of
 from ui.http.security_headers import SafeHeaders, page_policy
 from ui.pages.page_shell import ICON, PATHS, page_shell
@@ -127,9 +127,9 @@ def _include_routers(app: FastAPI) -> None:
         tuning,
     ):
         # whatever a route says itself, nobody reads from it who may not
-        app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REFUSED)
+        app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REJECTED)
     for module in (audit, keys, problem_types, signing_in, tickets):
-        app.include_router(module.router, prefix="/api", dependencies=knowing, responses=REFUSED)
+        app.include_router(module.router, prefix="/api", dependencies=knowing, responses=REJECTED)
     app.include_router(signing_in.page_router)
     for module in (health, logs):
         app.include_router(module.router, prefix="/api", dependencies=knowing, responses={422: PROBLEM_RESPONSE})
@@ -167,7 +167,7 @@ async def documentation() -> HTMLResponse:
 @_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 async def nothing(request: Request) -> None:
     """Streamlit answers any path with its page; below /api that would hide mistakes."""
-    refuse(request, request.app.state.routes)
+    reject(request, request.app.state.routes)
 
 
 @asynccontextmanager

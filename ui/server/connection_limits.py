@@ -40,13 +40,13 @@ class ConnectionCaps:
 
 
 CAPS = ConnectionCaps()
-REFUSAL = (
+REJECTION = (
     b'{"type":"/api/problems/too-many-requests","title":"Too many requests","status":429,'
     b'"detail":"There are too many connections to this service; close some, or try again."}'
 )
-REFUSED = (
+REJECTED = (
     b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/problem+json\r\nRetry-After: 2\r\n"
-    b"Connection: close\r\nContent-Length: %d\r\n\r\n%b" % (len(REFUSAL), REFUSAL)
+    b"Connection: close\r\nContent-Length: %d\r\n\r\n%b" % (len(REJECTION), REJECTION)
 )
 BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 LATE = {
@@ -101,12 +101,12 @@ class BoundedHttp(H11Protocol):
         self._owed: Owed | None = None
         self._hurrying: asyncio.TimerHandle | None = None
         self.is_admitted = False
-        self.is_refused = False
+        self.is_rejected = False
 
     @property
     def is_idle(self) -> bool:
         """Nothing of it is being answered."""
-        return self._owed in ("header", "rest") or self.is_refused or self.timeout_keep_alive_task is not None
+        return self._owed in ("header", "rest") or self.is_rejected or self.timeout_keep_alive_task is not None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -117,13 +117,13 @@ class BoundedHttp(H11Protocol):
             self.hang_up("too many connections")
 
     def data_received(self, data: bytes) -> None:
-        if not self.is_refused:
+        if not self.is_rejected:
             super().data_received(data)
 
     def handle_events(self) -> None:
         super().handle_events()
         # an upgraded one is in other hands now
-        if not self.is_refused and self in self.connections:
+        if not self.is_rejected and self in self.connections:
             self._await(self._owed_now())
 
     def on_response_complete(self) -> None:
@@ -142,14 +142,14 @@ class BoundedHttp(H11Protocol):
             self._await(None)
             super().handle_websocket_upgrade(event)
         else:
-            self._refuse()
+            self._reject()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._await(None)
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        if self.is_refused:
+        if self.is_rejected:
             self.transport.close()
         else:
             super().shutdown()
@@ -185,11 +185,11 @@ class BoundedHttp(H11Protocol):
         timer = self._hurrying or self.timeout_keep_alive_task
         return timer.when() if timer is not None else 0.0
 
-    def _refuse(self) -> None:
+    def _reject(self) -> None:
         self._waiting.turned_away.note(_host_of(self), "too many connections")
         self._await("rest")
-        self.is_refused = True
-        self.transport.write(REFUSED)
+        self.is_rejected = True
+        self.transport.write(REJECTED)
         if not BODY_HEADERS & {name for name, _ in self.headers}:
             self.transport.close()
 

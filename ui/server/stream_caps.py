@@ -59,14 +59,14 @@ class BoundedStreams:
             return
         host = scope["client"][0] if scope.get("client") else ""
         address = counted_address(host)
-        refusal = self._refusal(cap, address)
-        if refusal is not None:
+        rejection = self._rejection(cap, address)
+        if rejection is not None:
             # asked here alone: nobody else pays for it
             if self._is_operators(scope["headers"]):
                 await self._app(scope, receive, send)
                 return
-            self._turned_away.note(host, refusal)
-            await _refuse(refusal, scope, receive, send)
+            self._turned_away.note(host, rejection)
+            await _reject(rejection, scope, receive, send)
             return
         self._open[cap, address] += 1
         try:
@@ -81,7 +81,7 @@ class BoundedStreams:
             return None
         return self._caps.get((scope["type"], scope["path"]), self._pages if scope["type"] == "websocket" else None)
 
-    def _refusal(self, cap: StreamCap, address: str) -> str | None:
+    def _rejection(self, cap: StreamCap, address: str) -> str | None:
         if self._open[cap, address] >= cap.per_address:
             return f"This address has {cap.per_address} open {cap.name} already; close some, or try again."
         if sum(count for (kind, _), count in self._open.items() if kind == cap) >= cap.in_all:
@@ -89,7 +89,7 @@ class BoundedStreams:
         return None
 
 
-async def _refuse(detail: str, scope: Scope, receive: Receive, send: Send) -> None:
+async def _reject(detail: str, scope: Scope, receive: Receive, send: Send) -> None:
     response = problem_response(429, detail, headers={"Retry-After": str(RETRY_SECONDS)})
     if scope["type"] == "websocket":
         await WebSocket(scope, receive, send).send_denial_response(response)

@@ -45,7 +45,7 @@ class BacktestAsk(BaseModel):
         default_factory=dict, description="Exchange → fees by volume of 30 days, as `volume:bps,volume:bps`."
     )
     failed_percent: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
-        default=0.0, description="Of orders that exchanges refuse."
+        default=0.0, description="Of orders that exchanges reject."
     )
 
 
@@ -57,7 +57,7 @@ class FiguresRow(TypedDict):
     quotes: int
     opportunities: int
     trades: int
-    refusals: int
+    rejections: int
     net: str
     fees: str
     drawdown: str
@@ -209,7 +209,7 @@ async def cancel_or_remove(
 
 
 def _check_tiers(tiers: Mapping[str, str]) -> None:
-    """Raises BacktestInvalidError for what the command would refuse."""
+    """Raises BacktestInvalidError for what the command would reject."""
     for exchange, text in tiers.items():
         try:
             volumes = [decimal_of(step.partition(":")[0]) for step in text.split(",")]
@@ -266,7 +266,7 @@ def _figures_row(figures: BacktestFigures) -> FiguresRow:
         quotes=figures.quotes,
         opportunities=figures.opportunities,
         trades=figures.trades,
-        refusals=figures.refusals,
+        rejections=figures.rejections,
         net=text_of(figures.net),
         fees=text_of(figures.fees),
         drawdown=text_of(figures.drawdown),

@@ -1,4 +1,4 @@
-"""Every change leaves an entry in the audit log: who, what, before, after, and how it ended, refusals included.
+"""Every change leaves an entry in the audit log: who, what, before, after, and how it ended, rejections included.
 
 The entry is written before the change is tried. So a process killed in between leaves `begun`, never a change that
 nobody made; and while MongoDB is away nothing is changed that could not be recorded.
@@ -43,7 +43,7 @@ class AuditNote:
 async def auditing(
     dashboard: Dashboard, caller: Caller, action: str, target: str, on_behalf: str = ""
 ) -> AsyncIterator[AuditNote]:
-    """Around a change. What it raises ends the entry as refused, where it is an answer to the caller, else as failed.
+    """Around a change. What it raises ends the entry as rejected, where it is an answer to the caller, else as failed.
 
     Raises StoreError where the entry cannot be written; then nothing is to be changed.
     """
@@ -52,7 +52,7 @@ async def auditing(
     try:
         yield note
     except BaseException as error:
-        await _end(dashboard, kept.entry_id, "failed" if is_unknown(error) else "refused", note, reason_of(error))
+        await _end(dashboard, kept.entry_id, "failed" if is_unknown(error) else "rejected", note, reason_of(error))
         raise
     await _end(dashboard, kept.entry_id, "done", note)
 
@@ -70,18 +70,18 @@ async def audited(
         note.before, note.after = before or {}, after or {}
 
 
-async def audit_refusal(dashboard: Dashboard, caller: Caller, action: str, target: str, reason: str) -> None:
+async def audit_rejection(dashboard: Dashboard, caller: Caller, action: str, target: str, reason: str) -> None:
     """Record that somebody wanted to change something and may not; only the log says so where MongoDB is away.
 
     A flood of them is not written. On the server's loop alone.
     """
-    if dashboard.access.noted_refusals.take("all"):
+    if dashboard.access.noted_rejections.take("all"):
         return
     try:
         kept = await dashboard.reader.audit.begin(entry_by(caller, action, target))
-        await dashboard.reader.audit.end(kept.entry_id, "refused", {}, {}, reason)
+        await dashboard.reader.audit.end(kept.entry_id, "rejected", {}, {}, reason)
     except StoreError as error:
-        log.warning("refusal not recorded", extra={"action": action, "who": caller.name, "reason": str(error)})
+        log.warning("rejection not recorded", extra={"action": action, "who": caller.name, "reason": str(error)})
 
 
 def entry_by(caller: Caller, action: str, target: str, on_behalf: str = "") -> AuditEntry:

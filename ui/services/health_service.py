@@ -102,7 +102,7 @@ class HealthService:
             topics=topic_rows(self._session, hub.signs, ends, self._rates if ends else {}, telling),
             detection=detection_rows(hub.signs, now),
             queries=[query_row(query, now) for _, query in sorted(hub.signs.queries.items())],
-            bridge=bridge_row(hub.settings, hub.signs, now),
+            publisher=bridge_row(hub.settings, hub.signs, now),
             change_streams=change_stream_rows(self._reader.standing, telling, now, server_ahead),
             latencies=latency_rows(hub.latencies, hub.audience.deliveries),
             processes=[part_row(process) for process in processes],

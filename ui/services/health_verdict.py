@@ -46,7 +46,7 @@ def with_findings(report: HealthReportRow, session: Session) -> list[FindingRow]
         found += [*_feeds(report, session), *_change_streams(report)]
     if has_kafka and not _is_off("cep", report["processes"]):
         found += [*_detection(report), *_queries(report)]
-    if has_kafka and not _is_off("bridge", report["processes"]):
+    if has_kafka and not _is_off("publisher", report["processes"]):
         found += _bridge(report)
     if has_kafka:
         found += _readers(report)
@@ -164,8 +164,8 @@ def _queries(report: HealthReportRow) -> Iterator[FindingRow]:
         part = f"query {query['query']}"
         if not query["is_active"]:
             yield _finding("failing", part, "It has ended.", CEP_AGAIN)
-        elif query["told_age"] > SILENT_QUERY_SECONDS:
-            what = f"Its driver has told nothing for {query['told_age']:.0f} s."
+        elif query["report_age"] > SILENT_QUERY_SECONDS:
+            what = f"Its driver has told nothing for {query['report_age']:.0f} s."
             yield _finding("failing", part, what, CEP_AGAIN)
         elif not query["is_real_time"]:
             yield from _micro_batch(part, query)
@@ -183,14 +183,14 @@ def _micro_batch(part: str, query: QueryRow) -> Iterator[FindingRow]:
 
 
 def _bridge(report: HealthReportRow) -> Iterator[FindingRow]:
-    bridge = report["bridge"]
-    age, version, in_log = bridge["repeated_age"], bridge["version"], bridge["version_in_log"]
+    publisher = report["publisher"]
+    age, version, in_log = publisher["repeated_age"], publisher["version"], publisher["version_in_log"]
     if age is not None and age > SILENT_BRIDGE_SECONDS:
         what = f"It has not repeated the settings in the log for {age:.0f} s: changes do not reach detection."
-        yield _finding("failing", "bridge", what, STARTED_AGAIN)
+        yield _finding("failing", "publisher", what, STARTED_AGAIN)
     elif version is not None and in_log is not None and in_log < version:
         what = f"Version {version} of the settings is in force, and the log has version {in_log}."
-        yield _finding("warning", "bridge", what, "Wait a moment; if it lasts, read the log of bridge.")
+        yield _finding("warning", "publisher", what, "Wait a moment; if it lasts, read the log of publisher.")
 
 
 def _readers(report: HealthReportRow) -> Iterator[FindingRow]:
@@ -207,8 +207,8 @@ def _change_streams(report: HealthReportRow) -> Iterator[FindingRow]:
         reader = row["reader"]
         if reader != DASHBOARD and _is_off(reader, report["processes"]):
             continue
-        if row["told_age"] > SILENT_BOT_SECONDS:
-            what = f"It has told nothing for {row['told_age']:.0f} s."
+        if row["report_age"] > SILENT_BOT_SECONDS:
+            what = f"It has told nothing for {row['report_age']:.0f} s."
             yield _finding("warning", reader, what, LOOK_AT_LOG)
         elif (row["lag"] or 0.0) > SLOW_CHANGES_SECONDS:
             what = f"It is {row['lag']:.0f} s behind the changes in MongoDB."

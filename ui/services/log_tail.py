@@ -26,12 +26,12 @@ JVM_LEVELS = {"FATAL": "CRITICAL", "WARN": "WARNING", "TRACE": "DEBUG"}
 
 
 class LogLineRow(TypedDict):
-    """One event. Of a line that is not ours (a JVM's, a trace) `time` and `room` are None, and `level` is that of the
+    """One event. Of a line that is not ours (a JVM's, a trace) `time` and `logger` are None, and `level` is that of the
     line before where it does not say its own. `fields`: ids and the like, as text."""
 
     time: str | None
     level: str | None
-    room: str | None
+    logger: str | None
     event: str
     fields: dict[str, str]
 
@@ -151,17 +151,17 @@ def _row_of(line: bytes, hidden: _Hidden) -> LogLineRow:
             if row is not None:
                 return row
     text = _shown(line.decode(errors="replace"), hidden)
-    return LogLineRow(time=None, level=_level_in(text), room=None, event=text, fields={})
+    return LogLineRow(time=None, level=_level_in(text), logger=None, event=text, fields={})
 
 
 def _our_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
     if not {"time", "level", "event"} <= event.keys():
         return None
-    known = ("time", "level", "room", "event")
+    known = ("time", "level", "logger", "event")
     return LogLineRow(
         time=_shown(str(event["time"]), hidden),
         level=_shown(str(event["level"]), hidden),
-        room=_shown(str(event.get("room", "")), hidden),
+        logger=_shown(str(event.get("logger", "")), hidden),
         event=_shown(str(event["event"]), hidden),
         fields={
             _shown(name, hidden): _shown_field(name, value, hidden)
@@ -180,7 +180,7 @@ def _mongod_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
     return LogLineRow(
         time=_shown(str(time.get("$date")), hidden),
         level=MONGOD_LEVELS.get(str(event.get("s"))[:1], "DEBUG"),
-        room=_shown(str(event.get("c", "")), hidden),
+        logger=_shown(str(event.get("c", "")), hidden),
         event=_shown(str(event["msg"]), hidden),
         fields={} if not attributes else {"attr": _shown(json.dumps(attributes), hidden)},
     )
@@ -210,7 +210,7 @@ def _fits(row: LogLineRow, level: Level, text: str) -> bool:
     if not is_high or not text:
         return is_high
     wanted = text.casefold()
-    return any(wanted in shown.casefold() for shown in (row["event"], row["room"] or "", *row["fields"].values()))
+    return any(wanted in shown.casefold() for shown in (row["event"], row["logger"] or "", *row["fields"].values()))
 
 
 def _shown(text: str, hidden: _Hidden) -> str:

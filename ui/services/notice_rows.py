@@ -17,7 +17,7 @@ class DestinationRow(TypedDict):
     state: str
     waiting: int
     sent: int
-    given_up: int
+    failed: int
     failures: int
     last_sent_at: int | None
     last_error: str | None
@@ -35,24 +35,24 @@ class FailedNoticeRow(TypedDict):
     at: int
     line: str
     reason: str
-    given_up_at: int
+    failed_at: int
 
 
 class NoticesRow(TypedDict):
     """`destinations` by name; of those given up the newest 100, newest first."""
 
     destinations: list[DestinationRow]
-    given_up: list[FailedNoticeRow]
+    failed: list[FailedNoticeRow]
 
 
 async def notices_now(dashboard: Dashboard) -> NoticesRow:
     """Raises StoreUnavailableError."""
     notices = dashboard.reader.notices
     configured = {destination.name for destination in dashboard.session.notices}
-    states, given_up = await notices.states(), await notices.given_up()
+    states, failed = await notices.states(), await notices.failed()
     return NoticesRow(
         destinations=[_destination_row(state, state.name in configured) for state in states],
-        given_up=[_given_up_row(each) for each in given_up],
+        failed=[_given_up_row(each) for each in failed],
     )
 
 
@@ -64,7 +64,7 @@ def _destination_row(state: DestinationState, is_configured: bool) -> Destinatio
         state=standing if is_configured else "removed",
         waiting=state.waiting,
         sent=state.sent,
-        given_up=state.given_up,
+        failed=state.failed,
         failures=state.failures,
         last_sent_at=state.last_sent_at or None,
         last_error=state.last_error,
@@ -73,15 +73,15 @@ def _destination_row(state: DestinationState, is_configured: bool) -> Destinatio
     )
 
 
-def _given_up_row(given_up: FailedNotice) -> FailedNoticeRow:
-    notice = given_up.notice
+def _given_up_row(failed: FailedNotice) -> FailedNoticeRow:
+    notice = failed.notice
     return FailedNoticeRow(
-        destination=given_up.destination,
+        destination=failed.destination,
         notice_id=notice.notice_id,
         kind=notice.kind,
         event=notice.event,
         at=notice.at,
         line=notice.line,
-        reason=given_up.reason,
-        given_up_at=given_up.given_up_at,
+        reason=failed.reason,
+        failed_at=failed.failed_at,
     )

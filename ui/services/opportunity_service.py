@@ -49,8 +49,8 @@ async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> Stored
         return None
     outcome = await dashboard.reader.kept_opportunities.outcome(opportunity_id)
     if outcome.name == "expired" and board.settings is not None and found.net_bps < board.settings.min_net_bps:
-        # bots refuse these by the thousand and keep the first of a second
-        outcome = OpportunityOutcome("refused", reason="below_threshold")
+        # bots reject these by the thousand and keep the first of a second
+        outcome = OpportunityOutcome("rejected", reason="below_threshold")
     return kept_opportunity_row(StoredOpportunity(found, outcome), board.settings)
 
 
@@ -70,8 +70,8 @@ async def opportunity_statistics(
         if _fits_pair(base, exchange, pair):
             seen.update(counts)
     runs = [run for run in census.runs if _fits_pair(base, exchange, run.pair)]
-    taken, refused = ([one for one in outcomes if one.outcome == kind] for kind in ("taken", "refused"))
-    answered = (sum(one.count for one in taken), sum(one.count for one in refused))
+    taken, rejected = ([one for one in outcomes if one.outcome == kind] for kind in ("taken", "rejected"))
+    answered = (sum(one.count for one in taken), sum(one.count for one in rejected))
     return StatisticsRow(
         span=span,
         seen_since=census.since,
@@ -81,21 +81,21 @@ async def opportunity_statistics(
         currency=dashboard.session.settlement_currency,
         seen=seen.total(),
         taken=answered[0],
-        refused=answered[1],
+        rejected=answered[1],
         unanswered=max(0, seen.total() - sum(answered)),
         taken_expected=text_of(total(one.expected for one in taken)),
         taken_net=text_of(total(one.net for one in taken)),
-        refused_expected=text_of(total(one.profit for one in missed)),
+        rejected_expected=text_of(total(one.profit for one in missed)),
         missed_episodes=sum(one.episodes for one in missed),
-        histogram=histogram(seen, taken, refused),
-        ledger=ledger(refused, missed),
+        histogram=histogram(seen, taken, rejected),
+        ledger=ledger(rejected, missed),
         lifetimes=lifetimes_row(census, runs),
     )
 
 
-def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], refused: Iterable[OutcomeSum]) -> list[BinRow]:
+def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], rejected: Iterable[OutcomeSum]) -> list[BinRow]:
     """At most 40 bars of one width, from the narrowest spread to the widest; `seen` by half basis points."""
-    counts = (seen, _by_bin(taken), _by_bin(refused))
+    counts = (seen, _by_bin(taken), _by_bin(rejected))
     known = set().union(*counts)
     if not known:
         return []
@@ -113,29 +113,29 @@ def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], refused: Iterable
             to_bps=(number + 1) * width / BINS_PER_BPS,
             seen=wide[0][number],
             taken=wide[1][number],
-            refused=wide[2][number],
+            rejected=wide[2][number],
         )
         for number in range(lowest // width, highest // width + 1)
     ]
 
 
-def ledger(refused: Iterable[OutcomeSum], missed: Iterable[MissedSum]) -> list[LedgerRow]:
+def ledger(rejected: Iterable[OutcomeSum], missed: Iterable[MissedSum]) -> list[LedgerRow]:
     """Why not: the dearest reason first."""
     counts, episodes = Counter[str](), Counter[str]()
-    forgone: dict[str, Decimal] = {}
-    for one in refused:
+    missed_profit: dict[str, Decimal] = {}
+    for one in rejected:
         counts[one.why] += one.count
     for each in missed:
         episodes[each.reason] += each.episodes
-        forgone[each.reason] = forgone.get(each.reason, ZERO) + each.profit
+        missed_profit[each.reason] = missed_profit.get(each.reason, ZERO) + each.profit
     reasons = counts.keys() | episodes.keys()
-    ordered = sorted(reasons, key=lambda reason: (-forgone.get(reason, ZERO), -counts[reason], reason))
+    ordered = sorted(reasons, key=lambda reason: (-missed_profit.get(reason, ZERO), -counts[reason], reason))
     return [
         LedgerRow(
             reason=reason,
             count=counts[reason],
             episodes=episodes[reason],
-            forgone=text_of(forgone.get(reason, ZERO)),
+            missed_profit=text_of(missed_profit.get(reason, ZERO)),
         )
         for reason in ordered
     ]

@@ -13,7 +13,7 @@ from ui.services.dashboard import Dashboard
 class ProcessRow(TypedDict):
     """One process as its supervisor told. Times in microseconds of the server's clock.
 
-    `state` is `unknown` where the supervisor was not heard of for a while; `told_state` is what it told last, and
+    `state` is `unknown` where the supervisor was not heard of for a while; `reported_state` is what it told last, and
     `updated` when it was heard. `wanted_by`: null where nobody ever stopped or started it.
     """
 
@@ -21,7 +21,7 @@ class ProcessRow(TypedDict):
     kind: str
     exchange: str | None
     state: str
-    told_state: str
+    reported_state: str
     is_stoppable: bool
     wanted: str
     wanted_by: str | None
@@ -42,7 +42,7 @@ class NoSuchProcessError(Exception):
 
 
 @dataclass(slots=True)
-class ProcessOrderRefusedError(Exception):
+class ProcessOrderRejectedError(Exception):
     """The process can be neither stopped nor started now; `why` in a sentence."""
 
     why: str
@@ -56,7 +56,7 @@ async def processes_now(dashboard: Dashboard) -> list[ProcessRow]:
 async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller: Caller) -> Process:
     """Have a bot or a feed stopped, or started; its state follows a moment later. Repeating it changes nothing.
 
-    Raises NoSuchProcessError, ProcessOrderRefusedError, StoreError.
+    Raises NoSuchProcessError, ProcessOrderRejectedError, StoreError.
     """
     action = "process.stop" if wanted == "stopped" else "process.start"
     async with auditing(dashboard, caller, action, name) as note:
@@ -74,17 +74,17 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
 
 
 async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
-    """Raises ProcessOrderRefusedError."""
+    """Raises ProcessOrderRejectedError."""
     if not process.is_stoppable:
-        raise ProcessOrderRefusedError(
+        raise ProcessOrderRejectedError(
             f"{process.name} belongs to the session as a whole; only bots and feeds are stopped."
         )
     if process.state == "unknown":
         why = "The session's supervisor has not been heard of for a while, so nobody would obey"
-        raise ProcessOrderRefusedError(f"{why}; look at the terminal in which the session was started.")
+        raise ProcessOrderRejectedError(f"{why}; look at the terminal in which the session was started.")
     counters = await dashboard.reader.counters()
     if not counters.reservations_open:
-        raise ProcessOrderRefusedError("The session is ending; nothing is stopped or started any more.")
+        raise ProcessOrderRejectedError("The session is ending; nothing is stopped or started any more.")
 
 
 def process_row(process: Process) -> ProcessRow:
@@ -93,7 +93,7 @@ def process_row(process: Process) -> ProcessRow:
         kind=process.kind,
         exchange=process.exchange,
         state=process.state,
-        told_state=process.told_state,
+        reported_state=process.reported_state,
         is_stoppable=process.is_stoppable,
         wanted=process.order.wanted,
         wanted_by=process.order.by,

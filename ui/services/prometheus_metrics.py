@@ -29,7 +29,7 @@ FEED_COUNTERS = {
 }
 QUERY_GAUGES: tuple[tuple[str, str, Callable[[QueryRow], float | None]], ...] = (
     ("active", "1 while Spark runs the query.", lambda query: float(query["is_active"])),
-    ("told_age_seconds", "Since its driver told of it.", lambda query: query["told_age"]),
+    ("report_age_seconds", "Since its driver told of it.", lambda query: query["report_age"]),
     ("batch", "Number of the newest batch that has ended.", lambda query: query["batch"]),
     ("batch_age_seconds", "Since that batch began.", lambda query: query["batch_age"]),
     ("batch_duration_seconds", "How long that batch took.", lambda query: query["batch_seconds"]),
@@ -64,7 +64,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.requests = RequestMetrics()
-        self._refusals = Rising()
+        self._rejections = Rising()
         self._trades = Rising()
 
     def text(
@@ -89,12 +89,12 @@ class Metrics:
         return encode(registry), media_type
 
     def _trading(self, totals: SessionTotals, opportunities: int) -> Iterator[Metric]:
-        refusals = self._refusals.follow(totals.refusals.items())
+        rejections = self._rejections.follow(totals.rejections.items())
         ended = ((state, totals.arbitrages.get(state, 0)) for state in FINAL_STATES)
         trades = self._trades.follow(ended)
         open_now = sum(totals.arbitrages.get(state, 0) for state in OPEN_STATES)
         yield _counter("arbitrage_opportunities", "Distinct opportunities seen.", (), [((), opportunities)])
-        yield _counter("arbitrage_refusals", "Opportunities not traded.", ("reason",), _by_name(refusals))
+        yield _counter("arbitrage_rejections", "Opportunities not traded.", ("reason",), _by_name(rejections))
         yield _counter("arbitrage_trades", "Arbitrages that ended.", ("state",), _by_name(trades))
         yield _gauge("arbitrage_trades_open", "Arbitrages that have not ended.", (), [((), open_now)])
         net = [((totals.profit.currency,), float(totals.profit.net))]
@@ -155,8 +155,8 @@ def _streams(report: HealthReportRow) -> Iterator[Metric]:
     yield _gauge("arbitrage_change_stream_lag_seconds", "Behind MongoDB's changes.", ("reader",), changes)
     lost: list[Labelled] = [((row["reader"],), row["lost"]) for row in report["change_streams"]]
     yield _counter("arbitrage_change_stream_lost", "Change streams read anew.", ("reader",), lost)
-    age: list[Labelled] = [((), report["bridge"]["repeated_age"])]
-    yield _gauge("arbitrage_bridge_repeated_age_seconds", "Since the settings were last repeated.", (), age)
+    age: list[Labelled] = [((), report["publisher"]["repeated_age"])]
+    yield _gauge("arbitrage_settings_repeated_age_seconds", "Since the settings were last repeated.", (), age)
 
 
 def _queries(queries: list[QueryRow]) -> Iterator[Metric]:

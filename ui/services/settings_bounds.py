@@ -1,4 +1,4 @@
-"""What a setting may be, read off the settings' own model, so that the page and REST refuse the same."""
+"""What a setting may be, read off the settings' own model, so that the page and REST reject the same."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

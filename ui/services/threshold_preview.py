@@ -14,7 +14,7 @@ from ui.services.opportunity_service import ledger
 STEPS = 60
 """Thresholds on the curve at the most."""
 LIMITS = (
-    "Refusals are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
+    "Rejections are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
     "spread.",
     "Those a lower threshold lets through would meet the checks behind it (age, limits, balances) and their sizing; "
     "none of them is asked here. Gained at most: one trade per episode.",
@@ -39,7 +39,7 @@ class TakenSumRow(PreviewSumRow):
 
 
 class CurvePointRow(TypedDict):
-    """At this threshold: taken ones that pass, and refused ones that pass it then (one a pair and second)."""
+    """At this threshold: taken ones that pass, and rejected ones that pass it then (one a pair and second)."""
 
     min_net_bps: float
     kept: int
@@ -50,7 +50,7 @@ class CurvePointRow(TypedDict):
 
 class PreviewRow(TypedDict):
     """At the threshold `min_net_bps` instead of those in force then: of the taken, `kept` pass it and `lost` do not;
-    `gained` were refused as below the threshold and pass it; `still_refused` pass it too and failed another check."""
+    `gained` were rejected as below the threshold and pass it; `still_rejected` pass it too and failed another check."""
 
     min_net_bps: float
     hours: float
@@ -63,7 +63,7 @@ class PreviewRow(TypedDict):
     gained: PreviewSumRow
     gained_once_a_second: PreviewSumRow
     gained_episodes: PreviewSumRow
-    still_refused: list[LedgerRow]
+    still_rejected: list[LedgerRow]
     curve: list[CurvePointRow]
     limits: list[str]
 
@@ -75,9 +75,9 @@ async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: flo
     below, others = await source.missed.sums(seconds, "below"), await source.missed.sums(seconds, "others")
     settings = dashboard.hub.settings
     taken = [one for one in sums if one.outcome == "taken"]
-    refused = [one for one in sums if one.outcome == "refused"]
+    rejected = [one for one in sums if one.outcome == "rejected"]
     least = int(min_net_bps * BINS_PER_BPS // 1)
-    gained = [one for one in refused if one.why == BELOW_THRESHOLD and one.bin >= least]
+    gained = [one for one in rejected if one.why == BELOW_THRESHOLD and one.bin >= least]
     missed = [one for one in below if one.bin >= least]
     expected = text_of(total(one.profit for one in missed))
     return PreviewRow(
@@ -92,11 +92,11 @@ async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: flo
         gained=PreviewSumRow(count=sum(one.count for one in gained), expected=expected),
         gained_once_a_second=PreviewSumRow(count=sum(one.pair_seconds for one in gained), expected=expected),
         gained_episodes=PreviewSumRow(count=sum(one.episodes for one in missed), expected=expected),
-        still_refused=ledger(
-            [one for one in refused if one.why != BELOW_THRESHOLD and one.bin >= least],
+        still_rejected=ledger(
+            [one for one in rejected if one.why != BELOW_THRESHOLD and one.bin >= least],
             [one for one in others if one.bin >= least],
         ),
-        curve=curve(taken, [one for one in refused if one.why == BELOW_THRESHOLD], below),
+        curve=curve(taken, [one for one in rejected if one.why == BELOW_THRESHOLD], below),
         limits=list(LIMITS),
     )
 

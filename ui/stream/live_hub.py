@@ -48,7 +48,7 @@ TOTALS_REFRESH_SECONDS = 300.0
 """Without news, for what changed late."""
 ROWS_OF_HISTORY = 3_000
 """Read back per partition at the start, so that charts do not begin empty."""
-SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "held", "unfilled")
+SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "residual", "unfilled")
 """Half reservations that come to nothing are no news to anybody."""
 
 log = logging.getLogger("ui")

@@ -5,7 +5,7 @@ Each has its `sequence`: who comes back with the last one it heard (`since`, or 
 * `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
 * `pulse`: quotes, newest points of charts, spreads, new opportunities, how detection is; at least one a second.
 * `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` stand outside too, for meters.
-* `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), refusals. `settings`: the ones in force.
+* `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), rejections. `settings`: the ones in force.
 """
 
 from collections.abc import Iterable, Mapping
@@ -121,7 +121,7 @@ def _ledger(session: Session, snapshot: LiveSnapshot) -> dict[str, object]:
         "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
         "pnl_by": {by: [pnl_line_row(line) for line in profit_by(groups, by)] for by in get_args(GroupedBy)},
         "inventory": inventory_row(session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned),
-        "refusals": reason_rows(ledger.totals.refusals, ledger.totals.forgone),
+        "rejections": reason_rows(ledger.totals.rejections, ledger.totals.missed_profit),
     }
 
 

@@ -27,7 +27,7 @@ async def keep_looking(look: Callable[[], Awaitable[None]]) -> None:
 
 async def kafka_answers(address: str, patience: float = PATIENCE_SECONDS) -> bool:
     """Whether the machine takes a connection for it, however busy the broker is, and the broker answers there in the
-    end. Raises StreamRefusedError."""
+    end. Raises StreamRejectedError."""
     return await is_answering(address, LOOK_SECONDS, patience)
 
 

@@ -7,7 +7,7 @@ from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage
 from session.session import Session
 from store.queries.trade_reader import Change, TradeReader
-from store.server.documents import ARBITRAGES, BALANCES, FEEDS, REFUSALS, SETTINGS, arbitrage_of, settings_of
+from store.server.documents import ARBITRAGES, BALANCES, FEEDS, REJECTIONS, SETTINGS, arbitrage_of, settings_of
 
 BOOKS = (BALANCES, FEEDS)
 
@@ -20,7 +20,7 @@ async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | No
 
     Raises HistoryLostError: begin again, and read what there is.
     """
-    async for change in reader.watch((ARBITRAGES, SETTINGS, REFUSALS, *BOOKS)):
+    async for change in reader.watch((ARBITRAGES, SETTINGS, REJECTIONS, *BOOKS)):
         if change is None:
             yield None
         else:
@@ -33,7 +33,7 @@ def _news_of(change: Change, session_id: str) -> News | None:
     """None where it is another session's."""
     if change.collection in BOOKS:
         return "books"
-    if change.collection == REFUSALS:
+    if change.collection == REJECTIONS:
         return "totals"
     if change.document is None:
         return None

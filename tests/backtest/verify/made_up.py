@@ -18,8 +18,8 @@ from backtest.verify.recorded_session import (
     KEPT_ARBITRAGE,
     KEPT_FILL,
     OPPORTUNITIES,
-    REFUSAL,
-    REFUSALS,
+    REJECTION,
+    REJECTIONS,
     SESSION,
     SETTINGS,
     SETTINGS_VERSION,
@@ -129,7 +129,7 @@ async def made_up_session(folder: Path) -> None:
     write_messages(log / OPPORTUNITIES, [(START + offset * STEP, value) for _, offset, value in messages])
     world = await World.traded([_opportunity(value, offset) for _, offset, value in messages])
     write_lines(log / ARBITRAGES, world.arbitrages(), KEPT_ARBITRAGE)
-    write_lines(log / REFUSALS, world.store.refusals.values(), REFUSAL)
+    write_lines(log / REJECTIONS, world.store.rejections.values(), REJECTION)
     write_lines(log / FILLS, world.fills(), KEPT_FILL)
     before = (None, *VERSIONS)
     versions = [
@@ -191,16 +191,16 @@ class World:
 
     @classmethod
     async def traded(cls, opportunities: list[Opportunity]) -> "World":
-        """One closed, one that expires half reserved, and one refused by each of: a bot, the store, the store where a
+        """One closed, one that expires half reserved, and one rejected by each of: a bot, the store, the store where a
         leg would have joined."""
         world = await cls._opened()
-        closed, expiring, repeated, refused, _, poor, joined = opportunities
+        closed, expiring, repeated, rejected, _, poor, joined = opportunities
         await world._close(closed)
         await world._attempt("alpha", expiring)
         await world._expire(expiring)
         await world._settle(2)
         await world._attempt("alpha", repeated)
-        await world._attempt("alpha", refused)
+        await world._attempt("alpha", rejected)
         await world._settle(3)
         await world.store.set_balances("alpha", {"USD": Decimal(1), "BTC": Decimal(10)}, "now")
         await world._attempt("alpha", poor)

@@ -13,7 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from backtest.verify.errors import CannotVerifyError
-from backtest.verify.recorded_session import ARBITRAGES, FILLS, OPPORTUNITIES, REFUSALS, SESSION, SETTINGS, open_session
+from backtest.verify.recorded_session import (
+    ARBITRAGES,
+    FILLS,
+    OPPORTUNITIES,
+    REJECTIONS,
+    SESSION,
+    SETTINGS,
+    open_session,
+)
 from backtest.verify.verify_session import Verified, verified
 from tests.backtest.verify.derivation import plainly_derived
 from tests.backtest.verify.made_up import made_up_session, write_messages
@@ -45,7 +53,7 @@ def outcome(folder: Path) -> Verified:
 def test_everything_derives_again(session: Path) -> None:
     found = outcome(session)
     assert found.difference is None
-    assert (found.opportunities, found.refusals, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 12, 8)
+    assert (found.opportunities, found.rejections, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 12, 8)
 
 
 def test_a_version_of_the_last_moment_may_stand_behind_the_end_of_the_log(session: Path) -> None:
@@ -135,12 +143,12 @@ def counted(name: Path, alter: Alter) -> Alter:
 
 
 def grounds(change: Callable[[Row], object]) -> Callable[[Row], None]:
-    """Of a refusal."""
+    """Of a rejection."""
 
-    def alter(refusal: Row) -> None:
-        kept = json.loads(refusal["grounds"])
+    def alter(rejection: Row) -> None:
+        kept = json.loads(rejection["grounds"])
         change(kept)
-        refusal["grounds"] = json.dumps(kept)
+        rejection["grounds"] = json.dumps(kept)
 
     return alter
 
@@ -239,36 +247,38 @@ ALTERED = (
         ("written again", "net_bps", "recorded 1.0"),
     ),
     Altered("an arbitrage dropped", without_line(ARBITRAGES, 0), ("fill beta|BTC/EUR|beta-sell-1", "nothing")),
-    Altered("a refusal dropped", counted(REFUSALS, without_line(REFUSALS, 2)), ("refusals", "recorded 2, derived 3")),
+    Altered(
+        "a rejection dropped", counted(REJECTIONS, without_line(REJECTIONS, 2)), ("rejections", "recorded 2, derived 3")
+    ),
     Altered(
         "an arbitrage dropped that traded nothing",
         counted(ARBITRAGES, without_line(ARBITRAGES, 1)),
         ("arbitrages", "recorded 2, derived 3"),
     ),
     Altered(
-        "the reason of a refusal",
-        line(REFUSALS, 0, lambda refusal: refusal.update(reason="stale")),
-        ("refusal", "reason", "stale", "below_threshold"),
+        "the reason of a rejection",
+        line(REJECTIONS, 0, lambda rejection: rejection.update(reason="stale")),
+        ("rejection", "reason", "stale", "below_threshold"),
     ),
     Altered(
-        "what the store refused on",
-        line(REFUSALS, 1, grounds(lambda kept: kept["read"]["balances"][1].update(free="100000"))),
-        ("refusal", "reason", "insufficient_balance", "nothing"),
+        "what the store rejected on",
+        line(REJECTIONS, 1, grounds(lambda kept: kept["read"]["balances"][1].update(free="100000"))),
+        ("rejection", "reason", "insufficient_balance", "nothing"),
     ),
     Altered(
-        "which opportunity was refused",
-        line(REFUSALS, 0, lambda refusal: refusal.update(opportunity_id="f" * 32)),
-        ("refusal", "opportunity", "f" * 32, "nothing"),
+        "which opportunity was rejected",
+        line(REJECTIONS, 0, lambda rejection: rejection.update(opportunity_id="f" * 32)),
+        ("rejection", "opportunity", "f" * 32, "nothing"),
     ),
     Altered(
         "what was tradable",
-        line(REFUSALS, 1, lambda refusal: refusal.update(tradable="9")),
-        ("refusal", "tradable", "9", "0 to 2.1004"),
+        line(REJECTIONS, 1, lambda rejection: rejection.update(tradable="9")),
+        ("rejection", "tradable", "9", "0 to 2.1004"),
     ),
     Altered(
-        "how many were refused",
-        line(REFUSALS, 0, lambda refusal: refusal.update(count=90)),
-        ("refusals of BTC alpha beta by alpha", "count", "91"),
+        "how many were rejected",
+        line(REJECTIONS, 0, lambda rejection: rejection.update(count=90)),
+        ("rejections of BTC alpha beta by alpha", "count", "91"),
     ),
     Altered(
         "a fill in the ledger",
@@ -328,7 +338,7 @@ def test_what_is_altered_is_found_and_named(session: Path, case: Altered) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "kind"), [(ARBITRAGES, "steps", "arbitrages"), (REFUSALS, "grounds", "refusals")]
+    ("name", "key", "kind"), [(ARBITRAGES, "steps", "arbitrages"), (REJECTIONS, "grounds", "rejections")]
 )
 def test_documents_of_earlier_versions_are_counted_and_passed_over(
     session: Path, name: Path, key: str, kind: str
@@ -360,7 +370,7 @@ CANNOT: tuple[tuple[str, Alter, str], ...] = (
     ("cut off", lambda folder: (folder / "log" / SESSION).unlink(), "was cut off before its log was put together"),
     ("another format", lambda folder: edit_head(folder, format=9), "is of format 9"),
     ("a damaged line", lambda folder: (folder / "log" / FILLS).write_text("{}\n"), "line 1: is not as this version"),
-    ("books gone", lambda folder: (folder / "log" / REFUSALS).unlink(), "cannot be read"),
+    ("books gone", lambda folder: (folder / "log" / REJECTIONS).unlink(), "cannot be read"),
     ("messages gone", lambda folder: (folder / "log" / OPPORTUNITIES).write_bytes(b"PAR1"), "cannot be read"),
     ("a row of the log gone", without_tick, "has 12 rows, and was written with 13"),
     ("all rows of the log gone", without_partitions, "does not hold the log of BTC"),

@@ -15,7 +15,7 @@ from tests.bots.ledger import balances_by_fills
 MOST_SECONDS = 90
 STEADY_SECONDS = 4
 """Several rounds and comparisons with the exchange, after which all must still hold."""
-DECISIONS = ("held", "closed", "unwound")
+DECISIONS = ("residual", "closed", "unwound")
 """States that say what was decided about a leg left alone."""
 
 
@@ -115,7 +115,7 @@ def _reservations(world: World) -> Iterator[str]:
     for key, pair in store._pairs.items():
         if pair.arbitrage_id is not None:
             yield f"{pair.arbitrage_id} still keeps the pair {key}"
-    yield from (f"{one} is still half reserved at {key}" for key, one in store._half_reserved.items() if one)
+    yield from (f"{one} is still half reserved at {key}" for key, one in store._awaiting_second_leg.items() if one)
     yield from (f"notional {key} is still {amount}" for key, amount in store._notional.items() if amount != 0)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import ClassVar, Literal
 
-from exchanges.errors import AccountRefusedError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import AccountRejectedError, OrderRejectedError, OutcomeUnknownError
 from exchanges.order_api import FILLS_MARGIN, SEARCH_MARGIN
 from market.instruments.fees import charged, fee_currency
 from market.instruments.markets import Market
@@ -27,7 +27,7 @@ FEE_STEP = Decimal("0.00000001")
 class Treatment:
     """What becomes of one order. Times are microseconds from when it was posted."""
 
-    outcome: Literal["taken", "refused", "lost", "account_refused"] = "taken"
+    outcome: Literal["taken", "rejected", "lost", "account_rejected"] = "taken"
     share: Decimal = Decimal(1)
     """How much of it fills."""
     acknowledged: bool = True
@@ -104,10 +104,10 @@ class ExchangeModel:
         treatment = self.treatments.pop(0) if self.treatments else PLAIN
         if treatment.outcome == "lost":
             raise OutcomeUnknownError("lost on the way")
-        if treatment.outcome == "refused":
+        if treatment.outcome == "rejected":
             raise OrderRejectedError("not today")
-        if treatment.outcome == "account_refused":
-            raise AccountRefusedError("bad key")
+        if treatment.outcome == "account_rejected":
+            raise AccountRejectedError("bad key")
         if treatment.arrives_after > 0:
             self.under_way.append((self.time.now() + treatment.arrives_after, order, treatment))
             raise OutcomeUnknownError("timed out")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import READ_SCHEMA, FileOptions
 from datasets.rows.row_checks import Judge
@@ -47,11 +47,11 @@ def market_of(exchange: str, symbol: str, *, is_fx: bool = False) -> Market:
     return replace(MARKET, exchange=exchange, symbol=symbol, is_fx=is_fx, contract=known_contract(exchange, symbol))
 
 
-def refusal(name: str, path: Path, options: FileOptions) -> str:
+def rejection(name: str, path: Path, options: FileOptions) -> str:
     """The one sentence that names the file."""
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         read_as(name, path, options)
-    sentence = str(refused.value)
+    sentence = str(rejected.value)
     assert str(path.parent) in sentence
     assert "\n" not in sentence
     return sentence

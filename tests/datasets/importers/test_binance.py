@@ -6,7 +6,7 @@ import pytest
 
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions
-from tests.datasets.importers.read_files import ReadFile, cut, read_as, refusal, zipped
+from tests.datasets.importers.read_files import ReadFile, cut, read_as, rejection, zipped
 
 TIME = 1_672_531_200_000
 SPOT = FileOptions("binance", None, Decimal(10))
@@ -39,16 +39,16 @@ def test_microseconds_are_told_by_their_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(TIME, TIME * 1_000), (TIME * 1_000, TIME)])
-def test_mixed_epochs_are_refused(tmp_path: Path, first: int, second: int) -> None:
+def test_mixed_epochs_are_rejected(tmp_path: Path, first: int, second: int) -> None:
     lines = f"5,100,1,50,{first},True,True", f"6,100,1,50,{second},True,True"
-    sentence = refusal("binance-trades", packed(tmp_path, "BTCUSDT-trades-2024-12", *lines), SPOT)
+    sentence = rejection("binance-trades", packed(tmp_path, "BTCUSDT-trades-2024-12", *lines), SPOT)
     assert "line 2: its time" in sentence
     assert "cut the file there" in sentence
 
 
-def test_an_epoch_in_seconds_is_refused(tmp_path: Path) -> None:
+def test_an_epoch_in_seconds_is_rejected(tmp_path: Path) -> None:
     path = packed(tmp_path, "BTCUSDT-trades-2024-12", f"5,100,1,50,{TIME // 1000},True,True")
-    assert "neither in milliseconds nor in microseconds" in refusal("binance-trades", path, SPOT)
+    assert "neither in milliseconds nor in microseconds" in rejection("binance-trades", path, SPOT)
 
 
 def test_trades_of_futures_have_a_header_and_one_column_less(tmp_path: Path) -> None:
@@ -111,30 +111,30 @@ def test_a_checksum_beside_is_looked_at(tmp_path: Path) -> None:
     beside.write_text(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
     assert len(read_as("binance-trades", path, SPOT).usable) == 1
     beside.write_text(f"{'0' * 64}  {path.name}\n")
-    assert "is not what BTCUSDT-trades-2023-01.zip.CHECKSUM says" in refusal("binance-trades", path, SPOT)
+    assert "is not what BTCUSDT-trades-2023-01.zip.CHECKSUM says" in rejection("binance-trades", path, SPOT)
 
 
-def test_a_truncated_zip_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_zip_is_rejected(tmp_path: Path) -> None:
     lines = [f"{number},100,0.5,{number * 7},{TIME},True,True" for number in range(2_000)]
-    assert "is no sound zip file" in refusal("binance-trades", cut(packed(tmp_path, "BTCUSDT-t", *lines)), SPOT)
+    assert "is no sound zip file" in rejection("binance-trades", cut(packed(tmp_path, "BTCUSDT-t", *lines)), SPOT)
 
 
 def test_what_only_the_user_can_know_is_asked_for(tmp_path: Path) -> None:
     line = f"5,100,0.5,50,{TIME},True,True"
     unnamed = packed(tmp_path, "trades", line)
-    assert "--symbol" in refusal("binance-trades", unnamed, SPOT)
+    assert "--symbol" in rejection("binance-trades", unnamed, SPOT)
     told = FileOptions("binance", "BTC/USDT", Decimal(10))
     assert read_as("binance-trades", unnamed, told).usable[0]["symbol"] == "BTC/USDT"
     named = packed(tmp_path, "BTCUSDT-trades-2023-01", line)
-    assert "--exchange" in refusal("binance-trades", named, FileOptions(half_spread_bps=Decimal(1)))
-    assert "--half-spread-bps" in refusal("binance-trades", named, FileOptions("binance"))
+    assert "--exchange" in rejection("binance-trades", named, FileOptions(half_spread_bps=Decimal(1)))
+    assert "--half-spread-bps" in rejection("binance-trades", named, FileOptions("binance"))
 
 
-def test_other_columns_are_refused(tmp_path: Path) -> None:
+def test_other_columns_are_rejected(tmp_path: Path) -> None:
     path = packed(tmp_path, "BTCUSDT-trades-2023-01", f"5,100,{TIME}")
-    assert "has 3 columns, not those of id,price,qty" in refusal("binance-trades", path, SPOT)
+    assert "has 3 columns, not those of id,price,qty" in rejection("binance-trades", path, SPOT)
     path = packed(tmp_path, "BTCUSDT-trades-2023-01", "id,price,qty,quote_qty,moment,is_buyer_maker", "1,1,1,1,1,true")
-    assert "lacks the column time" in refusal("binance-trades", path, SPOT)
+    assert "lacks the column time" in rejection("binance-trades", path, SPOT)
 
 
 def test_each_kind_is_told_by_its_first_line(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from datasets.rows.import_format import FileOptions
-from tests.datasets.importers.read_files import cut, read_as, refusal, zipped
+from tests.datasets.importers.read_files import cut, read_as, rejection, zipped
 
 OPTIONS = FileOptions("bybit", "BTC/USDT:USDT")
 START = 1_672_531_200_000
@@ -77,7 +77,7 @@ def test_messages_that_give_no_book_are_counted(
     assert (len(found.usable), found.rejected) == (usable, rejected)
 
 
-REFUSED: dict[str, tuple[list[str], str]] = {
+REJECTED: dict[str, tuple[list[str], str]] = {
     "not JSON": ([SNAPSHOT, "{"], "line 2: is not JSON"),
     "another message": (['{"topic":"publicTrade.BTCUSDT"}'], "line 1: is no message of Bybit's order book"),
     "a list": (["[1]"], "line 1: is no message of Bybit's order book"),
@@ -91,10 +91,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("lines", "why"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_read_is_refused(tmp_path: Path, lines: list[str], why: str) -> None:
-    assert why in refusal("bybit-books", written(tmp_path, *lines), OPTIONS)
+@pytest.mark.parametrize(("lines", "why"), REJECTED.values(), ids=REJECTED.keys())
+def test_what_cannot_be_read_is_rejected(tmp_path: Path, lines: list[str], why: str) -> None:
+    assert why in rejection("bybit-books", written(tmp_path, *lines), OPTIONS)
 
 
-def test_a_truncated_zip_is_refused(tmp_path: Path) -> None:
-    assert "is no sound zip file" in refusal("bybit-books", cut(written(tmp_path, SNAPSHOT)), OPTIONS)
+def test_a_truncated_zip_is_rejected(tmp_path: Path) -> None:
+    assert "is no sound zip file" in rejection("bybit-books", cut(written(tmp_path, SNAPSHOT)), OPTIONS)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.hftbacktest import TickerSource, book_tickers
 from datasets.importers.import_formats import FORMATS
 from datasets.importers.lean import quote_bars
@@ -94,7 +94,7 @@ def test_spot_is_taken_as_it_stands_and_nothing_is_said(tmp_path: Path) -> None:
     assert imported.manifest.assumptions == ()
 
 
-REFUSED = {
+REJECTED = {
     "a size that nobody has said": (
         ("elsewhere", "BTC/USD:BTC", None),
         "elsewhere BTC/USD:BTC: counts contracts, and nobody has said how many USD one is; say it, as in "
@@ -111,12 +111,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("asked", "sentence"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_has_no_size_is_refused(tmp_path: Path, asked: tuple[str, str, Decimal | None], sentence: str) -> None:
+@pytest.mark.parametrize(("asked", "sentence"), REJECTED.values(), ids=REJECTED.keys())
+def test_what_has_no_size_is_rejected(tmp_path: Path, asked: tuple[str, str, Decimal | None], sentence: str) -> None:
     exchange, symbol, size = asked
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         imported_sample(tmp_path, "csv", exchange, symbol, AWKWARD[:1], alike=ALIKE, contract_size=size)
-    assert sentence in str(refused.value)
+    assert sentence in str(rejected.value)
     assert not (tmp_path / "set").exists()
 
 
@@ -125,7 +125,7 @@ def test_a_set_has_one_size_of_a_market(tmp_path: Path) -> None:
     later = tmp_path / "later"
     later.mkdir()
     (later / "set").symlink_to(tmp_path / "set")
-    with pytest.raises(ImportRefusedError, match="its contract is 10 in this set; name another set with --set"):
+    with pytest.raises(ImportRejectedError, match="its contract is 10 in this set; name another set with --set"):
         imported_sample(later, "csv", "elsewhere", "BTC/USD:BTC", AWKWARD[:2], alike=ALIKE, contract_size=Decimal(100))
 
 
@@ -135,7 +135,7 @@ def test_a_set_that_took_contracts_for_coins_is_not_read(tmp_path: Path) -> None
     document = json.loads(path.read_bytes())
     del document["markets"][0]["contract"]
     path.write_text(json.dumps(document))
-    with pytest.raises(ImportRefusedError, match="was made when contracts of bybit BTC/USD:BTC were taken for base"):
+    with pytest.raises(ImportRejectedError, match="was made when contracts of bybit BTC/USD:BTC were taken for base"):
         open_tick_set(tmp_path / "set")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.file_blocks import LONGEST_LINE, blocks
 from tests.datasets.importers.read_files import zipped
 
@@ -58,6 +58,6 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_cannot_be_unpacked_gets_one_sentence(tmp_path: Path, case: str) -> None:
     make, told = CASES[case]
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         list(blocks(make(tmp_path / "a.packed")))
-    assert told in str(refused.value)
+    assert told in str(rejected.value)

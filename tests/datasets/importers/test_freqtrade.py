@@ -9,7 +9,7 @@ import pytest
 from pyarrow import feather
 
 from datasets.rows.import_format import FileOptions
-from tests.datasets.importers.read_files import cut, gzipped, read_as, refusal
+from tests.datasets.importers.read_files import cut, gzipped, read_as, rejection
 
 OPTIONS = FileOptions("binance", "BTC/USDT", Decimal(10))
 START = 1_672_531_200_000
@@ -91,7 +91,7 @@ def test_bad_rows_are_counted(tmp_path: Path) -> None:
     assert found.rejected == {"unreadable": 2, "empty": 1, "out_of_bounds": 1, "backwards": 1}
 
 
-REFUSED: dict[str, tuple[str, object, str]] = {
+REJECTED: dict[str, tuple[str, object, str]] = {
     "trades as bars": ("freqtrade-ohlcv", TRADES, "has no row [timestamp, open, high, low, close, volume]"),
     "bars as trades": ("freqtrade-trades", BARS, "has no row [timestamp, id, type, side, price, amount, cost]"),
     "an object": ("ccxt-ohlcv", {"a": 1}, "is not a list of rows"),
@@ -101,31 +101,31 @@ REFUSED: dict[str, tuple[str, object, str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "rows", "why"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, rows: object, why: str) -> None:
-    assert why in refusal(name, json_file(tmp_path, rows), OPTIONS)
+@pytest.mark.parametrize(("name", "rows", "why"), REJECTED.values(), ids=REJECTED.keys())
+def test_what_cannot_be_read_is_rejected(tmp_path: Path, name: str, rows: object, why: str) -> None:
+    assert why in rejection(name, json_file(tmp_path, rows), OPTIONS)
 
 
-def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
-    assert "is not whole JSON" in refusal("freqtrade-ohlcv", cut(json_file(tmp_path, BARS)), OPTIONS)
-    assert "is no sound feather file" in refusal("freqtrade-ohlcv", cut(feather_bars(tmp_path, BARS)), OPTIONS)
+def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
+    assert "is not whole JSON" in rejection("freqtrade-ohlcv", cut(json_file(tmp_path, BARS)), OPTIONS)
+    assert "is no sound feather file" in rejection("freqtrade-ohlcv", cut(feather_bars(tmp_path, BARS)), OPTIONS)
     packed = cut(gzipped(tmp_path / "BTC_USDT-5m.json.gz", json.dumps(BARS)))
-    assert "is no sound gzip file" in refusal("freqtrade-ohlcv", packed, OPTIONS)
+    assert "is no sound gzip file" in rejection("freqtrade-ohlcv", packed, OPTIONS)
 
 
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+def test_an_empty_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "BTC_USDT-5m.json"
     path.touch()
-    assert "is empty" in refusal("freqtrade-ohlcv", path, OPTIONS)
-    assert "holds no rows" in refusal("freqtrade-ohlcv", feather_bars(tmp_path, []), OPTIONS)
+    assert "is empty" in rejection("freqtrade-ohlcv", path, OPTIONS)
+    assert "holds no rows" in rejection("freqtrade-ohlcv", feather_bars(tmp_path, []), OPTIONS)
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = tmp_path / "BTC_USDT-5m.feather"
     feather.write_feather(pa.table({"date": [1], "open": [1.0]}), str(path))
-    assert "lacks the column high; it has date, open" in refusal("freqtrade-ohlcv", path, OPTIONS)
+    assert "lacks the column high; it has date, open" in rejection("freqtrade-ohlcv", path, OPTIONS)
 
 
-def test_bars_of_another_length_than_the_name_says_are_refused(tmp_path: Path) -> None:
-    why = refusal("ccxt-ohlcv", json_file(tmp_path, BARS, "BTC_USDT-1h.json"), OPTIONS)
+def test_bars_of_another_length_than_the_name_says_are_rejected(tmp_path: Path) -> None:
+    why = rejection("ccxt-ohlcv", json_file(tmp_path, BARS, "BTC_USDT-1h.json"), OPTIONS)
     assert "has bars 300 s apart, while they are 3600 s long" in why

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.hftbacktest import TickerSource, book_tickers
 from datasets.rows.quote_rows import Rejections
 from market.instruments.contracts import Contract
@@ -103,40 +103,40 @@ CORRUPT: dict[str, tuple[list[bytes], str]] = {
 
 
 @pytest.mark.parametrize(("lines", "sentence"), CORRUPT.values(), ids=CORRUPT.keys())
-def test_a_corrupt_file_is_refused_in_one_sentence(tmp_path: Path, lines: list[bytes], sentence: str) -> None:
+def test_a_corrupt_file_is_rejected_in_one_sentence(tmp_path: Path, lines: list[bytes], sentence: str) -> None:
     path = written(tmp_path, *lines)
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         read(path)
-    assert str(refused.value).startswith(str(path))
-    assert sentence in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert str(rejected.value).startswith(str(path))
+    assert sentence in str(rejected.value)
+    assert "\n" not in str(rejected.value)
 
 
-def test_a_truncated_file_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_truncated_file_is_rejected_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, *(ticker(number, B=str(number * 7919 % 997)) for number in range(1, 400)))
     path.write_bytes(path.read_bytes()[:-500])
-    with pytest.raises(ImportRefusedError, match=r"btcusdt.gz, line \d+: the gzip data end too early"):
+    with pytest.raises(ImportRejectedError, match=r"btcusdt.gz, line \d+: the gzip data end too early"):
         read(path)
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_file_is_rejected(tmp_path: Path) -> None:
     path = written(tmp_path, *(ticker(number, B=str(number * 7919 % 997)) for number in range(1, 400)))
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(ImportRefusedError, match=r"btcusdt.gz"):
+    with pytest.raises(ImportRejectedError, match=r"btcusdt.gz"):
         read(path)
 
 
-def test_what_is_no_gzip_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_gzip_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "btcusdt.gz"
     path.write_bytes(ticker(1))
-    with pytest.raises(ImportRefusedError, match=r"btcusdt.gz, line 1: is not sound gzip data"):
+    with pytest.raises(ImportRejectedError, match=r"btcusdt.gz, line 1: is not sound gzip data"):
         read(path)
 
 
-def test_an_absent_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefusedError, match=r"absent.gz: cannot be read \(No such file or directory\)"):
+def test_an_absent_file_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ImportRejectedError, match=r"absent.gz: cannot be read \(No such file or directory\)"):
         read(tmp_path / "absent.gz")
 
 

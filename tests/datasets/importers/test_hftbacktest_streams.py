@@ -11,7 +11,7 @@ import pytest
 from datasets.importers.hftbacktest_depth import DepthBook
 from datasets.rows.import_format import FileOptions
 from tests.backtest.recorded import BINANCE_FILES, TICKS, recordings_or_skip
-from tests.datasets.importers.read_files import cut, gzipped, read_as, refusal
+from tests.datasets.importers.read_files import cut, gzipped, read_as, rejection
 
 SPOT = FileOptions("binance", "BTC/USDT", Decimal(1))
 USD_M = replace(SPOT, exchange="binanceusdm", symbol="BTC/USDT:USDT")
@@ -139,7 +139,7 @@ def test_messages_that_give_no_book_are_counted(
     assert (len(found.usable), found.rejected) == (usable, rejected)
 
 
-REFUSED: dict[str, tuple[str, list[str], FileOptions, str]] = {
+REJECTED: dict[str, tuple[str, list[str], FileOptions, str]] = {
     "no time": ("hftbacktest", [ticker(1), '{"stream":"x"}\n'], SPOT, "line 2: does not begin with the time in nano"),
     "microseconds": (
         "hftbacktest",
@@ -171,11 +171,11 @@ REFUSED: dict[str, tuple[str, list[str], FileOptions, str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "lines", "options", "why"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_read_is_refused(
+@pytest.mark.parametrize(("name", "lines", "options", "why"), REJECTED.values(), ids=REJECTED.keys())
+def test_what_cannot_be_read_is_rejected(
     tmp_path: Path, name: str, lines: list[str], options: FileOptions, why: str
 ) -> None:
-    assert why in refusal(name, written(tmp_path, *lines), options)
+    assert why in rejection(name, written(tmp_path, *lines), options)
 
 
 DAMAGED = {
@@ -203,13 +203,13 @@ def test_a_damaged_line_is_counted_and_the_others_stay(
 
 
 def test_a_large_file_of_another_form_is_not_read_to_its_end(tmp_path: Path) -> None:
-    told = refusal("hftbacktest", written(tmp_path, ticker(1), "x,y\n" * 5_000), SPOT)
+    told = rejection("hftbacktest", written(tmp_path, ticker(1), "x,y\n" * 5_000), SPOT)
     assert "line 2: does not begin with the time in nanoseconds; 1000 of 1001 lines cannot be read" in told
 
 
-def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
     path = cut(written(tmp_path, *(ticker(number, B=str(number * 7919 % 997 + 1)) for number in range(1, 400))))
-    assert "is no sound gzip file; it is damaged or was cut off" in refusal("hftbacktest", path, SPOT)
+    assert "is no sound gzip file; it is damaged or was cut off" in rejection("hftbacktest", path, SPOT)
 
 
 def test_hyperliquid_sends_whole_books(tmp_path: Path) -> None:

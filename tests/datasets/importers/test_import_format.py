@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import LONGEST_SENTENCE, ImportRefusedError
+from datasets.errors import LONGEST_SENTENCE, ImportRejectedError
 from datasets.rows.import_format import FileOptions, ReadRow, RejectedRow, chunks_with
 from datasets.rows.quote_rows import whole_number
 from tests.datasets.importers.read_files import read_as
@@ -59,5 +59,5 @@ def test_whole_numbers(text: str, number: int | None) -> None:
 
 
 def test_what_is_quoted_of_a_file_stays_on_one_line_and_steers_no_terminal() -> None:
-    assert str(ImportRefusedError("a\nb \x1b[31m \u00e9")) == "a?b ?[31m \u00e9"
-    assert len(str(ImportRefusedError("x" * 1_000_000))) == LONGEST_SENTENCE + 1
+    assert str(ImportRejectedError("a\nb \x1b[31m \u00e9")) == "a?b ?[31m \u00e9"
+    assert len(str(ImportRejectedError("x" * 1_000_000))) == LONGEST_SENTENCE + 1

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions
-from tests.datasets.importers.read_files import ReadFile, cut, gzipped, read_as, refusal
+from tests.datasets.importers.read_files import ReadFile, cut, gzipped, read_as, rejection
 
 TIME = 1_672_531_200_000
 TOPS = "ts_exchange,ts_collection,exchange,class,symbol,type,price,size\n"
@@ -48,7 +48,7 @@ def test_several_symbols_stand_in_one_file(tmp_path: Path) -> None:
     text = TOPS + both + both.replace("btc-usd", "eth-usd")
     found = read_as("kaiko-tob", written(tmp_path, text), FileOptions())
     assert [one["symbol"] for one in found.usable] == ["BTC/USD", "ETH/USD"]
-    assert "holds several symbols" in refusal("kaiko-tob", written(tmp_path, text), FileOptions(symbol="BTC/USD"))
+    assert "holds several symbols" in rejection("kaiko-tob", written(tmp_path, text), FileOptions(symbol="BTC/USD"))
 
 
 def test_a_book_waits_for_its_first_snapshot(tmp_path: Path) -> None:
@@ -88,19 +88,19 @@ def test_a_bars_close_is_known_at_its_end(tmp_path: Path) -> None:
         assert tops(found) == [(60_000, "99.9", "100.1"), (120_000, "199.8", "200.2")]
 
 
-def test_mixed_epochs_are_refused(tmp_path: Path) -> None:
+def test_mixed_epochs_are_rejected(tmp_path: Path) -> None:
     text = TOPS + top(0, "b,100,1") + top(1, "a,101,2").replace(f"{TIME + 6}000000", f"{TIME + 6}")
-    assert "is in another unit than those before it" in refusal("kaiko-tob", written(tmp_path, text), FileOptions())
+    assert "is in another unit than those before it" in rejection("kaiko-tob", written(tmp_path, text), FileOptions())
     text = BOOKS + f"{TIME // 1_000};s;[];[]\n"
-    assert "is in no unit since 1970 that is known" in refusal("kaiko-l2", written(tmp_path, text), TOLD)
+    assert "is in no unit since 1970 that is known" in rejection("kaiko-l2", written(tmp_path, text), TOLD)
 
 
 def test_bad_files_get_one_sentence(tmp_path: Path) -> None:
     path = written(tmp_path, TOPS.replace("price", "prize") + top(0, "b,100,1"))
-    assert "lacks the column price" in refusal("kaiko-tob", path, FileOptions())
+    assert "lacks the column price" in rejection("kaiko-tob", path, FileOptions())
     path = cut(written(tmp_path, TOPS + "".join(top(number, f"b,{number},1") for number in range(3_000))))
-    assert "is no sound gzip file" in refusal("kaiko-tob", path, FileOptions())
-    assert "--exchange" in refusal("kaiko-l2", written(tmp_path, BOOKS), FileOptions())
+    assert "is no sound gzip file" in rejection("kaiko-tob", path, FileOptions())
+    assert "--exchange" in rejection("kaiko-l2", written(tmp_path, BOOKS), FileOptions())
 
 
 def test_each_kind_is_told_by_its_header(tmp_path: Path) -> None:

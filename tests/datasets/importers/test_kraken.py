@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from datasets.rows.import_format import FileOptions
-from tests.datasets.importers.read_files import cut, gzipped, read_as, refusal
+from tests.datasets.importers.read_files import cut, gzipped, read_as, rejection
 
 OPTIONS = FileOptions("kraken", "BTC/USD", Decimal(5))
 TRADES = "1672531436,90.540000,1.10448420\n1672531436.5,90.6,0.5\n1672531500,91,2\n"
@@ -83,7 +83,7 @@ def test_bad_rows_are_counted_by_reason(tmp_path: Path, lines: str, counted: dic
     assert (len(found.usable), found.rejected) == (3, counted)
 
 
-REFUSED: dict[str, tuple[str, str, FileOptions, str]] = {
+REJECTED: dict[str, tuple[str, str, FileOptions, str]] = {
     "bars as trades": ("kraken-trades", BARS, OPTIONS, "has no line of 3 columns (unixtime,price,volume)"),
     "trades as bars": ("kraken-ohlcvt", TRADES, OPTIONS, "has no line of 7 columns"),
     "milliseconds": ("kraken-trades", "1672531436000,90,1\n", OPTIONS, "line 1: its time 1672531436000 is not in sec"),
@@ -97,17 +97,17 @@ REFUSED: dict[str, tuple[str, str, FileOptions, str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "text", "options", "why"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, text: str, options: FileOptions, why: str) -> None:
-    assert why in refusal(name, written(tmp_path, text), options)
+@pytest.mark.parametrize(("name", "text", "options", "why"), REJECTED.values(), ids=REJECTED.keys())
+def test_what_cannot_be_read_is_rejected(tmp_path: Path, name: str, text: str, options: FileOptions, why: str) -> None:
+    assert why in rejection(name, written(tmp_path, text), options)
 
 
-def test_bars_closer_than_they_are_long_are_refused(tmp_path: Path) -> None:
-    why = refusal("kraken-ohlcvt", written(tmp_path, BARS, "XBTUSD_5.csv"), OPTIONS)
+def test_bars_closer_than_they_are_long_are_rejected(tmp_path: Path) -> None:
+    why = rejection("kraken-ohlcvt", written(tmp_path, BARS, "XBTUSD_5.csv"), OPTIONS)
     assert "has bars 60 s apart, while they are 300 s long" in why
 
 
-def test_a_truncated_gzip_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_gzip_is_rejected(tmp_path: Path) -> None:
     lines = "".join(f"{1_672_531_436 + number},{number * 7919 % 997 + 1},1\n" for number in range(500))
-    why = refusal("kraken-trades", cut(gzipped(tmp_path / "XBTUSD.csv.gz", lines)), OPTIONS)
+    why = rejection("kraken-trades", cut(gzipped(tmp_path / "XBTUSD.csv.gz", lines)), OPTIONS)
     assert "is no sound gzip file; it is damaged or was cut off" in why

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.lean import quote_bars
 from datasets.rows.quote_rows import Rejections
 from market.instruments.markets import Market
@@ -76,38 +76,38 @@ def test_rows_that_go_back_in_time_are_counted(tmp_path: Path) -> None:
         ([], "holds no rows"),
     ],
 )
-def test_a_corrupt_file_is_refused_in_one_sentence(tmp_path: Path, lines: list[str], sentence: str) -> None:
+def test_a_corrupt_file_is_rejected_in_one_sentence(tmp_path: Path, lines: list[str], sentence: str) -> None:
     path = written(tmp_path, *lines)
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         read(path)
-    assert str(refused.value).startswith(str(path))
-    assert sentence in str(refused.value)
+    assert str(rejected.value).startswith(str(path))
+    assert sentence in str(rejected.value)
 
 
 def test_the_name_must_begin_with_the_day(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefusedError, match=r"its name does not begin with its day \(YYYYMMDD\)"):
+    with pytest.raises(ImportRejectedError, match=r"its name does not begin with its day \(YYYYMMDD\)"):
         read(written(tmp_path, BAR, name="btcusd_quote.zip"))
 
 
-def test_a_zip_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefusedError, match=r"must hold one CSV file, not readme.txt"):
+def test_a_zip_of_something_else_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ImportRejectedError, match=r"must hold one CSV file, not readme.txt"):
         read(written(tmp_path, BAR, member="readme.txt"))
 
 
-def test_what_is_no_zip_or_is_truncated_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_zip_or_is_truncated_is_rejected(tmp_path: Path) -> None:
     path = written(tmp_path, BAR)
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ImportRefusedError, match=r"20180404_quote.zip: is not a sound zip file"):
+    with pytest.raises(ImportRejectedError, match=r"20180404_quote.zip: is not a sound zip file"):
         read(path)
 
 
 def test_a_damaged_row_fails_the_checksum(tmp_path: Path) -> None:
     path = written(tmp_path, BAR)
     path.write_bytes(path.read_bytes().replace(b"7424.9,", b"7424.8,", 1))
-    with pytest.raises(ImportRefusedError, match="is not a sound zip file"):
+    with pytest.raises(ImportRejectedError, match="is not a sound zip file"):
         read(path)
 
 
-def test_an_absent_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefusedError, match=r"20180404_quote.zip: cannot be read \(No such file or directory\)"):
+def test_an_absent_file_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ImportRejectedError, match=r"20180404_quote.zip: cannot be read \(No such file or directory\)"):
         read(tmp_path / "20180404_quote.zip")

@@ -9,7 +9,7 @@ import pytest
 from datasets.importers.lean import quote_bars
 from datasets.rows.import_format import FileOptions
 from tests.backtest.recorded import LEAN_FILES, recordings_or_skip
-from tests.datasets.importers.read_files import cut, read_as, refusal, zipped
+from tests.datasets.importers.read_files import cut, read_as, rejection, zipped
 from tests.pricefeeds.samples import FX_MARKET, MARKET
 
 OPTIONS = FileOptions("coinbase", "BTC/USD", Decimal(2))
@@ -68,22 +68,22 @@ def test_bad_rows_are_counted_by_reason(tmp_path: Path, lines: str, counted: dic
     assert found.usable[-1]["received_time"] == MIDNIGHT + 4 * MINUTE
 
 
-def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    assert "has no line of 11 columns" in refusal("lean-quotes", written(tmp_path, TRADE), OPTIONS)
-    assert "has no line of 6 columns" in refusal("lean-trades", written(tmp_path, QUOTE), OPTIONS)
-    assert "is empty" in refusal("lean-quotes", written(tmp_path), OPTIONS)
+def test_what_cannot_be_read_is_rejected(tmp_path: Path) -> None:
+    assert "has no line of 11 columns" in rejection("lean-quotes", written(tmp_path, TRADE), OPTIONS)
+    assert "has no line of 6 columns" in rejection("lean-trades", written(tmp_path, QUOTE), OPTIONS)
+    assert "is empty" in rejection("lean-quotes", written(tmp_path), OPTIONS)
     named = written(tmp_path, QUOTE, name="btcusd_quote.zip")
-    assert "its name does not begin with its day (YYYYMMDD)" in refusal("lean-quotes", named, OPTIONS)
+    assert "its name does not begin with its day (YYYYMMDD)" in rejection("lean-quotes", named, OPTIONS)
     without = replace(OPTIONS, half_spread_bps=None)
-    assert "--half-spread-bps" in refusal("lean-trades", written(tmp_path, TRADE), without)
-    assert "is no sound zip file" in refusal("lean-quotes", cut(written(tmp_path, QUOTE)), OPTIONS)
+    assert "--half-spread-bps" in rejection("lean-trades", written(tmp_path, TRADE), without)
+    assert "is no sound zip file" in rejection("lean-quotes", cut(written(tmp_path, QUOTE)), OPTIONS)
 
 
 def test_the_member_tells_the_ticker_and_the_resolution(tmp_path: Path) -> None:
     other = written(tmp_path, QUOTE, member="20180404_ethusd_minute_quote.csv")
-    assert "is about ethusd, while BTC/USD is named" in refusal("lean-quotes", other, OPTIONS)
+    assert "is about ethusd, while BTC/USD is named" in rejection("lean-quotes", other, OPTIONS)
     seconds = written(tmp_path, QUOTE, member="20180404_btcusd_second_quote.csv")
-    assert "is of resolution second; bars of a minute are read" in refusal("lean-quotes", seconds, OPTIONS)
+    assert "is of resolution second; bars of a minute are read" in rejection("lean-quotes", seconds, OPTIONS)
     assert read_as("lean-quotes", written(tmp_path, QUOTE, member="20180404_btcusd_minute_quote.csv"), OPTIONS).usable
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions
 from datasets.ticksets.file_import import ImportRequest, import_files
 from datasets.ticksets.tick_set import batches, open_tick_set
 from tests.backtest.recorded import SHARED, recordings_or_skip
-from tests.datasets.importers.read_files import cut, gzipped, read_as, refusal
+from tests.datasets.importers.read_files import cut, gzipped, read_as, rejection
 
 QUOTES_MAPPING = """
 exchange = "kraken"
@@ -204,7 +204,7 @@ def test_exchanges_of_one_file_come_into_a_set_one_after_the_other(tmp_path: Pat
     assert [one.exchange for one in manifest.markets] == ["bitstamp", "kraken"]
     assert (manifest.quotes, manifest.rejected) == (2, {"crossed": 1})
     for exchange in ("kraken", None):
-        with pytest.raises(ImportRefusedError, match=r"is in the set already, as some\.csv"):
+        with pytest.raises(ImportRejectedError, match=r"is in the set already, as some\.csv"):
             take(exchange, "BTC/USD")
     assert open_tick_set(folder).manifest == manifest
 
@@ -215,7 +215,7 @@ def test_a_file_of_one_market_comes_in_under_one_name_alone(tmp_path: Path) -> N
     told = options(tmp_path, PRINTS_MAPPING, TOLD)
     import_files(tmp_path / "set", ImportRequest(FORMATS["csv"], (path,), told), lambda *_: None)
     mistyped = ImportRequest(FORMATS["csv"], (path,), replace(told, exchange="bitflier"))
-    with pytest.raises(ImportRefusedError, match="is in the set already"):
+    with pytest.raises(ImportRejectedError, match="is in the set already"):
         import_files(tmp_path / "set", mistyped, lambda *_: None)
 
 
@@ -247,7 +247,7 @@ def test_bad_rows_are_counted_by_reason(tmp_path: Path, line: str, counted: dict
     assert (len(found.usable), found.rejected) == (2, counted)
 
 
-REFUSED: dict[str, tuple[str, str, str]] = {
+REJECTED: dict[str, tuple[str, str, str]] = {
     "a missing column": (QUOTES_MAPPING, QUOTES.replace("aq", "x"), "lacks the column aq; it has number, made, at"),
     "another unit": (QUOTES_MAPPING, QUOTES.replace("1672531200001,", "1672531200,"), "line 2: its time 1672531200 is"),
     "mixed epochs": (
@@ -265,10 +265,10 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("mapping", "text", "why"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_read_is_refused(tmp_path: Path, mapping: str, text: str, why: str) -> None:
+@pytest.mark.parametrize(("mapping", "text", "why"), REJECTED.values(), ids=REJECTED.keys())
+def test_what_cannot_be_read_is_rejected(tmp_path: Path, mapping: str, text: str, why: str) -> None:
     told = FileOptions("bitflyer", "BTC/JPY") if mapping == PRINTS_MAPPING else FileOptions()
-    assert why in refusal("csv", written(tmp_path, text), options(tmp_path, mapping, told))
+    assert why in rejection("csv", written(tmp_path, text), options(tmp_path, mapping, told))
 
 
 def test_where_no_row_has_all_columns_all_are_counted(tmp_path: Path) -> None:
@@ -293,25 +293,25 @@ MAPPINGS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("mapping", "why"), MAPPINGS.values(), ids=MAPPINGS.keys())
-def test_a_mapping_that_is_none_is_refused(tmp_path: Path, mapping: str, why: str) -> None:
-    sentence = refusal("csv", written(tmp_path, QUOTES), options(tmp_path, mapping))
+def test_a_mapping_that_is_none_is_rejected(tmp_path: Path, mapping: str, why: str) -> None:
+    sentence = rejection("csv", written(tmp_path, QUOTES), options(tmp_path, mapping))
     assert why in sentence
     assert "columns.toml" in sentence
 
 
 def test_a_mapping_is_needed(tmp_path: Path) -> None:
-    assert "--mapping columns.toml" in refusal("csv", written(tmp_path, QUOTES), FileOptions())
+    assert "--mapping columns.toml" in rejection("csv", written(tmp_path, QUOTES), FileOptions())
     absent = FileOptions(mapping=tmp_path / "absent.toml")
-    assert "absent.toml: cannot be read (No such file" in refusal("csv", written(tmp_path, QUOTES), absent)
-    quotes = refusal("csv-bars", written(tmp_path, QUOTES), options(tmp_path, QUOTES_MAPPING))
+    assert "absent.toml: cannot be read (No such file" in rejection("csv", written(tmp_path, QUOTES), absent)
+    quotes = rejection("csv-bars", written(tmp_path, QUOTES), options(tmp_path, QUOTES_MAPPING))
     assert "holds no bars by its mapping; import it as csv" in quotes
     with_half_spread = options(tmp_path, QUOTES_MAPPING, FileOptions(half_spread_bps=Decimal(1)))
-    assert "leave --half-spread-bps away" in refusal("csv", written(tmp_path, QUOTES), with_half_spread)
+    assert "leave --half-spread-bps away" in rejection("csv", written(tmp_path, QUOTES), with_half_spread)
 
 
-def test_a_truncated_gzip_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_gzip_is_rejected(tmp_path: Path) -> None:
     path = cut(gzipped(tmp_path / "some.csv.gz", QUOTES))
-    assert "is no sound gzip file" in refusal("csv", path, options(tmp_path, QUOTES_MAPPING))
+    assert "is no sound gzip file" in rejection("csv", path, options(tmp_path, QUOTES_MAPPING))
 
 
 LEAD_LAG = """

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.mapped.mapped_symbols import OneTicker
 
 SAME = [
@@ -31,8 +31,8 @@ def test_a_ticker_of_the_named_market(symbol: str, ticker: str) -> None:
 
 
 @pytest.mark.parametrize(("symbol", "ticker"), OTHER)
-def test_a_ticker_of_another_market_is_refused(symbol: str, ticker: str) -> None:
-    with pytest.raises(ImportRefusedError, match=f"some.gz, line 7: is about {ticker}, while {symbol} is named"):
+def test_a_ticker_of_another_market_is_rejected(symbol: str, ticker: str) -> None:
+    with pytest.raises(ImportRejectedError, match=f"some.gz, line 7: is about {ticker}, while {symbol} is named"):
         OneTicker(Path("some.gz"), symbol).check(ticker, 7)
 
 
@@ -40,6 +40,6 @@ def test_one_file_is_about_one_ticker() -> None:
     one = OneTicker(Path("some.gz"), "BTC/USDT")
     one.check("BTCUSDT", 1)
     with pytest.raises(
-        ImportRefusedError, match="line 2: is about btcusdt, while the rows before it are about BTCUSDT"
+        ImportRejectedError, match="line 2: is about btcusdt, while the rows before it are about BTCUSDT"
     ):
         one.check("btcusdt", 2)

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backtest.replay_profiles import profile_for
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.mapped.mapped_file import read_mapping
 from datasets.rows.file_blocks import head_of
@@ -25,7 +25,7 @@ from datasets.rows.import_format import FileOptions
 from datasets.rows.imported_markets import MarketWords
 from datasets.ticksets.file_import import ImportRequest, import_files
 from tests.datasets.importers.file_samples import START, WRITERS, Shown, imported_sample, sample_options
-from tests.datasets.importers.read_files import ReadFile, read_as, refusal
+from tests.datasets.importers.read_files import ReadFile, read_as, rejection
 from tests.datasets.importers.test_contract_amounts import ALIKE, rows_of
 
 HEADER = "exchange,symbol,timestamp,local_timestamp,ask_amount,ask_price,bid_price,bid_amount"
@@ -62,7 +62,7 @@ def written(folder: Path, content: str | bytes, name: str = "a.csv") -> Path:
 
 def test_a_column_that_stands_twice_is_said_where_it_is_needed(tmp_path: Path) -> None:
     path = written(tmp_path, f"{HEADER},bid_price\n{ROW},7\n")
-    assert "a.csv, line 1: has several columns bid_price" in refusal("tardis-quotes", path, FileOptions())
+    assert "a.csv, line 1: has several columns bid_price" in rejection("tardis-quotes", path, FileOptions())
     # of those that nobody needs there may be any number, named or not
     path = written(tmp_path, f"{HEADER},note,note,,\n{ROW},x,y,,\n{ROW.replace('100', '?')},x,y,,\n")
     found = read_as("tardis-quotes", path, FileOptions())
@@ -88,7 +88,7 @@ def test_text_with_its_mark_is_read_in_any_coding(tmp_path: Path, coding: str) -
     ],
 )
 def test_text_that_cannot_be_read_is_said(tmp_path: Path, content: bytes, sentence: str) -> None:
-    assert sentence in refusal("tardis-quotes", written(tmp_path, content), FileOptions())
+    assert sentence in rejection("tardis-quotes", written(tmp_path, content), FileOptions())
 
 
 @pytest.mark.parametrize("number", ["100 ", " 100", "+100", " +100\t", "1e2", "+1.0E2"])
@@ -155,14 +155,14 @@ def test_a_mapping_says_which_rows_are_meant(tmp_path: Path, where: str, amounts
     assert (source.rows, source.other_rows, source.rejected) == (len(amounts), 3 - len(amounts), {})
 
 
-def test_a_mapping_that_means_no_row_or_no_column_is_refused(tmp_path: Path) -> None:
+def test_a_mapping_that_means_no_row_or_no_column_is_rejected(tmp_path: Path) -> None:
     read_mapped(tmp_path, ROWS, more='where = { side = "BUY" }')
     request = ImportRequest(FORMATS["csv"], (tmp_path / "some.csv",), FileOptions(mapping=tmp_path / "mapping.toml"))
-    with pytest.raises(ImportRefusedError, match="has no row that its mapping means; all 3 are passed over"):
+    with pytest.raises(ImportRejectedError, match="has no row that its mapping means; all 3 are passed over"):
         import_files(tmp_path / "set", request, lambda *_: None)
-    with pytest.raises(ImportRefusedError, match="lacks the column mood"):
+    with pytest.raises(ImportRejectedError, match="lacks the column mood"):
         read_mapped(tmp_path, ROWS, more='where = { mood = "good" }')
-    with pytest.raises(ImportRefusedError, match=r"is no mapping: where.side"):
+    with pytest.raises(ImportRejectedError, match=r"is no mapping: where.side"):
         read_mapped(tmp_path, ROWS, more="where = { side = [] }")
 
 
@@ -228,7 +228,7 @@ def bad_parquet(kind: str) -> Callable[[Path], None]:
 def test_parquet_that_cannot_be_read_is_said(tmp_path: Path, kind: str, sentence: str) -> None:
     path = tmp_path / "a.parquet"
     bad_parquet(kind)(path)
-    assert sentence in refusal("tardis-quotes", path, FileOptions())
+    assert sentence in rejection("tardis-quotes", path, FileOptions())
 
 
 def pipe(path: Path) -> None:
@@ -259,7 +259,7 @@ SPECIAL: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize(("make", "sentence"), SPECIAL.values(), ids=SPECIAL.keys())
-def test_what_is_no_file_is_refused_before_it_is_opened(
+def test_what_is_no_file_is_rejected_before_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], sentence: str
 ) -> None:
     """A pipe was waited for without end; a circle of links gave a trace."""
@@ -272,10 +272,10 @@ def test_what_is_no_file_is_refused_before_it_is_opened(
         lambda: read_mapping(path),
         lambda: read_as("tardis-quotes", path, FileOptions()),
     ):
-        with pytest.raises(ImportRefusedError) as refused:
+        with pytest.raises(ImportRejectedError) as rejected:
             read()
-        assert str(refused.value).startswith("odd: ")
-        assert sentence in str(refused.value)
+        assert str(rejected.value).startswith("odd: ")
+        assert sentence in str(rejected.value)
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "links in a circle", "a socket", "a device"])
@@ -285,9 +285,9 @@ def test_no_replay_waits_for_a_pipe(tmp_path: Path, kind: str) -> None:
     (tmp_path / "spot").mkdir()
     path = tmp_path / "spot" / "x.gz"
     make(path)
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as rejected:
         profile_for((path,))
-    assert sentence in str(refused.value)
+    assert sentence in str(rejected.value)
 
 
 ODD_BYTES = [b"\0", b"\xff\xfe", b",", b'"', b"\n", b"+", b" ", b"[", b"e9"]
@@ -323,7 +323,7 @@ def mangled(content: bytes, how: Mangles) -> bytes:
 @given(how=MANGLES, table=st.booleans())
 # a zip file by its end alone, and its list of members elsewhere than it says
 @example(how=[("flip", 0.0, b"\0"), ("insert", 0.5, b"\0")], table=False)
-def test_a_mangled_file_is_read_or_refused_in_one_sentence(of: str, how: Mangles, table: bool) -> None:
+def test_a_mangled_file_is_read_or_rejected_in_one_sentence(of: str, how: Mangles, table: bool) -> None:
     """Of every format, as text and as Parquet: rows that are kept are quotes; else there is a sentence."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -335,7 +335,7 @@ def test_a_mangled_file_is_read_or_refused_in_one_sentence(of: str, how: Mangles
         words = MarketWords(alike=ALIKE)
         try:
             import_files(folder / "set", ImportRequest(FORMATS[of], (path,), told, words), lambda *_: None)
-        except ImportRefusedError as error:
+        except ImportRejectedError as error:
             sentence = str(error)
         else:
             sentence = ""

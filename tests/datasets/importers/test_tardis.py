@@ -6,7 +6,7 @@ import pytest
 
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions
-from tests.datasets.importers.read_files import ReadFile, cut, gzipped, read_as, refusal
+from tests.datasets.importers.read_files import ReadFile, cut, gzipped, read_as, rejection
 
 TIME = 1_723_161_254_087_891
 COMMON = "exchange,symbol,timestamp,local_timestamp"
@@ -34,7 +34,7 @@ def test_quotes_name_their_markets_and_put_the_ask_first(tmp_path: Path) -> None
     text = QUOTES + row(0, "1.5,61837.64,61837.60,2") + row(1, "1e-7,100.5,100,3", "binance-futures,BTCUSDT")
     path = written(tmp_path, text + row(2, "1,1.2,1.1,1", "coinbase,ETH-USD") + row(3, "1,1.2,1.1,1", "kraken,XBT/EUR"))
     # a file with several exchanges tells no unlike rules for names
-    assert "holds rows of binance, binanceusdm, coinbaseexchange" in refusal("tardis-quotes", path, FileOptions())
+    assert "holds rows of binance, binanceusdm, coinbaseexchange" in rejection("tardis-quotes", path, FileOptions())
     path = written(tmp_path, QUOTES + row(0, "1.5,61837.64,61837.60,2"))
     found = read_as("tardis-quotes", path, FileOptions())
     assert found.usable == [
@@ -66,7 +66,7 @@ def test_the_line_that_cuts_a_file_by_exchange_works(tmp_path: Path, name: str) 
         gzipped(path, text)
     else:
         path.write_text(text)
-    line = refusal("tardis-quotes", path, FileOptions()).partition("each cut as here: ")[2]
+    line = rejection("tardis-quotes", path, FileOptions()).partition("each cut as here: ")[2]
     subprocess.run(line, shell=True, check=True)
     (whole,) = read_as("tardis-quotes", path.with_name(f"coinbase-{name}"), FileOptions()).usable
     assert (whole["exchange"], whole["symbol"]) == ("coinbaseexchange", "ETH/USD")
@@ -93,12 +93,12 @@ def test_names_are_those_used_here(tmp_path: Path) -> None:
     found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,2,1,1", "okex,XYZ")), told)
     assert (found.usable[0]["exchange"], found.usable[0]["symbol"]) == ("okx", "BTC/USDT")
     text = QUOTES + row(0, "1,2,1,1", "okex,XYZ")
-    assert "it is not plain which pair XYZ is" in refusal("tardis-quotes", written(tmp_path, text), FileOptions())
+    assert "it is not plain which pair XYZ is" in rejection("tardis-quotes", written(tmp_path, text), FileOptions())
     text += row(1, "1,2,1,1", "okex,ABC")
-    assert "holds XYZ, ABC" in refusal("tardis-quotes", written(tmp_path, text), told)
+    assert "holds XYZ, ABC" in rejection("tardis-quotes", written(tmp_path, text), told)
 
 
-def test_contracts_are_reckoned_in_base_or_refused(tmp_path: Path) -> None:
+def test_contracts_are_reckoned_in_base_or_rejected(tmp_path: Path) -> None:
     coin_m = "binance-delivery,BTCUSD_PERP"
     found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,50000,40000,2", coin_m)), FileOptions())
     assert [(one["bid_amount"], one["ask_amount"]) for one in found.usable] == [("0.005", "0.002")]
@@ -107,9 +107,9 @@ def test_contracts_are_reckoned_in_base_or_refused(tmp_path: Path) -> None:
         ('[["40000","0.01"],["25000","0.024"]]', '[["50000","0.002"],["60000","0.00166666"]]')
     ]
     path = written(tmp_path, QUOTES + row(0, "1,2,1,1", "bitmex,XBTUSD"))
-    assert "is of contracts on bitmex; say which" in refusal("tardis-quotes", path, FileOptions())
+    assert "is of contracts on bitmex; say which" in rejection("tardis-quotes", path, FileOptions())
     # a symbol without what it is settled in would be taken for spot
-    assert "is of contracts on bitmex" in refusal("tardis-quotes", path, FileOptions(symbol="BTC/USD"))
+    assert "is of contracts on bitmex" in rejection("tardis-quotes", path, FileOptions(symbol="BTC/USD"))
 
 
 def test_each_bad_row_has_its_reason(tmp_path: Path) -> None:
@@ -178,13 +178,15 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
         "tardis-snapshots": SNAPSHOTS.replace("bids[0].price", "bid_price"),
         "tardis-l2": UPDATES.replace("price", "bid_price"),
     }.items():
-        sentence = refusal(name, written(tmp_path, text + row(0, "1,2,1,1,1,1,1,1"[: 2 * text.count(",") - 7])), TRADED)
+        sentence = rejection(
+            name, written(tmp_path, text + row(0, "1,2,1,1,1,1,1,1"[: 2 * text.count(",") - 7])), TRADED
+        )
         assert "line 1: lacks the column " in sentence
 
 
-def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
     path = cut(written(tmp_path, QUOTES + "".join(row(number, f"1,2,1,{number * 7}") for number in range(3000))))
-    assert "is no sound gzip file" in refusal("tardis-quotes", path, FileOptions())
+    assert "is no sound gzip file" in rejection("tardis-quotes", path, FileOptions())
 
 
 def test_each_kind_is_told_by_its_header(tmp_path: Path) -> None:

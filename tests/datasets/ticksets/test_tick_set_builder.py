@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasets.errors import ImportRefusedError
+from datasets.errors import ImportRejectedError
 from datasets.rows.import_format import RejectedRow
 from datasets.ticksets import tick_set_place as place
 from datasets.ticksets.manifest import REJECTED
@@ -125,7 +125,7 @@ def test_a_set_that_is_left_early_leaves_nothing_and_the_one_before_it_stays(tmp
 def test_two_cannot_build_one_set(tmp_path: Path) -> None:
     with (
         TickSetBuilder(tmp_path / "set", BASES),
-        pytest.raises(ImportRefusedError, match="is being built by another process"),
+        pytest.raises(ImportRejectedError, match="is being built by another process"),
         TickSetBuilder(tmp_path / "set", BASES),
     ):
         pass
@@ -151,7 +151,7 @@ def test_locks_that_come_and_go_keep_all_but_one_out(tmp_path: Path) -> None:
                     os.sched_yield()
                     most = max(most, inside)
                     inside -= 1
-            except ImportRefusedError:
+            except ImportRejectedError:
                 pass
 
     with ThreadPoolExecutor(4) as pool:
@@ -196,5 +196,5 @@ def test_killed_between_the_two_renames_the_set_is_taken_back(tmp_path: Path) ->
     killed(set_aside_and_die)
     assert not folder.exists()
     assert len(log_of(folder, "BTC")) == 1
-    with pytest.raises(ImportRefusedError, match="is no tick set"):
+    with pytest.raises(ImportRejectedError, match="is no tick set"):
         open_tick_set(tmp_path / "another")

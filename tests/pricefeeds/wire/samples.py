@@ -8,7 +8,7 @@ import orjson
 from exchanges.exchange_credentials import Credentials
 from market.prices.book_top import BookTop
 from market.prices.quotes import Level
-from pricefeeds.errors import FrameRefusedError
+from pricefeeds.errors import FrameRejectedError
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, Send
 from tests.pricefeeds.samples import level
@@ -43,11 +43,11 @@ def levels(*rows: tuple[str, str]) -> tuple[Level, ...]:
     return tuple(level(price, amount) for price, amount in rows)
 
 
-def refusal_of(conversation: Conversation, frame: str) -> Literal["malformed", "sequence_gap", "checksum"] | None:
-    """How a frame is refused; None where it is taken."""
+def rejection_of(conversation: Conversation, frame: str) -> Literal["malformed", "sequence_gap", "checksum"] | None:
+    """How a frame is rejected; None where it is taken."""
     try:
         conversation.hear(frame, NOW)
-    except FrameRefusedError as error:
+    except FrameRejectedError as error:
         return error.kind
     return None
 

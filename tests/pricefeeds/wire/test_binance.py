@@ -5,7 +5,7 @@ import json
 import pytest
 
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.binance import parse_rest_book, parse_server_time
 from pricefeeds.wire.book_snapshots import RETRY_AFTER
 from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heartbeat
@@ -17,7 +17,7 @@ from tests.pricefeeds.wire.samples import (
     binance_change,
     conversation_of,
     levels,
-    refusal_of,
+    rejection_of,
     sent,
     top_of_frames,
 )
@@ -57,7 +57,7 @@ def test_a_snapshot_ahead_of_all_changes_waits_for_the_one_that_follows_it() -> 
     assert conversation.take_snapshot(binance_book(20), NOW) == [TOP]
     assert conversation.hear(binance_change(7, 20, [("1", "1")], []), NOW) == [Heartbeat()]
     assert top_of_frames(conversation, binance_change(19, 22, [], [])) == TOP
-    assert refusal_of(conversation, binance_change(24, 24, [], [])) == "sequence_gap"
+    assert rejection_of(conversation, binance_change(24, 24, [], [])) == "sequence_gap"
 
 
 def test_a_snapshot_behind_the_first_change_is_fetched_again() -> None:
@@ -70,13 +70,13 @@ def test_a_snapshot_behind_the_first_change_is_fetched_again() -> None:
 
 @pytest.mark.parametrize(("first", "last"), [(12, 12), (10, 11), (9, 12)])
 def test_ids_that_do_not_follow_are_a_gap(first: int, last: int) -> None:
-    assert refusal_of(ready(), binance_change(first, last, [], [])) == "sequence_gap"
+    assert rejection_of(ready(), binance_change(first, last, [], [])) == "sequence_gap"
 
 
 def test_a_gap_among_the_waiting_is_one_too() -> None:
     conversation = conversation_of(EXCHANGE)
     conversation.hear(binance_change(5, 6, [], []), NOW)
-    assert refusal_of(conversation, binance_change(8, 9, [], [])) == "sequence_gap"
+    assert rejection_of(conversation, binance_change(8, 9, [], [])) == "sequence_gap"
 
 
 def test_a_repetition_is_no_news() -> None:
@@ -120,14 +120,14 @@ def test_other_messages_are_heard_without_effect(frame: str) -> None:
     ],
 )
 def test_malformed(frame: str) -> None:
-    assert refusal_of(ready(), frame) == "malformed"
+    assert rejection_of(ready(), frame) == "malformed"
 
 
 @pytest.mark.parametrize(
     ("frame", "expected"),
     [
-        ('{"error":{"code":2,"msg":"Invalid request: invalid stream"},"id":1}', FeedRefusedError),
-        ('{"code":-1121,"msg":"Invalid symbol."}', FeedRefusedError),
+        ('{"error":{"code":2,"msg":"Invalid request: invalid stream"},"id":1}', FeedRejectedError),
+        ('{"code":-1121,"msg":"Invalid symbol."}', FeedRejectedError),
         ('{"code":-1003,"msg":"Too many requests"}', FeedDroppedError),
         ('{"code":[],"msg":"?"}', FeedDroppedError),
         ('{"e":"serverShutdown","E":1700000000000}', FeedDroppedError),
@@ -141,9 +141,9 @@ def test_what_the_exchange_says_no_to(frame: str, expected: type[Exception]) -> 
 
 def test_the_book_by_rest() -> None:
     assert parse_rest_book(binance_book(5)) == BookTop(levels(*BIDS), levels(*ASKS))
-    with pytest.raises(FeedRefusedError):
+    with pytest.raises(FeedRejectedError):
         parse_rest_book(b'{"code":-1121,"msg":"Invalid symbol."}')
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         parse_rest_book(b"<html>")
 
 

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.bitflyer import parse_rest_book, parse_server_time
 from tests.pricefeeds.wire.samples import (
     NOW,
     bitflyer_board,
     conversation_of,
     levels,
-    refusal_of,
+    rejection_of,
     sent,
     top_of_frames,
 )
@@ -70,11 +70,11 @@ def test_other_messages_are_heard_without_effect(frame: str) -> None:
 def test_malformed(frame: str) -> None:
     conversation = conversation_of(EXCHANGE)
     conversation.hear(WHOLE, NOW)
-    assert refusal_of(conversation, frame) == "malformed"
+    assert rejection_of(conversation, frame) == "malformed"
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"), [(-32602, FeedRefusedError), (-32601, FeedRefusedError), (-32000, FeedDroppedError)]
+    ("code", "expected"), [(-32602, FeedRejectedError), (-32601, FeedRejectedError), (-32000, FeedDroppedError)]
 )
 def test_what_the_exchange_says_no_to(code: int, expected: type[Exception]) -> None:
     frame = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}})
@@ -88,5 +88,5 @@ def test_the_book_by_rest() -> None:
     assert parse_rest_book(body) == BookTop(levels(("30000", "0.1")), levels(("36640", "5")))
     with pytest.raises(FeedDroppedError):
         parse_rest_book(b'{"status":-2,"error_message":"Under maintenance","data":null}')
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         parse_server_time(b"{}")

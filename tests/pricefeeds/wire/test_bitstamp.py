@@ -5,7 +5,7 @@ import json
 import pytest
 
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.bitstamp import parse_rest_book, parse_server_time
 from pricefeeds.wire.book_snapshots import MAX_FETCHES, MAX_WAITING, RETRY_AFTER
 from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heartbeat
@@ -17,7 +17,7 @@ from tests.pricefeeds.wire.samples import (
     bitstamp_change,
     conversation_of,
     levels,
-    refusal_of,
+    rejection_of,
     sent,
     top_of_frames,
 )
@@ -77,7 +77,7 @@ def test_it_is_not_fetched_for_ever() -> None:
         assert conversation.take_snapshot(bitstamp_book(99), now) == []
         now += RETRY_AFTER
     assert conversation.hear(bitstamp_change(500, [], []), now) == [FETCH]
-    with pytest.raises(FrameRefusedError) as caught:
+    with pytest.raises(FrameRejectedError) as caught:
         conversation.take_snapshot(bitstamp_book(99), now)
     assert caught.value.kind == "sequence_gap"
 
@@ -95,7 +95,7 @@ def test_time_that_goes_back_is_a_gap_and_a_repetition_is_none() -> None:
     conversation = ready()
     change = bitstamp_change(2_000, [("60000.15", "1")], [])
     assert top_of_frames(conversation, change) == top_of_frames(conversation, change)
-    assert refusal_of(conversation, bitstamp_change(1_999, [], [])) == "sequence_gap"
+    assert rejection_of(conversation, bitstamp_change(1_999, [], [])) == "sequence_gap"
 
 
 def test_a_second_snapshot_is_left_alone() -> None:
@@ -114,11 +114,11 @@ def test_other_events_are_heard_without_effect(event: str) -> None:
         ('{"event":"bts:request_reconnect","channel":"","data":""}', FeedDroppedError),
         (
             '{"event":"bts:error","channel":"","data":{"code":null,"message":"Bad subscription string."}}',
-            FeedRefusedError,
+            FeedRejectedError,
         ),
         (
             '{"event":"bts:error","channel":"","data":{"code":4009,"message":"Connection is unauthorized."}}',
-            FeedRefusedError,
+            FeedRejectedError,
         ),
         ('{"event":"bts:error","channel":"","data":{"code":null,"message":"Too many requests"}}', FeedDroppedError),
     ],
@@ -144,16 +144,16 @@ def test_what_the_exchange_says_no_to(frame: str, expected: type[Exception]) -> 
     ],
 )
 def test_malformed(frame: str) -> None:
-    assert refusal_of(ready(), frame) == "malformed"
+    assert rejection_of(ready(), frame) == "malformed"
 
 
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (b"<html>Bad gateway</html>", FrameRefusedError),
-        (b'{"bids":[],"asks":[]}', FrameRefusedError),
+        (b"<html>Bad gateway</html>", FrameRejectedError),
+        (b'{"bids":[],"asks":[]}', FrameRejectedError),
         (b'{"status":"error","reason":"Too many requests","code":"400.002"}', FeedDroppedError),
-        (b'{"status":"error","reason":{"__all__":["Invalid market symbol: btcxyz."]}}', FeedRefusedError),
+        (b'{"status":"error","reason":{"__all__":["Invalid market symbol: btcxyz."]}}', FeedRejectedError),
     ],
 )
 def test_answers_that_are_no_book(body: bytes, expected: type[Exception]) -> None:
@@ -167,5 +167,5 @@ def test_answers_that_are_no_book(body: bytes, expected: type[Exception]) -> Non
 
 def test_the_book_by_rest() -> None:
     assert parse_rest_book(bitstamp_book(77)) == BookTop(levels(*BIDS), levels(*ASKS), 77)
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         parse_server_time(b"{}")

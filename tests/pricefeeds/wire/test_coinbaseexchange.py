@@ -1,4 +1,4 @@
-"""Coinbase's level2 and heartbeat: the book, the signature, what is refused and what is passed over."""
+"""Coinbase's level2 and heartbeat: the book, the signature, what is rejected and what is passed over."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ import pytest
 
 from exchanges.exchange_credentials import Credentials
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.coinbaseexchange import REST_LEVELS, parse_rest_book, parse_server_time
 from pricefeeds.wire.wire_port import Heartbeat
 from tests.pricefeeds.wire.samples import (
@@ -21,7 +21,7 @@ from tests.pricefeeds.wire.samples import (
     coinbase_update,
     conversation_of,
     levels,
-    refusal_of,
+    rejection_of,
     sent,
     top_of_frames,
 )
@@ -50,8 +50,8 @@ def test_without_keys_it_asks_for_the_channel_that_needs_none() -> None:
     assert request == {"type": "subscribe", "product_ids": ["BTC-USD"], "channels": ["level2_batch", "heartbeat"]}
 
 
-def test_an_unusable_secret_is_refused_and_not_shown() -> None:
-    with pytest.raises(FeedRefusedError) as caught:
+def test_an_unusable_secret_is_rejected_and_not_shown() -> None:
+    with pytest.raises(FeedRejectedError) as caught:
         conversation_of(EXCHANGE, Credentials("key", "s3cr=t!", "pass")).open(NOW)
     assert "s3cr" not in str(caught.value)
 
@@ -67,16 +67,16 @@ def test_a_book_is_a_snapshot_and_its_changes() -> None:
 
 
 def test_a_change_before_the_snapshot_is_a_gap() -> None:
-    assert refusal_of(conversation_of(EXCHANGE), coinbase_update(("buy", "1", "1"))) == "sequence_gap"
+    assert rejection_of(conversation_of(EXCHANGE), coinbase_update(("buy", "1", "1"))) == "sequence_gap"
 
 
 def test_a_time_that_goes_back_is_a_gap_and_one_that_stands_is_none() -> None:
     conversation = conversation_of(EXCHANGE)
     conversation.hear(coinbase_snapshot(), NOW)
-    assert refusal_of(conversation, coinbase_update(("buy", "1", "1"))) is None
-    assert refusal_of(conversation, coinbase_update(("buy", "1", "1"))) is None
+    assert rejection_of(conversation, coinbase_update(("buy", "1", "1"))) is None
+    assert rejection_of(conversation, coinbase_update(("buy", "1", "1"))) is None
     back = coinbase_update(("buy", "1", "1"), time="2023-11-14T22:13:20.000000Z")
-    assert refusal_of(conversation, back) == "sequence_gap"
+    assert rejection_of(conversation, back) == "sequence_gap"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_time_that_goes_back_is_a_gap_and_one_that_stands_is_none() -> None:
 def test_heartbeats_count_up(then: tuple[int, int], kind: str | None) -> None:
     conversation = conversation_of(EXCHANGE)
     assert conversation.hear(coinbase_heartbeat(90, 20), NOW) == [Heartbeat()]
-    assert refusal_of(conversation, coinbase_heartbeat(*then)) == kind
+    assert rejection_of(conversation, coinbase_heartbeat(*then)) == kind
 
 
 @pytest.mark.parametrize(
@@ -122,21 +122,21 @@ def test_other_messages_are_heard_without_effect(frame: str) -> None:
 def test_malformed(frame: str) -> None:
     conversation = conversation_of(EXCHANGE)
     conversation.hear(coinbase_snapshot(), NOW)
-    assert refusal_of(conversation, frame) == "malformed"
+    assert rejection_of(conversation, frame) == "malformed"
 
 
 @pytest.mark.parametrize(
     ("message", "reason", "expected"),
     [
-        ("Authentication Failed", '{"message":"Invalid API Key"}', FeedRefusedError),
-        ("Authentication Failed", '{"message":"invalid signature"}', FeedRefusedError),
-        ("Failed to subscribe", "FOO-BAR is not a valid product", FeedRefusedError),
+        ("Authentication Failed", '{"message":"Invalid API Key"}', FeedRejectedError),
+        ("Authentication Failed", '{"message":"invalid signature"}', FeedRejectedError),
+        ("Failed to subscribe", "FOO-BAR is not a valid product", FeedRejectedError),
         ("Authentication Failed", '{"message":"request timestamp expired"}', FeedDroppedError),
         ("Too many requests", "rate limit exceeded", FeedDroppedError),
         ("Service unavailable", None, FeedDroppedError),
     ],
 )
-def test_what_the_exchange_refuses(message: str, reason: str | None, expected: type[Exception]) -> None:
+def test_what_the_exchange_rejects(message: str, reason: str | None, expected: type[Exception]) -> None:
     frame = json.dumps({"type": "error", "message": message, "reason": reason})
     with pytest.raises(expected) as caught:
         conversation_of(EXCHANGE).hear(frame, NOW)
@@ -147,9 +147,9 @@ def test_the_book_by_rest_has_a_third_column() -> None:
     body = {"sequence": 1, "time": "2023-11-14T22:13:20.000002Z", "bids": [["1", "2", 3]], "asks": [["2", "1", 9]]}
     top = parse_rest_book(json.dumps(body).encode())
     assert top == BookTop(levels(("1", "2")), levels(("2", "1")), 1_700_000_000_000_002)
-    with pytest.raises(FeedRefusedError):
+    with pytest.raises(FeedRejectedError):
         parse_rest_book(b'{"message":"NotFound"}')
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         parse_rest_book(b"<html>")
 
 
@@ -161,5 +161,5 @@ def test_of_a_huge_book_by_rest_the_best_levels_are_read() -> None:
 
 def test_server_time() -> None:
     assert parse_server_time(b'{"iso":"2023-11-14T22:13:20.5Z","epoch":1700000000.5}') == 1_700_000_000_500_000
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         parse_server_time(b'{"epoch":1}')

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pricefeeds.errors import FrameRefusedError
+from pricefeeds.errors import FrameRejectedError
 from pricefeeds.wire.kraken_v1 import book_message
 from pricefeeds.wire.wire_exchanges import wire_of
 from tests.pricefeeds.wire.recordings import FOLDER
@@ -43,8 +43,8 @@ def test_books_by_rest(exchange: str, name: str, bid: tuple[str, str], ask: tupl
         ("binance", "xchange-stream-binance/testDepthEvent.json"),
     ],
 )
-def test_what_is_no_book_of_today_is_refused_by_name(exchange: str, name: str) -> None:
-    with pytest.raises(FrameRefusedError, match="malformed"):
+def test_what_is_no_book_of_today_is_rejected_by_name(exchange: str, name: str) -> None:
+    with pytest.raises(FrameRejectedError, match="malformed"):
         wire_of(exchange).parse_rest_book(sample(name))
 
 

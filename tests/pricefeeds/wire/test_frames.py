@@ -1,11 +1,11 @@
-"""What counts as JSON, a number, a count and a time: everything else is refused by name."""
+"""What counts as JSON, a number, a count and a time: everything else is rejected by name."""
 
 from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
 
-from pricefeeds.errors import FeedDroppedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FrameRejectedError
 from pricefeeds.wire.frames import (
     as_fields,
     count_in,
@@ -55,13 +55,13 @@ BAD_NUMBERS = [
 
 @pytest.mark.parametrize("bad", [*BAD_NUMBERS, None, 1.5, 1, True, ["1"], "0"])
 def test_what_is_no_price_is_malformed(bad: object) -> None:
-    with pytest.raises(FrameRefusedError, match="malformed"):
+    with pytest.raises(FrameRejectedError, match="malformed"):
         level_of(bad, "1")
 
 
 @pytest.mark.parametrize("bad", [*BAD_NUMBERS, None, 1.5])
 def test_what_is_no_amount_is_malformed(bad: object) -> None:
-    with pytest.raises(FrameRefusedError, match="malformed"):
+    with pytest.raises(FrameRejectedError, match="malformed"):
         level_of("1", bad)
 
 
@@ -72,7 +72,7 @@ def test_what_is_no_amount_is_malformed(bad: object) -> None:
     ids=range(12),
 )
 def test_what_is_no_object_is_malformed(parse: Callable[[str | bytes], object], frame: str | bytes) -> None:
-    with pytest.raises(FrameRefusedError) as caught:
+    with pytest.raises(FrameRejectedError) as caught:
         parse(frame)
     assert caught.value.kind == "malformed"
     assert isinstance(caught.value, FeedDroppedError)
@@ -91,7 +91,7 @@ def test_a_count(value: object) -> None:
 
 @pytest.mark.parametrize("value", [-1, True, 1.0, "", "-1", "1.0", "x", None, 10**18, "1" * 19, [1]])
 def test_what_is_no_count_is_malformed(value: object) -> None:
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         count_in({"n": value}, "n")
 
 
@@ -103,9 +103,9 @@ def test_levels_come_in_lists_or_in_objects() -> None:
 
 @pytest.mark.parametrize("rows", [None, {}, "12", ["12"], [["1"]], [[]], [{"price": "1"}], [None], 5])
 def test_what_are_no_levels_is_malformed(rows: object) -> None:
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         levels_in({"bids": rows}, "bids")
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         named_levels_in({"bids": rows}, "bids", "price", "size") if rows != [] else as_fields(rows)
 
 
@@ -118,11 +118,11 @@ def test_times_are_microseconds_with_their_zone() -> None:
     "text", ["", "yesterday", "1970-01-01T00:00:00", "1970-13-01T00:00:00Z", "0001-01-01T00:00:00+25:00"]
 )
 def test_what_is_no_time_is_malformed(text: str) -> None:
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         micros_of_iso(text)
 
 
 def test_a_text_is_a_text() -> None:
     assert text_in({"a": "b"}, "a") == "b"
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         text_in({"a": Decimal(1)}, "a")

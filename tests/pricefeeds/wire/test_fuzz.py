@@ -1,4 +1,4 @@
-"""Wrong frames by the thousand: each reader goes on or refuses by name, and no book that comes out is impossible."""
+"""Wrong frames by the thousand: each reader goes on or rejects by name, and no book that comes out is impossible."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ import pytest
 
 from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.kraken_checksum import level_digits
 from pricefeeds.wire.kraken_v1 import book_message
 from pricefeeds.wire.wire_exchanges import wire_of
@@ -133,9 +133,9 @@ class Fuzzer:
             self._now += STEP
             try:
                 self._hear(mutated(self._random, self._corpus.frames))
-            except FrameRefusedError as error:
+            except FrameRejectedError as error:
                 self._note(error.kind)
-            except (FeedDroppedError, FeedRefusedError) as error:
+            except (FeedDroppedError, FeedRejectedError) as error:
                 self._note(type(error).__name__)
 
     def _hear(self, frame: str | bytes) -> None:
@@ -192,10 +192,10 @@ def assert_possible(top: BookTop) -> None:
 def test_thousands_of_wrong_frames(exchange: str) -> None:
     fuzzer = Fuzzer(exchange, CORPORA[exchange]())
     fuzzer.run(QUICK)
-    # Not all went one way: books came out, and frames were refused.
+    # Not all went one way: books came out, and frames were rejected.
     assert fuzzer.outcomes["BookTop"] > QUICK / 20
     assert fuzzer.outcomes["malformed"] > QUICK / 5
-    assert fuzzer.outcomes["FeedRefusedError"] > 0
+    assert fuzzer.outcomes["FeedRejectedError"] > 0
 
 
 @pytest.mark.soak
@@ -213,7 +213,7 @@ def test_wrong_frames_of_krakens_older_messages(frames: int) -> None:
     for _ in range(frames):
         try:
             outcomes["book" if book_message(mutated(random, recorded)) else "other"] += 1
-        except FrameRefusedError as error:
+        except FrameRejectedError as error:
             outcomes[error.kind] += 1
     assert min(outcomes["book"], outcomes["malformed"]) > frames / 20
 
@@ -237,6 +237,6 @@ def test_wrong_answers_by_rest(exchange: str) -> None:
             assert_possible(wire.parse_rest_book(_bytes_of(mutated(random, [answers[exchange]]))))
             outcomes["book"] += 1
             wire.parse_server_time(_bytes_of(mutated(random, times)))
-        except (FeedDroppedError, FeedRefusedError) as error:
+        except (FeedDroppedError, FeedRejectedError) as error:
             outcomes[type(error).__name__] += 1
-    assert min(outcomes["book"], outcomes["FrameRefusedError"]) > QUICK / 20
+    assert min(outcomes["book"], outcomes["FrameRejectedError"]) > QUICK / 20

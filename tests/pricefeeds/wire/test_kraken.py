@@ -6,7 +6,7 @@ from zlib import crc32
 import pytest
 
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedDroppedError, FeedRefusedError, FrameRefusedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.kraken import parse_rest_book, parse_server_time, rest_book
 from pricefeeds.wire.kraken_checksum import CheckedBook, level_digits
 from pricefeeds.wire.kraken_v1 import book_message, take
@@ -20,7 +20,7 @@ from tests.pricefeeds.wire.samples import (
     conversation_of,
     kraken_book,
     levels,
-    refusal_of,
+    rejection_of,
     sent,
     top_of_frames,
 )
@@ -51,7 +51,7 @@ def test_the_checksum_of_the_exchanges_own_guide() -> None:
     book = CheckedBook(10)
     book.restart(levels(*GUIDE_BIDS), levels(*GUIDE_ASKS))
     book.check(GUIDE_CHECKSUM)
-    with pytest.raises(FrameRefusedError) as caught:
+    with pytest.raises(FrameRejectedError) as caught:
         book.check(GUIDE_CHECKSUM + 1)
     assert caught.value.kind == "checksum"
 
@@ -79,11 +79,11 @@ def test_levels_pushed_out_of_the_depth_are_forgotten() -> None:
 
 def test_a_lost_message_fails_the_checksum_of_the_next() -> None:
     lost = DIGITS.replace("600001050000000", "")
-    assert refusal_of(ready(), kraken_book("update", [], [], crc32(lost.encode()))) == "checksum"
+    assert rejection_of(ready(), kraken_book("update", [], [], crc32(lost.encode()))) == "checksum"
 
 
 def test_a_change_before_the_snapshot_is_a_gap() -> None:
-    assert refusal_of(conversation_of(EXCHANGE), kraken_book("update", BIDS, ASKS, 1)) == "sequence_gap"
+    assert rejection_of(conversation_of(EXCHANGE), kraken_book("update", BIDS, ASKS, 1)) == "sequence_gap"
 
 
 @pytest.mark.parametrize("frame", ['{"channel":"heartbeat"}', '{"method":"pong","req_id":1}'])
@@ -122,14 +122,14 @@ def test_other_messages_are_heard_without_effect(frame: str) -> None:
     ],
 )
 def test_malformed(frame: str) -> None:
-    assert refusal_of(ready(), frame) == "malformed"
+    assert rejection_of(ready(), frame) == "malformed"
 
 
 @pytest.mark.parametrize(
     ("frame", "expected"),
     [
-        ({"method": "subscribe", "success": False, "error": "Currency pair not supported FOO/BAR"}, FeedRefusedError),
-        ({"method": "subscribe", "success": False, "error": "Subscription depth not supported"}, FeedRefusedError),
+        ({"method": "subscribe", "success": False, "error": "Currency pair not supported FOO/BAR"}, FeedRejectedError),
+        ({"method": "subscribe", "success": False, "error": "Subscription depth not supported"}, FeedRejectedError),
         ({"method": "subscribe", "success": False, "error": "Exceeded msg rate"}, FeedDroppedError),
         ({"error": "EService:Unavailable"}, FeedDroppedError),
         ({"channel": "status", "type": "update", "data": [{"system": "maintenance"}]}, FeedDroppedError),
@@ -152,11 +152,11 @@ def test_the_book_by_rest() -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (b'{"error":["EQuery:Unknown asset pair"]}', FeedRefusedError),
+        (b'{"error":["EQuery:Unknown asset pair"]}', FeedRejectedError),
         (b'{"error":["EAPI:Rate limit exceeded"]}', FeedDroppedError),
-        (b'{"error":[],"result":{}}', FrameRefusedError),
-        (b'{"result":{}}', FrameRefusedError),
-        (b"Bad gateway", FrameRefusedError),
+        (b'{"error":[],"result":{}}', FrameRejectedError),
+        (b'{"result":{}}', FrameRejectedError),
+        (b"Bad gateway", FrameRejectedError),
     ],
 )
 def test_answers_that_are_no_book(body: bytes, expected: type[Exception]) -> None:
@@ -176,7 +176,7 @@ def test_v1_messages() -> None:
     assert message is not None
     assert (message.pair, message.is_snapshot, message.checksum) == ("XBT/USD", False, 7)
     assert (message.bids, message.asks) == ([level("1", "0")], [level("2", "1")])
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         take(CheckedBook(10), message)
 
 
@@ -184,5 +184,5 @@ def test_v1_messages() -> None:
     "frame", ["x", "5", "[]", "[1,2,3]", '[1,2,"book-10","P"]', '[1,{},"book-10","P"]', '[1,{"a":5},"book-10","P"]']
 )
 def test_malformed_v1_messages(frame: str) -> None:
-    with pytest.raises(FrameRefusedError):
+    with pytest.raises(FrameRejectedError):
         book_message(frame)

@@ -9,7 +9,7 @@ import pytest
 
 from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS, Level
-from pricefeeds.errors import FrameRefusedError
+from pricefeeds.errors import FrameRejectedError
 from pricefeeds.wire.kraken_checksum import CheckedBook
 from pricefeeds.wire.kraken_v1 import BookMessage, book_message, take
 from pricefeeds.wire.wire_exchanges import wire_of
@@ -174,7 +174,7 @@ def test_binance_with_one_message_missing_is_a_gap(missing: int) -> None:
     for now, frame in depths[:missing]:
         listener.hear(frame, now)
     now, frame = depths[missing + 1]
-    with pytest.raises(FrameRefusedError) as caught:
+    with pytest.raises(FrameRejectedError) as caught:
         listener.hear(frame, now)
     assert caught.value.kind == "sequence_gap"
 
@@ -203,7 +203,7 @@ def test_kraken_with_one_message_missing_fails_its_checksum() -> None:
     lost = next(number for number, message in enumerate(messages[20:], 20) if changes_best(seen, message))
     for message in messages[20:lost]:
         take(book, message)
-    with pytest.raises(FrameRefusedError) as caught:
+    with pytest.raises(FrameRejectedError) as caught:
         take(book, messages[lost + 1])
     assert caught.value.kind == "checksum"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from exchanges.simulated_markets import paper_markets
-from pricefeeds.errors import FeedRefusedError
+from pricefeeds.errors import FeedRejectedError
 from pricefeeds.wire.wire_exchanges import wire_of
 
 NAMES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
@@ -25,6 +25,6 @@ def test_every_paper_market_can_be_read() -> None:
         assert wire_of(market.exchange).rest_book(market).startswith("/")
 
 
-def test_an_unknown_exchange_is_refused_in_one_sentence() -> None:
-    with pytest.raises(FeedRefusedError, match="no stream of mtgox can be read, only those of binance, bitflyer"):
+def test_an_unknown_exchange_is_rejected_in_one_sentence() -> None:
+    with pytest.raises(FeedRejectedError, match="no stream of mtgox can be read, only those of binance, bitflyer"):
         wire_of("mtgox")

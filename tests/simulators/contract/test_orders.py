@@ -136,10 +136,10 @@ async def test_a_client_id_is_not_used_twice(bench: Bench) -> None:
 
 
 @everywhere
-async def test_orders_that_cannot_be_are_refused(bench: Bench) -> None:
+async def test_orders_that_cannot_be_are_rejected(bench: Bench) -> None:
     before = await bench.totals()
     price, _ = bench.best("sell")
-    # bitFlyer's refusals are plain ExchangeErrors in ccxt
+    # bitFlyer's rejections are plain ExchangeErrors in ccxt
     is_named = bench.market.exchange != "bitflyer"
     with pytest.raises(ccxt.InsufficientFunds if is_named else ccxt.ExchangeError):
         await bench.post("buy", Decimal(100), bench.out_of_reach("buy"))

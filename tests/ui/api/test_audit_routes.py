@@ -1,4 +1,4 @@
-"""The audit log over REST: every change, refused ones too; for operators."""
+"""The audit log over REST: every change, rejected ones too; for operators."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -45,14 +45,14 @@ async def test_a_change_says_who_what_before_and_after(api: httpx.AsyncClient, k
         ({"version": 1, "$set": {"a.b": 1}, "\u0000": "\ufffd", "big": 2**70}, 422, "there is no such"),
     ],
 )
-async def test_a_refused_change_is_kept_with_the_reason(
+async def test_a_rejected_change_is_kept_with_the_reason(
     api: httpx.AsyncClient, key: str, body: dict[str, object], status: int, reason: str
 ) -> None:
     content = httpx.Request("PATCH", "http://x", json=body).content if "$set" not in body else ODD
     answer = await api.patch("/api/settings", content=content, headers={"X-API-Key": key})
     assert answer.status_code == status
-    (entry,) = await entries(api, key, outcome="refused")
-    assert (entry["action"], entry["outcome"]) == ("settings.change", "refused")
+    (entry,) = await entries(api, key, outcome="rejected")
+    assert (entry["action"], entry["outcome"]) == ("settings.change", "rejected")
     # in the words of the answer, for people
     assert reason in str(entry["reason"])
     assert not str(entry["reason"]).startswith("[{")
@@ -73,7 +73,7 @@ async def test_what_sounds_secret_is_not_kept(api: httpx.AsyncClient, key: str) 
 async def test_who_was_turned_away_is_kept_too(api: httpx.AsyncClient, key: str) -> None:
     await api.patch("/api/settings", json={"version": 1}, headers={"X-API-Key": "wrong"})
     (entry,) = await entries(api, key, who="anybody")
-    assert (entry["action"], entry["outcome"]) == ("PATCH /api/settings", "refused")
+    assert (entry["action"], entry["outcome"]) == ("PATCH /api/settings", "rejected")
     assert "wrong" not in str(entry).replace("wrong key", "")
 
 
@@ -95,7 +95,7 @@ async def test_what_is_no_request_at_all_is_kept_too(
     answer = await api.request(method, f"/api/{path}", content=body, headers=headers)
     assert answer.status_code == status
     (entry,) = await entries(api, key)
-    assert (entry["who"], entry["outcome"], entry["action"]) == (who, "refused", f"{method} /api/{path}")
+    assert (entry["who"], entry["outcome"], entry["action"]) == (who, "rejected", f"{method} /api/{path}")
     assert reason in str(entry["reason"])
     assert "guessed" not in str(entry)
 

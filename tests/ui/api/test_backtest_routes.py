@@ -118,7 +118,7 @@ async def test_what_cannot_be_run_is_told_by_field(
     assert (await api.get("/api/backtests")).json() == []
 
 
-async def test_a_body_that_is_no_object_is_refused(api: httpx.AsyncClient, key: str) -> None:
+async def test_a_body_that_is_no_object_is_rejected(api: httpx.AsyncClient, key: str) -> None:
     assert (await asked(api, key, [1])).status_code == 422
     for content in (b"{", b"[" * 100_000):
         broken = await api.post("/api/backtests", content=content, headers={"X-API-Key": key})

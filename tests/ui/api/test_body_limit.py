@@ -1,4 +1,4 @@
-"""A body that is too large is refused before it fills the memory, and before anybody is asked for a key."""
+"""A body that is too large is rejected before it fills the memory, and before anybody is asked for a key."""
 
 from collections.abc import AsyncIterator
 

@@ -111,7 +111,7 @@ async def test_metrics_parse_and_count_requests_by_route(api: httpx.AsyncClient)
 async def test_logs_are_told_by_part(api: httpx.AsyncClient, store: MongoTradeStore, session: Session) -> None:
     await told_of(store, session, "cep", "kafka")
     (session.home / "logs").mkdir()
-    rows = [{"time": "t", "level": level, "room": "cep", "event": level.lower()} for level in ("INFO", "ERROR")]
+    rows = [{"time": "t", "level": level, "logger": "cep", "event": level.lower()} for level in ("INFO", "ERROR")]
     (session.home / "logs" / "cep.log").write_text("\n".join(map(json.dumps, rows)))
 
     async def is_told() -> bool:

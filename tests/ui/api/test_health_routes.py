@@ -51,6 +51,6 @@ async def test_the_documentation_is_served_from_here_alone(api: httpx.AsyncClien
 
 async def test_openapi_names_every_path_and_its_problems(api: httpx.AsyncClient) -> None:
     paths = (await api.get("/openapi.json")).json()["paths"]
-    expected = {"quotes", "spreads", "opportunities", "arbitrages", "trades", "refusals", "balances", "pnl", "feeds"}
+    expected = {"quotes", "spreads", "opportunities", "arbitrages", "trades", "rejections", "balances", "pnl", "feeds"}
     assert {f"/api/{name}" for name in expected | {"settings", "health", "ready"}} <= set(paths)
     assert {"401", "404", "409", "412", "422", "428"} <= set(paths["/api/settings"]["patch"]["responses"])

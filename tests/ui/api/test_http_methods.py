@@ -44,7 +44,7 @@ ODD_PATHS = (
     "/api/trades?limit=99999999999999999999999999",
     "/api/trades?limit=1e3",
     "/api/arbitrages?state=%00",
-    "/api/refusals?reason=%00",
+    "/api/rejections?reason=%00",
     "/api/bots/%00",
     "/api/bots/%F0%9F%92%A9",
     "/api/backtests/%00",
@@ -68,7 +68,7 @@ def odd(answers: dict[str, httpx.Response], *expected: int) -> dict[str, int]:
     }
 
 
-async def test_odd_paths_and_queries_are_refused_in_words_or_answered(api: httpx.AsyncClient) -> None:
+async def test_odd_paths_and_queries_are_rejected_in_words_or_answered(api: httpx.AsyncClient) -> None:
     answers = {path: await api.get(path) for path in ODD_PATHS}
     assert odd(answers, 200, 404, 422) == {}
 
@@ -97,7 +97,7 @@ ODD_TYPES = ("text/plain", "application/xml", "application/json; charset=latin-1
 ODD_VERSIONS = ("", "1", '"x"', "*", '"99999999999999999999999"', 'W/"1"', "\xff", '"1", "2"')
 
 
-async def test_odd_bodies_types_and_versions_are_refused_in_words(api: httpx.AsyncClient, key: str) -> None:
+async def test_odd_bodies_types_and_versions_are_rejected_in_words(api: httpx.AsyncClient, key: str) -> None:
     async def patch(content: bytes, version: str, content_type: str = "application/json") -> httpx.Response:
         headers = {"X-API-Key": key, "If-Match": version, "Content-Type": content_type}
         coded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]

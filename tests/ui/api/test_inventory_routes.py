@@ -77,14 +77,14 @@ async def test_the_plan_says_that_it_is_never_sent_and_keeps_to_what_was_earned(
     plan = (await found(api, target="even"))["plan"]
     assert "never sent" in plan["note"]
     assert (plan["earned"], plan["cost"], plan["transfers"]) == ("1", "0", [])
-    assert [(one["source"], one["destination"], one["reason"]) for one in plan["left_out"]] == [
+    assert [(one["source"], one["destination"], one["reason"]) for one in plan["skipped"]] == [
         ("beta", "alpha", "terms_unknown")
     ]
     assert Decimal(plan["cost"]) <= Decimal(plan["earned"])
 
 
 @pytest.mark.parametrize("target", ["", "odd", "OPENING"])
-async def test_another_target_is_refused_with_a_sentence(api: httpx.AsyncClient, target: str) -> None:
+async def test_another_target_is_rejected_with_a_sentence(api: httpx.AsyncClient, target: str) -> None:
     answer = await api.get("/api/inventory", params={"target": target})
     assert answer.status_code == 422
     assert "target" in answer.text

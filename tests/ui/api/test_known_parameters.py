@@ -15,7 +15,7 @@ async def test_a_misspelt_filter_is_named_beside_those_that_there_are(api: httpx
     assert "'colour'" in answer.json()["detail"]
 
 
-async def test_every_route_knows_what_it_declares_and_says_that_it_refuses(api: httpx.AsyncClient, key: str) -> None:
+async def test_every_route_knows_what_it_declares_and_says_that_it_rejects(api: httpx.AsyncClient, key: str) -> None:
     document = (await api.get("/openapi.json")).json()
     asked = 0
     for path, methods in document["paths"].items():

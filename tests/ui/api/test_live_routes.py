@@ -80,7 +80,7 @@ async def test_a_last_event_that_is_none_of_ours_counts_as_none(address: str, id
 
 
 @pytest.mark.parametrize("since", ["x", "-1", "99999999999999999999"])
-async def test_a_since_that_is_no_sequence_is_refused(address: str, since: str) -> None:
+async def test_a_since_that_is_no_sequence_is_rejected(address: str, since: str) -> None:
     async with httpx.AsyncClient(base_url=f"http://{address}") as client:
         answer = await client.get("/api/stream", params={"since": since})
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")

@@ -10,7 +10,7 @@ from ui.server.application import dashboard_of
 
 
 async def test_each_destination_and_what_it_was_never_told(application: FastAPI, api: httpx.AsyncClient) -> None:
-    assert (await api.get("/api/notices")).json() == {"destinations": [], "given_up": []}
+    assert (await api.get("/api/notices")).json() == {"destinations": [], "failed": []}
     known = (Destination("desk", "webhook"), Destination("phone", "telegram"))
     reader = NoticeEventReader(dashboard_of(application).session)
     try:
@@ -26,8 +26,8 @@ async def test_each_destination_and_what_it_was_never_told(application: FastAPI,
         await reader.close()
     answer = (await api.get("/api/notices")).json()
     desk, phone = answer["destinations"]
-    assert (desk["name"], desk["waiting"], desk["sent"], desk["given_up"]) == ("desk", 1, 1, 1)
+    assert (desk["name"], desk["waiting"], desk["sent"], desk["failed"]) == ("desk", 1, 1, 1)
     assert (desk["state"], desk["last_error"], desk["next_try_at"]) == ("removed", "HTTP 404 Not Found", None)
     assert (phone["failures"], phone["next_try_at"], phone["last_sent_at"]) == (1, 1_800_000_000_000_000, None)
-    (given_up,) = answer["given_up"]
-    assert (given_up["notice_id"], given_up["reason"]) == ("trade:2", "HTTP 404 Not Found")
+    (failed,) = answer["failed"]
+    assert (failed["notice_id"], failed["reason"]) == ("trade:2", "HTTP 404 Not Found")

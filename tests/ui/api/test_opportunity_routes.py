@@ -25,9 +25,9 @@ def seen(number: int, net_bps: float, since: int) -> Opportunity:
     return replace(wished(f"seen-{number}", number), net_bps=net_bps, event_time=at, expires_at=at + SECOND)
 
 
-def refusal(of: Opportunity, reason: str, count: int = 1) -> Rejection:
+def rejection(of: Opportunity, reason: str, count: int = 1) -> Rejection:
     return Rejection(
-        refusal_id=f"{of.opportunity_id}:{reason}",
+        rejection_id=f"{of.opportunity_id}:{reason}",
         opportunity_id=of.opportunity_id,
         base=of.base,
         buy_exchange=of.buy.exchange,
@@ -36,7 +36,7 @@ def refusal(of: Opportunity, reason: str, count: int = 1) -> Rejection:
         reason=reason,
         net_bps=of.net_bps,
         expected_profit=Decimal(2),
-        refused_at=of.event_time,
+        rejected_at=of.event_time,
         count=count,
         tradable=Decimal(2),
         until=of.event_time + SECOND // 2,
@@ -45,17 +45,17 @@ def refusal(of: Opportunity, reason: str, count: int = 1) -> Rejection:
 
 @pytest.fixture
 async def four(application: FastAPI, store: MongoTradeStore) -> list[Opportunity]:
-    """Refused, refused, taken, and one below the threshold that nobody kept; all four came by the stream."""
+    """Rejected, rejected, taken, and one below the threshold that nobody kept; all four came by the stream."""
     since = wall_now() - 60 * SECOND
     made = [seen(number, net_bps, since) for number, net_bps in enumerate((10.0, 20.0, 30.0, 3.0), start=1)]
     for one in made:
         dashboard_of(application).hub.board.apply_opportunity(one)
     for one, reason in zip(made[:2], ("pair_busy", "stale"), strict=True):
         await store.save_opportunity(one)
-        await store.refuse(refusal(one, reason, count=5))
+        await store.reject(rejection(one, reason, count=5))
     await store.save_opportunity(made[2])
     await traded(store, made[2], "0.01")
-    await store.refuse(refusal(made[3], "below_threshold", count=10))
+    await store.reject(rejection(made[3], "below_threshold", count=10))
     return made
 
 
@@ -75,8 +75,8 @@ async def test_pages_say_what_became_of_each(api: httpx.AsyncClient, four: list[
         kept = await rows(api, limit=limit)
         assert [(row["opportunity_id"], row["outcome"], row["reason"], row["arbitrage_state"]) for row in kept] == [
             ("seen-3", "taken", None, "closed"),
-            ("seen-2", "refused", "stale", None),
-            ("seen-1", "refused", "pair_busy", None),
+            ("seen-2", "rejected", "stale", None),
+            ("seen-1", "rejected", "pair_busy", None),
         ]
         assert [row["net_profit"] for row in kept] == ["1", None, None]
 
@@ -85,7 +85,7 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({"outcome": "taken"}, ["seen-3"]),
     ({"reason": "stale"}, ["seen-2"]),
     ({"min_net_bps": 15, "base": "BTC"}, ["seen-3", "seen-2"]),
-    ({"exchange": "beta", "buy_exchange": "alpha", "outcome": "refused"}, ["seen-2", "seen-1"]),
+    ({"exchange": "beta", "buy_exchange": "alpha", "outcome": "rejected"}, ["seen-2", "seen-1"]),
     ({"sell_exchange": "alpha"}, []),
     ({"exchange": "gamma"}, []),
 ]
@@ -120,9 +120,9 @@ async def test_one_is_found_wherever_it_is(api: httpx.AsyncClient, four: list[Op
     for one in four:
         row = (await api.get(f"/api/opportunities/{one.opportunity_id}")).raise_for_status().json()
         outcomes[row["opportunity_id"]] = (row["outcome"], row["reason"])
-    assert outcomes["seen-1"] == ("refused", "pair_busy")
+    assert outcomes["seen-1"] == ("rejected", "pair_busy")
     assert outcomes["seen-3"] == ("taken", None)
-    assert outcomes["seen-4"] == ("refused", "below_threshold")
+    assert outcomes["seen-4"] == ("rejected", "below_threshold")
     answer = await api.get("/api/opportunities/none")
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
@@ -137,14 +137,14 @@ async def test_the_stream_has_those_that_nobody_kept(api: httpx.AsyncClient, fou
 async def test_statistics_count_each_kind_apart(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
     for span in ("10m", "hour", "session"):
         found = (await api.get("/api/opportunities/statistics", params={"span": span})).raise_for_status().json()
-        assert [found[name] for name in ("seen", "taken", "refused", "unanswered")] == [4, 1, 20, 0]
-        assert (found["taken_expected"], found["taken_net"], found["refused_expected"]) == ("0.002", "1", "6")
-        assert [(row["reason"], row["count"], row["episodes"], row["forgone"]) for row in found["ledger"]] == [
+        assert [found[name] for name in ("seen", "taken", "rejected", "unanswered")] == [4, 1, 20, 0]
+        assert (found["taken_expected"], found["taken_net"], found["rejected_expected"]) == ("0.002", "1", "6")
+        assert [(row["reason"], row["count"], row["episodes"], row["missed_profit"]) for row in found["ledger"]] == [
             ("below_threshold", 10, 1, "2"),
             ("pair_busy", 5, 1, "2"),
             ("stale", 5, 1, "2"),
         ]
-        bars = [(row["from_bps"], row["seen"], row["taken"], row["refused"]) for row in found["histogram"]]
+        bars = [(row["from_bps"], row["seen"], row["taken"], row["rejected"]) for row in found["histogram"]]
         assert [bar for bar in bars if any(bar[1:])] == [
             (3.0, 1, 0, 10),
             (10.0, 1, 0, 5),
@@ -156,7 +156,7 @@ async def test_statistics_count_each_kind_apart(api: httpx.AsyncClient, four: li
         (pair,) = lifetimes["pairs"]
         assert (pair["buy_exchange"], pair["sell_exchange"], pair["best_bps"]) == ("alpha", "beta", 30.0)
         none = (await api.get("/api/opportunities/statistics", params={"span": span, "base": "ETH"})).json()
-        assert [none[name] for name in ("seen", "taken", "refused", "histogram")] == [0, 0, 0, []]
+        assert [none[name] for name in ("seen", "taken", "rejected", "histogram")] == [0, 0, 0, []]
 
 
 THRESHOLDS = [
@@ -179,7 +179,7 @@ async def test_the_preview_says_what_a_threshold_would_have_done(
         episodes = found["gained_episodes"]
         assert (episodes["count"], episodes["expected"]) == ((1, "2") if gained else (0, "0"))
         assert found["gained"]["expected"] == found["gained_once_a_second"]["expected"] == episodes["expected"]
-        assert sorted(row["reason"] for row in found["still_refused"]) == still
+        assert sorted(row["reason"] for row in found["still_rejected"]) == still
     first, last = found["curve"][0], found["curve"][-1]
     assert (first["min_net_bps"], first["kept"], first["gained"]) == (3.0, 1, 1)
     assert (last["kept"], last["gained"]) == (0, 0)

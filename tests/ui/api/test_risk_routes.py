@@ -1,4 +1,4 @@
-"""The kill switch by REST, and what refusals would have brought."""
+"""The kill switch by REST, and what rejections would have brought."""
 
 import asyncio
 from dataclasses import replace
@@ -62,18 +62,18 @@ async def test_what_is_no_switch_switches_nothing(
 
 
 async def test_the_summary_says_what_each_reason_cost(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    for index, (reason, forgone) in enumerate((("stale", "0.10"), ("stale", "0.05"), ("exposure", "2.5"))):
-        profit = Decimal(forgone)
+    for index, (reason, missed_profit) in enumerate((("stale", "0.10"), ("stale", "0.05"), ("exposure", "2.5"))):
+        profit = Decimal(missed_profit)
         at = START + index * 10_000_000
         sample = ("o", "BTC", "alpha", "beta", "alpha", reason, 4.5, Decimal(9), at, 3)
-        await store.refuse(Rejection(f"refusal-{index}", *sample, tradable=profit))
-    assert (await api.get("/api/refusals/summary")).json() == {
+        await store.reject(Rejection(f"rejection-{index}", *sample, tradable=profit))
+    assert (await api.get("/api/rejections/summary")).json() == {
         "currency": "USD",
         "count": 9,
-        "forgone": "2.65",
+        "missed_profit": "2.65",
         "reasons": [
-            {"reason": "exposure", "count": 3, "forgone": "2.5"},
-            {"reason": "stale", "count": 6, "forgone": "0.15"},
+            {"reason": "exposure", "count": 3, "missed_profit": "2.5"},
+            {"reason": "stale", "count": 6, "missed_profit": "0.15"},
         ],
     }
 

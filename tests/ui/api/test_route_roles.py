@@ -70,7 +70,7 @@ async def test_a_viewer_key_can_change_nothing(api: httpx.AsyncClient, viewer_ke
         assert (method, path, answer.status_code, answer.headers["content-type"]) == (method, path, 403, PROBLEM)
     owner = ensure_api_key(session.home).read_text().strip()
     entries = (await api.get("/api/audit?who=desk&limit=500", headers={"X-API-Key": owner})).json()["items"]
-    assert sorted(entry["action"] for entry in entries if entry["outcome"] == "refused")
+    assert sorted(entry["action"] for entry in entries if entry["outcome"] == "rejected")
     assert len(entries) == len(changing)
 
 

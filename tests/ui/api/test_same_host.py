@@ -13,7 +13,7 @@ from ui.server.application import build_app
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "evil.example@127.0.0.1", ""])
 @pytest.mark.parametrize("path", ["/api/quotes", "/docs", "/assets/panel.js"])
-async def test_a_foreign_host_name_is_refused(api: httpx.AsyncClient, host: str, path: str) -> None:
+async def test_a_foreign_host_name_is_rejected(api: httpx.AsyncClient, host: str, path: str) -> None:
     answer = await api.get(path, headers={"Host": host})
     assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
 

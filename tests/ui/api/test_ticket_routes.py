@@ -49,10 +49,10 @@ class Place:
         )
 
     async def status(self, protocols: list[str], origin: str | None = None) -> int:
-        """What a refused connection is answered with."""
-        with pytest.raises(websockets.InvalidStatus) as refused:
+        """What a rejected connection is answered with."""
+        with pytest.raises(websockets.InvalidStatus) as rejected:
             await self.connect(protocols, origin)
-        return refused.value.response.status_code
+        return rejected.value.response.status_code
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ async def test_nobody_listens_without_one(place: Place) -> None:
 
 @pytest.mark.parametrize("path", ["/_stcore/stream", "/api/_stcore/stream", "/sign-in/_stcore/stream", "/ws/live/x"])
 async def test_no_other_socket_is_there_for_strangers(place: Place, path: str) -> None:
-    with pytest.raises(websockets.InvalidStatus) as refused:
+    with pytest.raises(websockets.InvalidStatus) as rejected:
         await websockets.connect(f"ws://{place.address}{path}", subprotocols=["streamlit"])  # type: ignore[list-item]
-    assert refused.value.response.status_code == 403
+    assert rejected.value.response.status_code == 403
 
 
 async def test_a_ticket_is_no_use_to_another_sites_page(place: Place) -> None:
@@ -169,10 +169,10 @@ async def test_the_cookie_alone_changes_nothing_that_a_page_of_ours_did_not_ask_
     async with httpx.AsyncClient(base_url=f"http://{place.address}") as client:
         await client.post("/api/sign-in", json={"key": owner})
         change = {"state": "reducing"}
-        refused = await client.put("/api/trading-state", json=change)
+        rejected = await client.put("/api/trading-state", json=change)
         foreign = await client.put("/api/trading-state", json=change, headers={"Origin": "http://evil.example"})
         own = await client.put("/api/trading-state", json=change, headers={"Origin": f"http://{place.address}"})
-    assert [answer.status_code for answer in (refused, foreign, own)] == [403, 403, 200]
+    assert [answer.status_code for answer in (rejected, foreign, own)] == [403, 403, 200]
 
 
 async def test_a_programs_stream_ends_once_its_key_is_revoked(place: Place) -> None:
@@ -193,7 +193,7 @@ async def test_nobody_says_in_a_header_where_it_comes_from(place: Place) -> None
         forged = {"X-API-Key": "wrong", "X-Forwarded-For": "203.0.113.7"}
         assert (await client.patch("/api/settings", json={}, headers=forged)).status_code == 401
         key = ensure_api_key(place.session.home).read_text().strip()
-        entries = (await client.get("/api/audit?outcome=refused", headers={"X-API-Key": key})).json()["items"]
+        entries = (await client.get("/api/audit?outcome=rejected", headers={"X-API-Key": key})).json()["items"]
     assert [entry["address"] for entry in entries] == ["127.0.0.1"]
 
 

@@ -53,7 +53,7 @@ async def test_arbitrages_are_filtered_by_state(api: httpx.AsyncClient, store: M
     await reserve_both(store, opportunity("open", 2), ("0.5", "0.5"))
     found = [
         (await api.get("/api/arbitrages", params={"state": state})).json()["items"]
-        for state in ("closed", "reserved", "held")
+        for state in ("closed", "reserved", "residual")
     ]
     told = [[(row["arbitrage_id"], row["stage"]) for row in rows] for rows in found]
     assert told == [[("ended", "closed")], [("open", "reserved")], []]
@@ -113,7 +113,7 @@ async def test_lists_are_filtered_alike(api: httpx.AsyncClient, store: MongoTrad
         ({"base": "ETH"}, False),
         ({"exchange": "gamma"}, False),
         ({"strategy": "ma"}, False),
-        ({"state": "held"}, False),
+        ({"state": "residual"}, False),
         ({"from": 2**53 - 1}, False),
         ({"to": 1}, False),
     ]
@@ -185,21 +185,21 @@ async def test_balances_say_what_is_free_and_what_is_held(api: httpx.AsyncClient
     ]
 
 
-async def test_refusals_are_counted_by_reason_and_listed(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    refusal = Rejection(
+async def test_rejections_are_counted_by_reason_and_listed(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    rejection = Rejection(
         "r", "o", "BTC", "alpha", "beta", "alpha", "stale", 4.0, Decimal("1.5"), wall_now(), 1, Decimal("1.5")
     )
-    again = replace(refusal, refusal_id="r2", opportunity_id="o2")
-    later = replace(refusal, refusal_id="r3", opportunity_id="o3", refused_at=refusal.refused_at + 2_000_000)
-    latest = replace(later, refusal_id="r4", reason="pair_busy", refused_at=later.refused_at + 2_000_000)
-    for one in (refusal, again, later, latest):
-        await store.refuse(one)
+    again = replace(rejection, rejection_id="r2", opportunity_id="o2")
+    later = replace(rejection, rejection_id="r3", opportunity_id="o3", rejected_at=rejection.rejected_at + 2_000_000)
+    latest = replace(later, rejection_id="r4", reason="pair_busy", rejected_at=later.rejected_at + 2_000_000)
+    for one in (rejection, again, later, latest):
+        await store.reject(one)
     expected = [
-        {"reason": "stale", "count": 3, "forgone": "3"},
-        {"reason": "pair_busy", "count": 1, "forgone": "1.5"},
+        {"reason": "stale", "count": 3, "missed_profit": "3"},
+        {"reason": "pair_busy", "count": 1, "missed_profit": "1.5"},
     ]
-    await until_answer(api, "/api/refusals", expected)
-    (newest, older) = (await api.get("/api/refusals/recent", params={"reason": "stale"})).json()["items"]
+    await until_answer(api, "/api/rejections", expected)
+    (newest, older) = (await api.get("/api/rejections/recent", params={"reason": "stale"})).json()["items"]
     assert (newest["count"], older["count"], newest["expected_profit"]) == (1, 2, "1.5")
 
 
@@ -228,7 +228,7 @@ async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeSt
         ("/api/trades.csv?strategy=luck", 422, "query.strategy"),
         ("/api/trades?cursor=nonsense", 422, "query.cursor"),
         ("/api/arbitrages?cursor=nonsense", 422, "query.cursor"),
-        ("/api/refusals/recent?cursor=%00", 422, "query.cursor"),
+        ("/api/rejections/recent?cursor=%00", 422, "query.cursor"),
         ("/api/arbitrages/unknown", 404, None),
         ("/api/unknown", 404, None),
     ],

@@ -119,7 +119,7 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: LiveHub)
     ended = replace(bought, state="closed", times=reserved.times | {"filled": 7})
     async with hub.audience.client() as client:
         await started(client)
-        for step in (replace(reserved, state="half_reserved"), reserved, reserved, bought, ended, ended):
+        for step in (replace(reserved, state="awaiting_second_leg"), reserved, reserved, bought, ended, ended):
             hub.note_arbitrage(step)
         messages = heard(client)
     assert [(message["type"], message["state"]) for message in messages] == [
@@ -132,7 +132,7 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: LiveHub)
     assert messages[-1]["event_time"] == reserved.opportunity.event_time
 
 
-@pytest.mark.parametrize("state", ["half_reserved", "expired"])
+@pytest.mark.parametrize("state", ["awaiting_second_leg", "expired"])
 async def test_half_reservations_are_told_to_nobody(hub: LiveHub, state: str) -> None:
     async with hub.audience.client() as client:
         await started(client)

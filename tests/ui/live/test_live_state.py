@@ -85,7 +85,7 @@ def test_marks_before_any_quote_and_kinds_unknown_say_nothing() -> None:
         {**tick(quote(USD_MARKET, "1", "2")), "sequence": None},
     ],
 )
-def test_a_row_that_is_none_is_refused(row: dict[str, object]) -> None:
+def test_a_row_that_is_none_is_rejected(row: dict[str, object]) -> None:
     board, _ = board_of()
     board.apply_tick(tick(quote(USD_MARKET, "1", "2", sequence=1)))
     with pytest.raises(WireError):

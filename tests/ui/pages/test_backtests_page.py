@@ -191,13 +191,13 @@ def test_a_trade_is_shown_to_the_cent() -> None:
         "beta BTC/EUR",
         Decimal("0.5"),
         -7.5,
-        "held",
+        "residual",
         "single_leg_left",
         None,
         None,
     )
     html = trades_table([trade, replace(trade, number=6, net=Decimal("-1.256"))], FIGURES, UTC)
-    for words in ("alpha BTC/USD", "0.50000000", "−7.50", "held: single leg left", "−$1.26"):
+    for words in ("alpha BTC/USD", "0.50000000", "−7.50", "residual: single leg left", "−$1.26"):
         assert words in html
     assert "Nothing was traded." in trades_table([], replace(FIGURES, trades=0), UTC)
 

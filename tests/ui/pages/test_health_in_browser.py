@@ -24,14 +24,14 @@ def log(session: Session) -> None:
         client = connected(session.mongodb)
         processes = MongoProcesses(database_of(client, session.database), session.session_id)
         now = await processes.beat(1)
-        await processes.tell([ProcessReport("bridge", "bridge", None, "ready", 0, 7)], now)
+        await processes.tell([ProcessReport("publisher", "publisher", None, "ready", 0, 7)], now)
         client.close()
 
     awaited(tell())
-    events = [("INFO", "settings in the log"), ("ERROR", "refused, apiKey=a-secret-of-somebody")]
-    lines = [json.dumps({"time": "t", "level": level, "room": "x", "event": event}) for level, event in events]
+    events = [("INFO", "settings in the log"), ("ERROR", "rejected, apiKey=a-secret-of-somebody")]
+    lines = [json.dumps({"time": "t", "level": level, "logger": "x", "event": event}) for level, event in events]
     (session.home / "logs").mkdir(exist_ok=True)
-    (session.home / "logs" / "bridge.log").write_text("\n".join(lines))
+    (session.home / "logs" / "publisher.log").write_text("\n".join(lines))
 
 
 def test_what_is_wrong_and_the_log_are_shown_on_a_phone_too(chromium: Browser, served_dashboard: Served) -> None:
@@ -44,7 +44,7 @@ def test_what_is_wrong_and_the_log_are_shown_on_a_phone_too(chromium: Browser, s
         shown = page.get_by_role("region", name="Log of bridge")
         expect(shown).to_contain_text("settings in the log", timeout=NEWS_MS)
         expect(shown).to_contain_text("apiKey=[hidden]")
-        page.get_by_label("With this text").fill("refused")
+        page.get_by_label("With this text").fill("rejected")
         page.get_by_label("With this text").press("Enter")
         expect(shown).not_to_contain_text("settings in the log", timeout=NEWS_MS)
         assert page.evaluate(SIDEWAYS) <= 0

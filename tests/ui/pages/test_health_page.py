@@ -12,12 +12,12 @@ from tests.ui.health_reports import FINDING, LATENCY, part, report
 from tests.ui.waiting import until
 from ui.panels.health_log import log_lines
 from ui.panels.health_tables import (
-    bridge_words,
     feeds_table,
     kafka_table,
     latencies_table,
     latency_chart,
     processes_table,
+    publisher_words,
     queries_table,
     verdict,
 )
@@ -64,7 +64,7 @@ def test_the_log_of_a_part_is_shown_filtered_and_without_secrets(dashboard: Dash
     logs = dashboard.session.home / "logs"
     logs.mkdir()
     events = [("INFO", "it began"), ("ERROR", "query died: apiKey=abcdefgh <b>")]
-    lines = [json.dumps({"time": "t", "level": level, "room": "cep", "event": event}) for level, event in events]
+    lines = [json.dumps({"time": "t", "level": level, "logger": "cep", "event": event}) for level, event in events]
     (logs / "cep.log").write_text("\n".join(lines))
     (logs / "other.log").write_text("of no part of this session")
     dashboard.answer(tell_of(dashboard, "cep", "kafka"))
@@ -98,7 +98,9 @@ def test_every_table_shows_its_rows() -> None:
     assert "≤ 40" in kafka_table(whole)
     assert "first of 5 min" in queries_table(whole, UTC)
     assert ">7.0 ms<" in latencies_table(whole)
-    assert bridge_words(whole) == "Settings bridge: version 3 in the log, version 3 in force, repeated 500 ms ago."
+    assert (
+        publisher_words(whole) == "Settings publisher: version 3 in the log, version 3 in force, repeated 500 ms ago."
+    )
     restarted = report(processes=[part("cep", "restarting", last_end="exit code 1")])
     assert '<td class="bad">restarting</td>' in processes_table(restarted, UTC)
 

@@ -46,33 +46,33 @@ def press(app: AppTest, key: str) -> AppTest:
     return app.button(key=key).click().run()
 
 
-def refusal(of: Opportunity, reason: str) -> Rejection:
+def rejection(of: Opportunity, reason: str) -> Rejection:
     sides = (of.base, of.buy.exchange, of.sell.exchange)
     identity = f"{of.opportunity_id}:{reason}"
     profit = Decimal(2)
     return Rejection(identity, of.opportunity_id, *sides, "alpha", reason, of.net_bps, profit, of.event_time, 1, profit)
 
 
-def fill(dashboard: Dashboard, refused: int) -> None:
-    """One taken, the newest; before it `refused` ones, and one below the threshold. All came by the stream."""
+def fill(dashboard: Dashboard, rejected: int) -> None:
+    """One taken, the newest; before it `rejected` ones, and one below the threshold. All came by the stream."""
     now = wall_now() - 10 * SECOND
 
     async def work() -> None:
         async with await open_store(dashboard.session) as store:
-            for number in range(refused + 2):
+            for number in range(rejected + 2):
                 at = now - number * SECOND
                 made = replace(opportunity(f"seen-{number}", number), event_time=at, net_bps=20.0 - number % 3)
-                if number == refused + 1:
+                if number == rejected + 1:
                     made = replace(made, net_bps=3.0)
                 dashboard.hub.board.apply_opportunity(made)
                 if number == 0:
                     await store.save_opportunity(made)
                     await traded(store, made, "0.01")
-                elif number <= refused:
+                elif number <= rejected:
                     await store.save_opportunity(made)
-                    await store.refuse(refusal(made, "pair_busy" if number % 2 else "stale"))
+                    await store.reject(rejection(made, "pair_busy" if number % 2 else "stale"))
                 else:
-                    await store.refuse(refusal(made, "below_threshold"))
+                    await store.reject(rejection(made, "below_threshold"))
 
     dashboard.answer(work())
 
@@ -84,14 +84,14 @@ def test_without_a_server_the_page_says_so(script: str) -> None:
 
 @pytest.mark.usefixtures("dashboard")
 def test_before_the_first_opportunity_nothing_looks_like_one() -> None:
-    for script, words in ((PAGE, "No opportunity fits."), (PREVIEW_PAGE, "No other check refused any")):
+    for script, words in ((PAGE, "No opportunity fits."), (PREVIEW_PAGE, "No other check rejected any")):
         app = run(script)
         assert not app.exception
         assert words in html_of(app)
 
 
 def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> None:
-    fill(dashboard, refused=ROWS + 5)
+    fill(dashboard, rejected=ROWS + 5)
     app = run(PAGE)
     assert not app.exception
     html = html_of(app)
@@ -99,9 +99,9 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     assert "Rejected: This pair has one open" in html
     assert "Pays less than the threshold" in html
     spreads, _ = charts_of(app)
-    seen, refused, taken, mark = spreads["series"]
+    seen, rejected, taken, mark = spreads["series"]
     assert sum(filter(None, seen["data"])) == ROWS + 7
-    assert sum(filter(None, refused["data"])) == ROWS + 6
+    assert sum(filter(None, rejected["data"])) == ROWS + 6
     assert sum(filter(None, taken["data"])) == 1
     assert mark["markLine"]["data"][0]["xAxis"] == 5.0
     app = press(app, "opportunities.older")
@@ -121,7 +121,7 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
 
 
 def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashboard) -> None:
-    fill(dashboard, refused=4)
+    fill(dashboard, rejected=4)
     app = run(PREVIEW_PAGE)
     assert not app.exception
     assert app.number_input(key="preview.threshold").value == 5.0
@@ -140,7 +140,7 @@ def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashb
     [
         ({}, Cell("Taken: closed", "good")),
         ({"arbitrage_state": "unfilled", "reason": "halted"}, Cell("Taken: not filled (Trading is halted)")),
-        ({"outcome": "refused", "reason": "stale"}, Cell("Rejected: A quote is too old", "quiet")),
+        ({"outcome": "rejected", "reason": "stale"}, Cell("Rejected: A quote is too old", "quiet")),
         ({"outcome": "expired", "arbitrage_state": None}, Cell("Expired", "quiet")),
     ],
 )

@@ -125,7 +125,7 @@ def attempt(dashboard: Dashboard) -> ActionOutcome[Settings]:
     )
 
 
-def test_a_change_that_a_page_refuses_is_audited(dashboard: Dashboard) -> None:
+def test_a_change_that_a_page_rejects_is_audited(dashboard: Dashboard) -> None:
     outcome = attempt(dashboard)
     assert (outcome.is_good, outcome.words) == (False, NOT_SIGNED_IN)
     (entry,) = dashboard.answer(newest_entries(dashboard, 5))
@@ -135,7 +135,7 @@ def test_a_change_that_a_page_refuses_is_audited(dashboard: Dashboard) -> None:
         "trading.switch",
         "trading_state",
     )
-    assert (entry.outcome, entry.reason) == ("refused", NOT_SIGNED_IN)
+    assert (entry.outcome, entry.reason) == ("rejected", NOT_SIGNED_IN)
 
 
 def test_what_no_page_waits_for_any_more_is_not_done_later(dashboard: Dashboard) -> None:

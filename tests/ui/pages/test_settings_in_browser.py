@@ -241,7 +241,7 @@ def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steeri
         expect(steering.said()).to_have_text("Not saved: see what is said at the fields.")
     expect(steering.field("min_net_bps")).to_have_attribute("aria-invalid", "true")
     steering.type("min_net_bps", "12.5")
-    # what the server alone refuses
+    # what the server alone rejects
     steering.type("max_open_arbitrages", "12.5")
     steering.save()
     expect(steering.page.locator('[data-setting="max_open_arbitrages"]')).to_contain_text(
@@ -364,7 +364,7 @@ def test_another_system_at_the_same_address_begins_its_versions_anew(steering: S
     expect(steering.field("min_net_bps")).to_have_value("12.5", timeout=PAINT_MS)
 
 
-def test_after_all_that_nothing_complained_but_of_what_was_refused(steering: Steering) -> None:
+def test_after_all_that_nothing_complained_but_of_what_was_rejected(steering: Steering) -> None:
     assert steering.watched.hosts == {"127.0.0.1"}
     expected = ("Failed to load resource", "WebSocket connection")
     assert [one for one in steering.watched.complaints if not one.startswith(expected)] == []

@@ -91,13 +91,13 @@ def test_the_list_is_filtered_paged_and_of_fills(dashboard: Dashboard) -> None:
     app.segmented_control(key="trades.kind").set_value("Fills").run()
     assert not app.exception
     assert "Fills, newest first" in html_of(app)
-    app.multiselect(key="trades.states").select("held").run()
+    app.multiselect(key="trades.states").select("residual").run()
     assert "No fill fits." in html_of(app)
 
 
 def test_the_equity_chart_marks_what_did_not_simply_close() -> None:
     curve = EquityCurve()
-    for number, (net, state) in enumerate([("5", "closed"), ("-2", "unwound"), ("-1", "held"), ("9", "closed")], 1):
+    for number, (net, state) in enumerate([("5", "closed"), ("-2", "unwound"), ("-1", "residual"), ("9", "closed")], 1):
         curve.add(Ending(number * 1_000, str(number), state, Decimal(net)))  # type: ignore[arg-type]  # ArbitrageState
     spec = equity_chart(curve.equity(), "USD", UTC)
     equity, unwound, held, fall = spec["series"]
@@ -139,7 +139,7 @@ def test_a_table_escapes_what_others_wrote() -> None:
 
 
 def test_a_download_is_filtered_as_the_list() -> None:
-    wanted = TradeFilter("alpha", None, ("closed", "held"), "ma", 5, None)
+    wanted = TradeFilter("alpha", None, ("closed", "residual"), "ma", 5, None)
     assert file_address("Fills", "csv", wanted) == (
         "/api/trades.csv?exchange=alpha&state=closed&state=held&strategy=ma&from=5"
     )

@@ -3,7 +3,7 @@
 from fastapi import Request
 
 from session.roles import ANYBODY, Caller
-from ui.services.change_audit import audit_refusal
+from ui.services.change_audit import audit_rejection
 from ui.services.dashboard import Dashboard
 
 API = "/api"
@@ -15,7 +15,7 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def note_refusal(request: Request, reason: str, caller: Caller | None = None) -> None:
+async def note_rejection(request: Request, reason: str, caller: Caller | None = None) -> None:
     """Nothing of what only reads. Without `caller` it is whoever the route knows by now, else anybody."""
     if request.method in READING_METHODS or request.url.path in UNCHANGING_PATHS:
         return
@@ -25,4 +25,4 @@ async def note_refusal(request: Request, reason: str, caller: Caller | None = No
     # a router's own path may come without the prefix it was included under
     action = f"{request.method} {path if path.startswith(API) else API + path}"
     who = known or Caller(ANYBODY, "viewer", "open", address_of(request))
-    await audit_refusal(dashboard, who, action, request.url.path, reason)
+    await audit_rejection(dashboard, who, action, request.url.path, reason)

@@ -1,6 +1,6 @@
-"""How Kraken words what it refuses, over REST and over WebSocket alike."""
+"""How Kraken words what it rejects, over REST and over WebSocket alike."""
 
-from simulators.matching.order_records import Reason, RequestRefusedError
+from simulators.matching.order_records import Reason, RequestRejectedError
 
 _ERRORS: dict[Reason, str] = {
     "unknown_key": "EAPI:Invalid key",
@@ -25,7 +25,7 @@ _ERRORS: dict[Reason, str] = {
 }
 
 
-def worded(error: RequestRefusedError) -> str:
+def worded(error: RequestRejectedError) -> str:
     if (error.reason, error.detail) == ("rate_limited", "engine"):
         # of orders, by the trading engine: https://docs.kraken.com/exchange/guides/general/ratelimits
         return "EOrder:Rate limit exceeded"

@@ -1,4 +1,4 @@
-"""How Bitstamp words its refusals: a `reason`, by field or of all, with a code beside it."""
+"""How Bitstamp words its rejections: a `reason`, by field or of all, with a code beside it."""
 
 from decimal import Decimal
 
@@ -7,7 +7,7 @@ from aiohttp import web
 from market.instruments.markets import Market
 from simulators.matching.listings import decimals_of, fixed_text
 from simulators.matching.order_admission import LARGEST
-from simulators.matching.order_records import OrderRequest, Reason, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, Reason, RequestRejectedError
 from simulators.web.exchange_gateway import json_reply
 
 _AUTHENTICATION: dict[Reason, tuple[str, str]] = {
@@ -55,7 +55,7 @@ _EXPLANATIONS: dict[Reason, tuple[int, str, str]] = {
 _MAINTENANCE = "Bitstamp.net is under scheduled maintenance. We'll be back soon."
 
 
-def refusal(error: RequestRefusedError, available: Decimal) -> web.Response:
+def rejection(error: RequestRejectedError, available: Decimal) -> web.Response:
     """`available`: what the account has of the currency that is short, where that is the reason."""
     reason, detail = error.reason, error.detail
     if reason == "maintenance":
@@ -79,12 +79,12 @@ def refusal(error: RequestRefusedError, available: Decimal) -> web.Response:
 
 
 def check_steps(request: OrderRequest, market: Market) -> None:
-    """Raises RequestRefusedError with the field and its decimals where amount or price lie between two steps."""
+    """Raises RequestRejectedError with the field and its decimals where amount or price lie between two steps."""
     steps = (("amount", request.amount, market.lot_step), ("price", request.price, market.tick_size))
     for name, number, step in steps:
-        # greater numbers are refused for what they are; their remainder has too many digits to be worked out
+        # greater numbers are rejected for what they are; their remainder has too many digits to be worked out
         if number is not None and abs(number) < LARGEST and number % step:
-            raise RequestRefusedError("too_precise", f"{name}:{decimals_of(step)}")
+            raise RequestRejectedError("too_precise", f"{name}:{decimals_of(step)}")
 
 
 def _unauthenticated(reason: Reason, header: str) -> web.Response:

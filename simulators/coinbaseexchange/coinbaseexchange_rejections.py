@@ -1,11 +1,11 @@
-"""How Coinbase Exchange words its refusals: always one `message`."""
+"""How Coinbase Exchange words its rejections: always one `message`."""
 
 from aiohttp import web
 
 from market.instruments.markets import Market
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_admission import LARGEST
-from simulators.matching.order_records import OrderRequest, Reason, RequestRefusedError
+from simulators.matching.order_records import OrderRequest, Reason, RequestRejectedError
 from simulators.web.exchange_gateway import json_reply
 
 _WORDS: dict[Reason, tuple[int, str]] = {
@@ -35,11 +35,11 @@ KEY_REASONS: tuple[Reason, ...] = ("unknown_key", "signature", "passphrase", "cl
 """What the stream calls a failed authentication."""
 
 
-def refusal(error: RequestRefusedError) -> web.Response:
+def rejection(error: RequestRejectedError) -> web.Response:
     return json_reply({"message": words_of(error)}, _WORDS.get(error.reason, (400, ""))[0])
 
 
-def words_of(error: RequestRefusedError) -> str:
+def words_of(error: RequestRejectedError) -> str:
     if error.reason == "unknown_key" and error.detail:
         return error.detail
     if (error.reason, error.detail) == ("rate_limited", "Public"):
@@ -49,10 +49,10 @@ def words_of(error: RequestRefusedError) -> str:
 
 
 def check_steps(request: OrderRequest, market: Market) -> None:
-    """Raises RequestRefusedError in the exchange's own words where size or price lie between two steps."""
+    """Raises RequestRejectedError in the exchange's own words where size or price lie between two steps."""
     steps = (("size", request.amount, market.lot_step), ("price", request.price, market.tick_size))
     for name, number, step in steps:
-        # greater numbers are refused for what they are; their remainder has too many digits to be worked out
+        # greater numbers are rejected for what they are; their remainder has too many digits to be worked out
         if number is not None and abs(number) < LARGEST and number % step:
             unit = fixed_text(step, 8)
-            raise RequestRefusedError("too_precise", f"{name} is too accurate. Smallest unit is {unit}")
+            raise RequestRejectedError("too_precise", f"{name} is too accurate. Smallest unit is {unit}")

@@ -1,6 +1,6 @@
-"""How Binance words its refusals: always {code, msg}, over REST as over its WebSocket API."""
+"""How Binance words its rejections: always {code, msg}, over REST as over its WebSocket API."""
 
-from simulators.matching.order_records import Reason, RequestRefusedError
+from simulators.matching.order_records import Reason, RequestRejectedError
 
 _WORDS: dict[Reason, tuple[int, int, str]] = {
     "signature": (400, -1022, "Signature for this request is not valid."),
@@ -50,15 +50,15 @@ _CLOCKS = {
 }
 
 
-class MisusedError(RequestRefusedError):
-    """A refusal that has a code of its own."""
+class MisusedError(RequestRejectedError):
+    """A rejection that has a code of its own."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__("invalid_request", text)
         self.code = code
 
 
-def words_of(error: RequestRefusedError) -> tuple[int, int, str]:
+def words_of(error: RequestRejectedError) -> tuple[int, int, str]:
     """HTTP status, code and text."""
     if isinstance(error, MisusedError):
         return 400, error.code, error.detail
