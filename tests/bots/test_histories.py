@@ -181,7 +181,7 @@ def test_every_history_ends_well(count: int) -> None:
 
 @pytest.mark.parametrize(
     ("make_store", "found"),
-    [(SendsAgain, r" times|were executed"), (LetsAnybodyAct, " took the step "), (BooksTwice, "legs have")],
+    [(SendsAgain, " times|executed|in the legs"), (LetsAnybodyAct, " took the step "), (BooksTwice, "legs have")],
 )
 def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str) -> None:
     """The histories can fail: each rule that they are about is missed where it is not there, mostly within fifty."""

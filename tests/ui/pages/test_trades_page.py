@@ -141,7 +141,7 @@ def test_a_table_escapes_what_others_wrote() -> None:
 def test_a_download_is_filtered_as_the_list() -> None:
     wanted = TradeFilter("alpha", None, ("closed", "residual"), "ma", 5, None)
     assert file_address("Fills", "csv", wanted) == (
-        "/api/trades.csv?exchange=alpha&state=closed&state=held&strategy=ma&from=5"
+        "/api/trades.csv?exchange=alpha&state=closed&state=residual&strategy=ma&from=5"
     )
     assert file_address("Arbitrages", "parquet", replace(wanted, exchange=None, states=(), strategy=None, since=0)) == (
         "/api/arbitrages.parquet?from=0"
