@@ -23,6 +23,7 @@ from launch.sessions.paper import (
     run_session,
 )
 from launch.setup.data_dir import check_writable
+from launch.setup.data_layout import database_name
 from market.decide.settings import Settings
 from session.clock import wall_now
 from session.session import Mode, Session
@@ -83,7 +84,7 @@ def session_at_exchanges(home: Path, options: PaperOptions, told: Configuration,
         home=own,
         kafka=f"127.0.0.1:{kafka_port}",
         mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
-        database=f"arbitrage_{mode}",
+        database=database_name(mode),
         markets=chosen_markets(named_exchanges(told)),
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=told.partitions,

@@ -17,6 +17,7 @@ from launch.sessions.session_recording import end_log, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, with_the_store_back
 from launch.sessions.summary import Activity
 from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_layout import database_name, set_aside_other_layout
 from launch.setup.login_files import session_logins
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
@@ -34,7 +35,6 @@ from streams.broker.embedded_broker import free_ports
 from ui.auth.api_keys import ensure_api_key
 
 SETTLEMENT_CURRENCY = "USD"
-DATABASE = "arbitrage_paper"
 
 TRADING = {
     "paper": "trading on paper",
@@ -74,6 +74,9 @@ async def run_session(
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
+    moved = set_aside_other_layout(session.home)
+    if moved is not None:
+        say(moved)
     with session_logins(session, told, os.environ) as own_session:
         return await _run(own_session, settings, options, told, say)
 
@@ -146,7 +149,7 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
         home=home,
         kafka=told.kafka or f"127.0.0.1:{kafka_port}",
         mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
-        database=DATABASE,
+        database=database_name("paper"),
         markets=chosen_markets(told.exchanges),
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=told.partitions,

@@ -19,6 +19,7 @@ from launch.sessions.session_counters import SessionCounters
 from launch.sessions.shutdown import activity_of, finish_trading, until, with_the_store_back
 from launch.sessions.summary import Activity, balance_differences
 from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_layout import database_name
 from launch.setup.login_files import supervisors_session
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
@@ -107,7 +108,7 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, tol
         home=home,
         kafka=f"127.0.0.1:{kafka_port}",
         mongodb=f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
-        database="arbitrage_replay",
+        database=database_name("replay"),
         markets=recording.markets,
         settlement_currency=recording.profile.settlement_currency,
         web_host=told.bind,

@@ -21,6 +21,7 @@ from launch.sessions.live import (
     run_live,
 )
 from launch.sessions.paper import PaperOptions, check_simulated, run_paper
+from launch.setup.data_layout import database_name
 from launch.supervisor.process_groups import child_environment
 from tests.exchanges.served import served
 
@@ -171,7 +172,7 @@ def test_a_broken_section_is_named(text: str, tmp_path: Path, capsys: pytest.Cap
 def test_a_right_configuration_is_ready_for_its_first_request(tmp_path: Path) -> None:
     session = live_session(tmp_path, OPTIONS, LIVE)
     check_accounts(session, ARMED)
-    assert (session.mode, session.home, session.database) == ("live", tmp_path / "live", "arbitrage_live")
+    assert (session.mode, session.home, session.database) == ("live", tmp_path / "live", database_name("live"))
     assert session.exchanges_url is None
     assert {market.exchange for market in session.traded} == set(BOTH)
     assert b"key-" not in session.to_json()

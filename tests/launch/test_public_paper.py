@@ -16,6 +16,7 @@ from launch.errors import CannotStartError
 from launch.sessions.live import live_session
 from launch.sessions.paper import PaperOptions, check_simulated
 from launch.sessions.public_paper import OPENING, as_listed, public_session, public_settings, run_public
+from launch.setup.data_layout import database_name
 from pricefeeds.feed.endpoints import source_of
 from session.clock import SystemClock
 from session.session import Session
@@ -113,7 +114,7 @@ def test_the_session_is_apart_from_every_other(tmp_path: Path) -> None:
         paper={"latency_ms": 80, "latency_spread": 0.4, "balances": {"kraken": {"USD": "2500.5"}}},
     )
     session = public_session(tmp_path, OPTIONS, configuration)
-    assert (session.mode, session.home, session.database) == ("public", tmp_path / "public", "arbitrage_public")
+    assert (session.mode, session.home, session.database) == ("public", tmp_path / "public", database_name("public"))
     assert session.exchanges_url is None
     assert (session.paper_latency_ms, session.paper_latency_spread, session.seed) == (80, 0.4, 5)
     assert public_session(tmp_path, replace(OPTIONS, seed=7), configuration).seed == 7
