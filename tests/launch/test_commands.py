@@ -9,7 +9,7 @@ from launch.cli.commands import parser_of_commands
 from launch.cli.main import run
 from launch.setup.data_dir import locked
 
-README = Path(__file__).parents[2] / "README.md"
+COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_a_mistake_is_told_beside_a_running_session(
     assert ("in use" in said) == (not text)
 
 
-def test_the_readme_lists_every_command() -> None:
-    rows = re.findall(r"^\| (`arbitrage .*?`) \|", README.read_text(), re.MULTILINE)
+def test_the_page_of_commands_lists_every_one() -> None:
+    rows = re.findall(r"^\| (`arbitrage .*?`) \|", COMMANDS.read_text(), re.MULTILINE)
     listed = {
         name for row in rows for words in re.findall(r"arbitrage ([a-z|\\]+)", row) for name in words.split("\\|")
     }
