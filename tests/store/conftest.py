@@ -1,7 +1,6 @@
 """Stores to test: the one in memory, and MongoDB's in a database of the test's own."""
 
 from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import pytest
 
@@ -11,6 +10,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.mongo_client import connected
 from store.store_port import TradeStore
+from tests.databases import lent_database
 from tests.store.wishes import FREE, open_books
 
 
@@ -33,8 +33,10 @@ def store_clock() -> SteppedClock:
 
 
 @pytest.fixture
-def database() -> str:
-    return f"test_{uuid4().hex}"
+async def database(mongodb_uri: str) -> AsyncIterator[str]:
+    """Of the test's own."""
+    async with lent_database(mongodb_uri) as name:
+        yield name
 
 
 @pytest.fixture
@@ -43,7 +45,6 @@ async def mongo_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTra
     async with MongoTradeStore(client, database, "session-1") as store:
         await store.prepare()
         yield store
-        await client.drop_database(database)
 
 
 @pytest.fixture

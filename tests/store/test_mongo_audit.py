@@ -1,7 +1,6 @@
 """The audit log keeps what was tried, by the server's time, and finds it again."""
 
 from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import pytest
 
@@ -10,16 +9,16 @@ from store.errors import CursorError
 from store.operations.mongo_audit import AuditFilter, MongoAudit
 from store.server.indexes import lay_out
 from store.server.mongo_client import connected, database_of
+from tests.databases import lent_database
 
 
 @pytest.fixture
 async def audit(mongodb_uri: str) -> AsyncIterator[MongoAudit]:
     client = connected(mongodb_uri)
-    name = f"test_{uuid4().hex}"
-    database = database_of(client, name)
-    await lay_out(database)
-    yield MongoAudit(database)
-    await client.drop_database(name)
+    async with lent_database(mongodb_uri) as name:
+        database = database_of(client, name)
+        await lay_out(database)
+        yield MongoAudit(database)
     client.close()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import pytest
 
@@ -11,6 +10,7 @@ from store.operations.mongo_notices import MOST_WAITING, MongoNotices
 from store.server.documents import NOTICES
 from store.server.indexes import lay_out
 from store.server.mongo_client import Client, connected, database_of
+from tests.databases import lent_database
 from tests.notices.samples import alarm, trade
 
 DESK = Destination("desk", "webhook")
@@ -24,11 +24,10 @@ async def client(mongodb_uri: str) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def notices(client: Client) -> AsyncIterator[MongoNotices]:
-    name = f"test_{uuid4().hex}"
-    await lay_out(database_of(client, name))
-    yield MongoNotices(database_of(client, name))
-    await client.drop_database(name)
+async def notices(client: Client, mongodb_uri: str) -> AsyncIterator[MongoNotices]:
+    async with lent_database(mongodb_uri) as name:
+        await lay_out(database_of(client, name))
+        yield MongoNotices(database_of(client, name))
 
 
 async def ids_waiting(notices: MongoNotices, destination: str = "desk") -> list[str]:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from uuid import uuid4
 
 import pytest
 
@@ -12,6 +11,7 @@ from session.processes import SILENT_SECONDS, SUPERVISOR, Process, ProcessOrder,
 from store.operations.mongo_processes import MongoProcesses
 from store.server.indexes import lay_out
 from store.server.mongo_client import Database, connected, database_of
+from tests.databases import lent_database
 from tests.ui.waiting import until
 
 BOT = ProcessReport("bot-alpha", "bot", "alpha", "ready", age=2_000_000, pid=7, restarts=1, last_end="exit code 1")
@@ -21,11 +21,10 @@ CEP = ProcessReport("cep", "cep", None, "starting", age=0)
 @pytest.fixture
 async def database(mongodb_uri: str) -> AsyncIterator[Database]:
     client = connected(mongodb_uri)
-    name = f"test_{uuid4().hex}"
-    made = database_of(client, name)
-    await lay_out(made)
-    yield made
-    await client.drop_database(name)
+    async with lent_database(mongodb_uri) as name:
+        made = database_of(client, name)
+        await lay_out(made)
+        yield made
     client.close()
 
 

@@ -5,7 +5,6 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -14,7 +13,7 @@ from fastapi import FastAPI
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from tests.store.wishes import open_books
-from tests.ui.samples import SETTINGS, session_of
+from tests.ui.samples import SETTINGS
 from tests.ui.session_database import session_database
 from tests.ui.waiting import until
 from ui.auth.api_keys import ensure_api_key
@@ -82,17 +81,17 @@ async def _prepare(session: Session) -> None:
 @pytest.fixture
 def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
     """A running one without a web server, for scripts of pages."""
-    session = session_of(tmp_path, mongodb_uri, f"test_{uuid4().hex}")
-    app = build_app(session, with_pages=False)
     end = asyncio.Event()
     is_up = threading.Event()
 
     async def serve() -> None:
-        await _prepare(session)
-        async with app.router.lifespan_context(app):
-            await until(lambda: dashboard_of(app).hub.settings is not None)
-            is_up.set()
-            await end.wait()
+        async with session_database(tmp_path, mongodb_uri) as session:
+            await _prepare(session)
+            app = build_app(session, with_pages=False)
+            async with app.router.lifespan_context(app):
+                await until(lambda: dashboard_of(app).hub.settings is not None)
+                is_up.set()
+                await end.wait()
 
     with _loop_in_a_thread() as loop:
         serving = asyncio.run_coroutine_threadsafe(serve(), loop)

@@ -3,20 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from uuid import uuid4
 
 from session.session import Session
-from store.server.mongo_client import connected
+from tests.databases import lent_database
 from tests.ui.samples import session_of
 
 
 @asynccontextmanager
 async def session_database(folder: Path, mongodb_uri: str) -> AsyncIterator[Session]:
-    """The database goes with it."""
-    made = session_of(folder, mongodb_uri, f"test_{uuid4().hex}")
-    try:
-        yield made
-    finally:
-        client = connected(mongodb_uri)
-        await client.drop_database(made.database)
-        client.close()
+    """The database is emptied with its end."""
+    async with lent_database(mongodb_uri) as name:
+        yield session_of(folder, mongodb_uri, name)
