@@ -6,10 +6,13 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
+# tests wait for disks and services more than they compute; each worker has services of its own, which take memory
+WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && echo $$cores || echo $$((2 * cores)))
+
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup paper test whole soak screenshots bench bench-backtest lint format clean
+.PHONY: help setup paper test quick whole soak screenshots bench bench-backtest lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -24,9 +27,12 @@ setup: ## environment, pinned packages, byte code, jars
 paper: setup ## start everything on paper and print the address of the dashboard
 	@$(BIN)/arbitrage paper
 
-test: lint ## lint, types, import rules, all quick tests, one run of the whole system
-	$(BIN)/pytest -q -m "not whole and not soak and not browser" -n auto --dist loadfile --durations 25
+test: setup ## lint, types, import rules, all quick tests, one run of the whole system
+	@$(MAKE) --no-print-directory --jobs 2 lint quick
 	$(BIN)/pytest -q -m whole tests/whole/test_paper.py
+
+quick: setup ## all quick tests
+	$(BIN)/pytest -q -m "not whole and not soak and not browser" -n $(WORKERS) --dist loadfile --durations 25
 
 whole: setup ## kills, chaos and the browser against the whole system
 	$(BIN)/pytest -q -m "(whole or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
