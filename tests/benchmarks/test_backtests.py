@@ -75,7 +75,6 @@ def test_ours_finds_what_the_bound_finds(
     assert second.found.agrees(bound)
     assert first.peak > second.found.count
     assert first.cpu > 0
-    assert second.wall < first.wall
 
 
 def _measured(engine: Engine, found: Found) -> Measured:
