@@ -87,12 +87,12 @@ async def trade_as_bot(session: Session, exchange: str) -> None:
         await store.prepare()
         account = open_session_account(session, exchange, {})
         stack.push_async_callback(account.close)
-        tenure = LeaseKeeper(store, exchange, holder_name(exchange))
-        by = await tenure.take()
+        lease = LeaseKeeper(store, exchange, holder_name(exchange))
+        by = await lease.acquire()
         settings = await store.settings()
         assert settings is not None
-        desk = BotLoop(store, account, session.traded, session.clock(), StateCache(settings), by=by)
-        await together(tenure.keep(), desk.run(signals(), ready))
+        bot_loop = BotLoop(store, account, session.traded, session.clock(), StateCache(settings), by=by)
+        await together(lease.keep_renewing(), bot_loop.run(signals(), ready))
 
 
 async def trade_as_floor(session: Session, settings: Settings) -> None:

@@ -14,10 +14,10 @@ from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import UNKNOWN_AFTER_SECONDS, LegExecutor, LegKey
 from bots.execute.leg_reserver import LegReserver
-from bots.execute.pending_legs import PendingLeg, due_legs, expired_halves, has_leg_at, is_in_flight_at
+from bots.execute.pending_legs import PendingLeg, due_legs, expired_awaiting_second_leg, has_leg_at, is_in_flight_at
 from bots.execute.rejection_log import RejectionLog
 from bots.reconcile.balance_snapshots import BalanceSnapshots
-from bots.retry import Errand, persist, wait_for
+from bots.retry import BackgroundTask, retry_until_done, run_forever
 from bots.subscriptions import Signal
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError, ExchangeUnavailableError
@@ -34,10 +34,10 @@ from store.store_port import TradeStore
 log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.5
-NOTES_SECONDS = 0.5
+REJECTIONS_SECONDS = 0.5
 WORKERS = 3
-LEAVE_SECONDS = 15.0
-LEAVE_ROUND_SECONDS = 0.1
+DRAIN_SECONDS = 15.0
+DRAIN_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Pace:
     steady_clock: Callable[[], int] = steady_now
 
 
-USUAL_PACE = Pace()
+DEFAULT_PACE = Pace()
 
 
 class BotLoop:
@@ -65,33 +65,33 @@ class BotLoop:
         account: TradingAccount,
         markets: tuple[Market, ...],
         clock: Clock,
-        knowledge: StateCache,
-        pace: Pace = USUAL_PACE,
+        cache: StateCache,
+        pace: Pace = DEFAULT_PACE,
         by: Actor = UNFENCED,
-        errands: tuple[Errand, ...] = (),
+        background_tasks: tuple[BackgroundTask, ...] = (),
     ) -> None:
         self.exchange = account.exchange
         self.store = store
-        self.knowledge = knowledge
-        self.notes = RejectionLog(self.exchange, knowledge.bounds_of)
+        self.cache = cache
+        self.rejection_log = RejectionLog(self.exchange, cache.bounds_of)
         self._markets = markets_by_symbol(markets)
-        self.health = ExchangeHealthWatch(self.exchange, store, knowledge, pace.wall_clock)
-        self._lockout = AccountLockout(account, self.health, knowledge, pace.steady_clock)
-        told = self.health.note, knowledge.forbids
+        self.health = ExchangeHealthWatch(self.exchange, store, cache, pace.wall_clock)
+        self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
+        told = self.health.record_failure, cache.send_block
         self.trader = LegExecutor(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
         self.reserver = LegReserver(
             exchange=self.exchange,
             store=store,
             markets=self._markets,
             clock=clock,
-            knowledge=knowledge,
-            notes=self.notes,
+            cache=cache,
+            rejection_log=self.rejection_log,
             execute=self._execute,
             by=by,
             wall_clock=pace.wall_clock,
         )
         self._by = by
-        self._errands = errands
+        self._errands = background_tasks
         self._resumed_version = 0
         """Of the settings under which halted arbitrages were resumed last."""
         self._books = BalanceSnapshots(store, account, by)
@@ -104,38 +104,38 @@ class BotLoop:
         """Recover what is open, open the books, then trade what `signals` brings; wait where the account is
         rejected."""
         async with self._tasks as tasks:
-            tasks.create_task(persist(self._follow_settings))
-            tasks.create_task(persist(self.health.run))
-            tasks.create_task(persist(self._lockout.run))
-            await wait_for(partial(self._lockout.noticed, self._recover))
-            for errand in (self._follow_arbitrages, self._reconcile, self._write_notes, *self._errands):
-                tasks.create_task(persist(partial(self._lockout.noticed, errand)))
+            tasks.create_task(run_forever(self._follow_settings))
+            tasks.create_task(run_forever(self.health.run))
+            tasks.create_task(run_forever(self._lockout.run))
+            await retry_until_done(partial(self._lockout.guard, self._recover))
+            for task in (self._follow_arbitrages, self._reconcile, self._write_rejections, *self._errands):
+                tasks.create_task(run_forever(partial(self._lockout.guard, task)))
             tasks.create_task(self._follow(signals))
             for _ in range(WORKERS):
                 tasks.create_task(self.reserver.work())
             ready()
 
-    async def leave(self) -> None:
+    async def drain(self) -> None:
         """Begin nothing more, see through what is in flight, take the closing balances; then this process may end.
 
         For an order of its own it waits for as long as it takes, since nobody else could look it up; for the rest of
         an arbitrage, which others see through, no longer than a session has at its end. Raises FencedOutError.
         """
-        self.knowledge.leaving = True
-        deadline = self._pace.steady_clock() + int(LEAVE_SECONDS * MICROSECONDS)
-        while not await self._may_leave(self._pace.steady_clock() > deadline):
-            await SystemClock().sleep(LEAVE_ROUND_SECONDS)
+        self.cache.is_draining = True
+        deadline = self._pace.steady_clock() + int(DRAIN_SECONDS * MICROSECONDS)
+        while not await self._is_drained(self._pace.steady_clock() > deadline):
+            await SystemClock().sleep(DRAIN_POLL_SECONDS)
 
-    async def _may_leave(self, is_late: bool) -> bool:
+    async def _is_drained(self, is_late: bool) -> bool:
         try:
             # before the read, which must see what a reservation under way leaves; no other follows
-            if self.reserver.attempting or self.knowledge.beginning:
+            if self.reserver.reserving or self.cache.is_reserving_signal:
                 return False
             arbitrages = await self.store.open_arbitrages()
             if is_in_flight_at(arbitrages, self.exchange):
                 return False
             if not self._legs and not has_leg_at(arbitrages, self.exchange):
-                await self._books.take_leave()
+                await self._books.record_closing()
                 return True
         except (StoreUnavailableError, ExchangeError) as error:
             log.warning("not gone yet: %s", error, extra={"exchange": self.exchange})
@@ -146,25 +146,25 @@ class BotLoop:
 
     async def _follow_settings(self) -> None:
         async for settings in self.store.watch_settings():
-            self.knowledge.settings = settings
+            self.cache.settings = settings
 
     async def _follow_arbitrages(self) -> None:
         async for arbitrage in self.store.watch_arbitrages():
-            self.knowledge.see_arbitrage(arbitrage)
+            self.cache.update_arbitrage(arbitrage)
             self._books.see(arbitrage)
-            self.reserver.see_half(arbitrage)
+            self.reserver.consider_second_leg(arbitrage)
             self._execute_own(arbitrage)
 
     async def _follow(self, signals: AsyncIterable[Signal]) -> None:
         async for signal in signals:
             if isinstance(signal, SpreadWindow):
-                self.knowledge.see_window(signal)
+                self.cache.update_window(signal)
             else:
-                self.reserver.see(signal)
+                self.reserver.consider(signal)
 
     async def _recover(self) -> None:
         """See what a predecessor left through, then take the exchange's word for the balances."""
-        while not await self._books.opened():
+        while not await self._books.ensure_opening():
             await self._round()
             await SystemClock().sleep(self._pace.round_seconds)
         await self._round()
@@ -173,31 +173,31 @@ class BotLoop:
         while True:
             await SystemClock().sleep(self._pace.round_seconds)
             await self._round()
-            if self.knowledge.stopping and not self.reserver.attempting and not self._legs:
+            if self.cache.is_stopping and not self.reserver.reserving and not self._legs:
                 await self._books.close()
 
     async def _round(self) -> None:
         """Look at everything that is open, once."""
-        self.knowledge.stopping = self.knowledge.stopping or not await self.store.reservations_open()
+        self.cache.is_stopping = self.cache.is_stopping or not await self.store.reservations_open()
         # before the read: what is begun anew must not be taken for what it was
         await self._resume()
         arbitrages = await self.store.open_arbitrages()
         now = await self.store.server_now()
-        self.knowledge.see_open(arbitrages)
-        self.knowledge.server_ahead = now - self._pace.wall_clock()
-        self.knowledge.see_balances(await self.store.balance_rows())
-        for arbitrage in expired_halves(arbitrages, now):
+        self.cache.replace_open(arbitrages)
+        self.cache.server_ahead = now - self._pace.wall_clock()
+        self.cache.update_balances(await self.store.balance_rows())
+        for arbitrage in expired_awaiting_second_leg(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id, self._by)
-        for thing in due_legs(arbitrages, self.exchange, self._markets, now):
-            self._do(thing)
+        for pending in due_legs(arbitrages, self.exchange, self._markets, now):
+            self._start_pending(pending)
 
     async def _resume(self) -> None:
         """Whatever a halt had left, once after each change of the settings and at the start; and what was to be sent
         here and never left, once there is room for it."""
-        settings = self.knowledge.settings
+        settings = self.cache.settings
         if settings.trading_state == "halted":
             return
-        is_changed, can_send = settings.version != self._resumed_version, self.knowledge.can_send()
+        is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
         for arbitrage in await self.store.resumable_arbitrages():
             was_halted = arbitrage.reason == HALTED
             is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
@@ -206,27 +206,27 @@ class BotLoop:
         self._resumed_version = settings.version
 
     def _execute_own(self, arbitrage: Arbitrage) -> None:
-        for thing in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):
-            if thing.what == "execute":
-                self._do(thing)
+        for pending in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):
+            if pending.what == "execute":
+                self._start_pending(pending)
 
     def _execute(self, arbitrage_id: str, role: LegRole) -> None:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
-    def _do(self, thing: PendingLeg) -> None:
+    def _start_pending(self, pending: PendingLeg) -> None:
         """What the account is needed for waits while it is rejected: the next round comes back to it."""
-        identity, leg = thing.arbitrage_id, thing.leg
-        if self._lockout.is_on and thing.what in ("execute", "resolve"):
+        identity, leg = pending.arbitrage_id, pending.leg
+        if self._lockout.is_on and pending.what in ("execute", "resolve"):
             return
-        if thing.what == "execute":
+        if pending.what == "execute":
             self._execute(identity, leg.role)
-        elif thing.what == "lapse":
+        elif pending.what == "lapse":
             self._start((identity, leg.role), lambda: self.trader.lapse(identity, leg.role))
         else:
             work = {"resolve": self.trader.resolve, "settle": self.trader.settle, "abandon": self.trader.abandon}
-            self._start((identity, leg.role), lambda: work[thing.what](identity, leg))
+            self._start((identity, leg.role), lambda: work[pending.what](identity, leg))
 
-    def _start(self, key: LegKey, work: Errand) -> None:
+    def _start(self, key: LegKey, work: BackgroundTask) -> None:
         """In a task of its own; nothing where this process is busy with the leg already."""
         if key in self._legs:
             return
@@ -234,13 +234,13 @@ class BotLoop:
         task = self._tasks.create_task(self._guarded(work))
         task.add_done_callback(lambda _: self._legs.discard(key))
 
-    async def _guarded(self, work: Errand) -> None:
+    async def _guarded(self, work: BackgroundTask) -> None:
         try:
-            await self._lockout.noticed(work, of_an_order=True)
+            await self._lockout.guard(work, of_an_order=True)
         except (StoreUnavailableError, ExchangeUnavailableError) as error:
             log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
 
-    async def _write_notes(self) -> None:
+    async def _write_rejections(self) -> None:
         while True:
-            await SystemClock().sleep(NOTES_SECONDS)
-            await self.notes.write(self.store)
+            await SystemClock().sleep(REJECTIONS_SECONDS)
+            await self.rejection_log.write(self.store)

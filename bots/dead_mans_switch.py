@@ -34,7 +34,7 @@ class SwitchableAccount(Protocol):
 
 @dataclass(slots=True)
 class DeadMansSwitch:
-    """Kept armed by whoever holds the exchange's lease; `leave` ends a block within which it may have been armed."""
+    """Kept armed by whoever holds the exchange's lease; `disarm` ends a block within which it may have been armed."""
 
     account: SwitchableAccount
 
@@ -44,7 +44,7 @@ class DeadMansSwitch:
             await self.account.cancel_all_after(TIMEOUT_SECONDS)
             await SystemClock().sleep(REFRESH_SECONDS)
 
-    async def leave(
+    async def disarm(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         """Disarm at a clean end. After any other it stays armed, as it must; and where another process has taken over,

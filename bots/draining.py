@@ -11,19 +11,19 @@ class Draining:
     """One process's way out: asked for by a signal, carried out by the desk, where it has one already."""
 
     def __init__(self) -> None:
-        self._asked = asyncio.Event()
-        self.desk: BotLoop | None = None
+        self._requested = asyncio.Event()
+        self.bot_loop: BotLoop | None = None
 
-    def ask(self) -> None:
-        self._asked.set()
+    def request(self) -> None:
+        self._requested.set()
 
-    async def carry_out(self) -> None:
+    async def finish(self) -> None:
         """Returns once the process was asked to go and may. Raises StoreError."""
-        await self._asked.wait()
-        if self.desk is not None:
-            await self.desk.leave()
+        await self._requested.wait()
+        if self.bot_loop is not None:
+            await self.bot_loop.drain()
 
 
-async def until_left(work: Coroutine[object, object, None], departure: Draining) -> None:
+async def run_until_drained(work: Coroutine[object, object, None], draining: Draining) -> None:
     """`work` until it ends, or is ended since the departure is over. Raises what either raises."""
-    await first_of(work, departure.carry_out())
+    await first_of(work, draining.finish())

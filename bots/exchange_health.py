@@ -13,7 +13,7 @@ from session.clock import SystemClock, wall_now
 from store.store_port import TradeStore
 
 ROUND_SECONDS = 0.5
-MOST_FAILURES = 1_000
+MAX_PENDING_FAILURES = 1_000
 """Kept over an outage of the store."""
 
 REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_rejected"})
@@ -28,23 +28,23 @@ class ExchangeHealthWatch:
         self,
         exchange: str,
         store: TradeStore,
-        knowledge: StateCache,
+        cache: StateCache,
         wall_clock: Callable[[], int] = wall_now,
     ) -> None:
         self._exchange = exchange
         self._wall_clock = wall_clock
         self._store = store
-        self._knowledge = knowledge
+        self._knowledge = cache
         self._failures: dict[str, Failure] = {}
 
-    def note(self, kind: FailureKind, subject: str) -> None:
+    def record_failure(self, kind: FailureKind, subject: str) -> None:
         """The exchange failed with this order (its client order id), or with all of the account.
 
         What is asked again and again counts once a second.
         """
         second = f":{self._wall_clock() // MICROSECONDS}" if kind in REPEATED else ""
         failure = Failure(f"{subject}:{kind}{second}", kind)
-        if len(self._failures) < MOST_FAILURES:
+        if len(self._failures) < MAX_PENDING_FAILURES:
             self._failures.setdefault(failure.failure_id, failure)
 
     async def run(self) -> None:
@@ -58,7 +58,7 @@ class ExchangeHealthWatch:
         await self._write()
         self._knowledge.paused_until = {one.exchange: one.paused_until for one in await self._store.health()}
         opening, _ = await self._store.session_balances()
-        self._knowledge.see_opening(opening)
+        self._knowledge.update_opening(opening)
 
     async def _write(self) -> None:
         for failure_id, failure in list(self._failures.items()):

@@ -18,11 +18,11 @@ from store.store_port import TradeStore
 log = logging.getLogger(__name__)
 
 RENEW_SECONDS = 0.75
-ASK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 """Between two questions of a standby whether the lease is free."""
 
 
-class Spending(Protocol):
+class RateUsageTracker(Protocol):
     """What counts what an account uses of its exchange's rate limits."""
 
     def used(self) -> str | None:
@@ -36,10 +36,11 @@ class Spending(Protocol):
 
 @dataclass(slots=True)
 class LeaseKeeper:
-    """One process's claim to act for one exchange; `take` first, then `keep` for as long as it works.
+    """One process's claim to act for one exchange; `acquire` first, then `keep_renewing` for as long as it works.
 
     The exchange goes on counting when another process takes over, so what is used of its limits is kept with the lease
-    (`carry`). What a holder that is killed used after its last renewal, of `RENEW_SECONDS` at most while the store is
+    (`carry_usage`). What a holder that is killed used after its last renewal, of `RENEW_SECONDS` at most while the
+    store is
     there, the next does not know: a few requests, for which "too many" is seldom said, and nothing is sent after it.
     """
 
@@ -50,42 +51,42 @@ class LeaseKeeper:
     _lease: Lease | None = None
     _held_until: int = 0
     """By the steady clock: what the server gave, counted from before it was asked."""
-    _spending: Spending | None = None
+    _usage: RateUsageTracker | None = None
 
     def is_held(self) -> bool:
         """Whether nobody else can have the lease yet, as far as this process knows."""
         return self._lease is not None and self.steady_clock() < self._held_until
 
-    async def take(self, standing_by: Callable[[], None] | None = None) -> Actor:
-        """Wait until the lease is ours; `standing_by` is called once where another process keeps it alive.
+    async def acquire(self, on_standby: Callable[[], None] | None = None) -> Actor:
+        """Wait until the lease is ours; `on_standby` is called once where another process keeps it alive.
 
         Raises StoreUnavailableError.
         """
-        began, is_told = self.steady_clock(), False
+        started_at, is_reported = self.steady_clock(), False
         while True:
-            asked = self.steady_clock()
+            requested_at = self.steady_clock()
             self._lease = await self.store.acquire_lease(self.exchange, self.holder)
             if self._lease is not None:
-                self._hold(asked)
+                self._extend(requested_at)
                 return self._lease.actor
-            waited = self.steady_clock() - began
-            if not is_told and standing_by is not None and waited > 2 * LEASE_SECONDS * MICROSECONDS:
+            waited = self.steady_clock() - started_at
+            if not is_reported and on_standby is not None and waited > 2 * LEASE_SECONDS * MICROSECONDS:
                 # longer than a dead holder's lease can last
-                is_told = True
-                standing_by()
-            await SystemClock().sleep(ASK_SECONDS)
+                is_reported = True
+                on_standby()
+            await SystemClock().sleep(POLL_SECONDS)
 
-    def carry(self, spending: Spending) -> None:
+    def carry_usage(self, usage: RateUsageTracker) -> None:
         """Begin with what the last holder had used, and keep with the lease from now on what this one has."""
         if self._lease is None:
             raise BotError(f"{self.holder} has no lease of {self.exchange} to begin with")
-        spending.take_over(self._lease.used, self._lease.used_ago)
-        self._spending = spending
+        usage.take_over(self._lease.used, self._lease.used_ago)
+        self._usage = usage
 
     def _used(self) -> str | None:
-        return None if self._spending is None else self._spending.used()
+        return None if self._usage is None else self._usage.used()
 
-    async def keep(self) -> None:
+    async def keep_renewing(self) -> None:
         """Renew for ever. Raises FencedOutError once another process has taken over; outages are waited through."""
         while True:
             await SystemClock().sleep(RENEW_SECONDS)
@@ -96,7 +97,7 @@ class LeaseKeeper:
         lease = self._lease
         if lease is None:
             raise BotError(f"{self.holder} has no lease of {self.exchange} to renew")
-        asked = self.steady_clock()
+        requested_at = self.steady_clock()
         try:
             renewed = await self.store.renew_lease(lease, self._used())
         except StoreUnavailableError as error:
@@ -105,10 +106,10 @@ class LeaseKeeper:
         if renewed is None:
             raise FencedOutError(f"another process acts for {self.exchange} by now; {self.holder} ends")
         self._lease = renewed
-        self._hold(asked)
+        self._extend(requested_at)
 
-    def _hold(self, asked: int) -> None:
-        self._held_until = asked + int(LEASE_SECONDS * MICROSECONDS)
+    def _extend(self, requested_at: int) -> None:
+        self._held_until = requested_at + int(LEASE_SECONDS * MICROSECONDS)
 
     async def release(self) -> None:
         """So that the next need not wait. Raises StoreUnavailableError."""

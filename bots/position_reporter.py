@@ -10,7 +10,7 @@ from store.mongo.consumer_positions import ConsumerPositions
 from store.server.change_streams import ChangeStanding
 from streams.topic_reader import TopicReader
 
-TELL_SECONDS = 2.0
+REPORT_SECONDS = 2.0
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class PositionReporter:
     async def run(self) -> None:
         """For ever; an outage of the store is waited through."""
         while True:
-            await SystemClock().sleep(TELL_SECONDS)
+            await SystemClock().sleep(REPORT_SECONDS)
             try:
                 await self._book.note(self.reach())
             except StoreError as error:

@@ -17,22 +17,22 @@ OUTAGES = (StoreUnavailableError, HistoryLostError, StreamUnavailableError, Exch
 STEADY_SECONDS = 10
 """An errand that ran this long before it failed starts again with the shortest wait."""
 
-Errand = Callable[[], Awaitable[None]]
-Answer = TypeVar("Answer")
+BackgroundTask = Callable[[], Awaitable[None]]
+Result = TypeVar("Result")
 
 
-async def wait_for(question: Callable[[], Awaitable[Answer]]) -> Answer:
+async def retry_until_done(question: Callable[[], Awaitable[Result]]) -> Result:
     """The answer, asked again after each outage."""
     return await answered(question, OUTAGES, lambda error: log.warning("trying again: %s", error))
 
 
-async def persist(errand: Errand) -> None:
+async def run_forever(task: BackgroundTask) -> None:
     """Run it for ever: again after an outage and whenever it ends."""
     waits = backoff()
     while True:
         started = wall_now()
         try:
-            await errand()
+            await task()
         except OUTAGES as error:
             log.warning("trying again: %s", error)
         if wall_now() - started > STEADY_SECONDS * MICROSECONDS:

@@ -38,7 +38,7 @@ async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:
     async for batch in reader.batches():
         for record in batch:
             if name in record.value:
-                _show(account, record)
+                _apply_record(account, record)
         await SystemClock().sleep(0)
 
 
@@ -53,7 +53,7 @@ def _signal_of(record: Record) -> Signal | None:
     return signal if isinstance(signal, Signal) else None
 
 
-def _show(account: PaperAccount, record: Record) -> None:
+def _apply_record(account: PaperAccount, record: Record) -> None:
     try:
         row = row_of(record.value)
         if row.get("exchange") != account.exchange:

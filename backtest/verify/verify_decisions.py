@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import Key
 from bots.decide.decision_record import circumstances_of, free_of
-from bots.decide.order_decision import Rejected, decided, early_rejection, side_of
+from bots.decide.order_decision import Rejected, decide, early_rejection, side_of
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import decimal_of_double
@@ -125,10 +125,10 @@ class Decisions:
         return legs.finished(rows, _role(cause), cause.report, settings, self._advance(cause))
 
     def _reserved(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
-        wish = self._wish(step.cause, recorded)
+        request = self._wish(step.cause, recorded)
         settings = self._version(step.read.settings_version)
-        rows = replace(step.read.rows(wish.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
-        after, result = reservations.reserved(rows, wish)
+        rows = replace(step.read.rows(request.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
+        after, result = reservations.reserved(rows, request)
         if result.rejection is not None:
             raise NotDerivedError("reservation", "reserved", result.rejection)
         return State(after.arbitrage, after.terms)
@@ -157,7 +157,7 @@ class Decisions:
             raise NotDerivedError(
                 "exchange", sight.exchange, f"{opportunity.buy.exchange}, {opportunity.sell.exchange}"
             )
-        return early or decided(opportunity, side, self.by_symbol, free_of(sight), known)
+        return early or decide(opportunity, side, self.by_symbol, free_of(sight), known)
 
     def _reason(self, opportunity: Opportunity, grounds: Grounds, half: State) -> str:
         decision = self._decision(opportunity, grounds.sight)
@@ -165,11 +165,11 @@ class Decisions:
             return decision.reason
         if grounds.read is None:
             return NOTHING
-        wish = replace(decision, valid_until=grounds.valid_until)
+        request = replace(decision, valid_until=grounds.valid_until)
         rows = grounds.read.rows(opportunity, self._version(grounds.read.settings_version))
         if grounds.read.is_joined:
             rows = replace(rows, arbitrage=half.arbitrage, terms=half.terms)
-        return reservations.reserved(rows, wish)[1].rejection or NOTHING
+        return reservations.reserved(rows, request)[1].rejection or NOTHING
 
     def _opportunity(self, identity: str, sight: Sight) -> Opportunity:
         found = self.opportunities.get((sight.offset, identity))

@@ -33,15 +33,15 @@ def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
     return "sell" if opportunity.sell.exchange == exchange else None
 
 
-def rejected_by_settings(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
-    """The first of the reasons of `checked`, where the settings alone give one."""
+def settings_rejection(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
+    """The first of the reasons of `basic_rejection`, where the settings alone give one."""
     if not _is_traded(opportunity, markets, settings):
         return Rejected("exchange_disabled")
     reason = forbidden(opportunity, settings)
     return None if reason is None else Rejected(reason)
 
 
-def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Rejected | None:
+def basic_rejection(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Rejected | None:
     """The reasons that need neither arithmetic nor sizing."""
     if not _is_traded(opportunity, markets, circumstances.settings):
         return Rejected("exchange_disabled")
@@ -53,13 +53,13 @@ def early_rejection(
     opportunity: Opportunity, markets: Markets, circumstances: Circumstances, *, is_used_up: bool
 ) -> Rejected | None:
     """What needs neither sizing nor the store, but for its word that a quote of the opportunity is used up."""
-    rejected = checked(opportunity, markets, circumstances)
+    rejected = basic_rejection(opportunity, markets, circumstances)
     if rejected is None and circumstances.standing is not None and is_used_up:
         return Rejected("liquidity_used")
     return rejected
 
 
-def decided(
+def decide(
     opportunity: Opportunity, side: Side, markets: Markets, free: FreeBalances, circumstances: Circumstances
 ) -> Reservation | Rejected:
     """This bot's wish. Both bots of an opportunity compute the same grid and minimum, whatever their balances."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from market.trade.arbitrages import Arbitrage
 
-_REMEMBERED = 2_000
+_MAX_REMEMBERED = 2_000
 """Legs: one is seen again with each step of its arbitrage."""
 
 
@@ -24,9 +24,9 @@ class PartnerBudgets:
     """
 
     budgets: dict[str, RateBudget]
-    _seen: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    _counted: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_MAX_REMEMBERED))
 
-    def see(self, arbitrage: Arbitrage) -> None:
+    def update(self, arbitrage: Arbitrage) -> None:
         for leg in arbitrage.legs:
             if "sending" in leg.times:
                 self._spend(arbitrage.arbitrage_id, leg.role, leg.exchange)
@@ -34,19 +34,19 @@ class PartnerBudgets:
             for exchange in _exchanges_of(arbitrage) - {leg.exchange for leg in arbitrage.legs}:
                 self._spend(arbitrage.arbitrage_id, "expired", exchange)
 
-    def legs_left(self, exchange: str, open_arbitrages: Iterable[Arbitrage], attempting: int = 0) -> int | None:
+    def legs_left(self, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int = 0) -> int | None:
         """Less those that it has still to send or to join, and those that this bot is just asking for; None where
         nothing limits them, or nobody knows."""
         budget = self.budgets.get(exchange)
         left = None if budget is None else budget.legs_left()
         if left is None:
             return None
-        return left - attempting - sum(_waits_for(exchange, one) for one in open_arbitrages)
+        return left - reserving - sum(_legs_still_to_send(exchange, one) for one in open_arbitrages)
 
     def _spend(self, arbitrage_id: str, what: str, exchange: str) -> None:
         budget = self.budgets.get(exchange)
-        if budget is not None and (arbitrage_id, what) not in self._seen:
-            self._seen.append((arbitrage_id, what))
+        if budget is not None and (arbitrage_id, what) not in self._counted:
+            self._counted.append((arbitrage_id, what))
             budget.note_leg()
 
 
@@ -58,7 +58,7 @@ def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
     return {arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange}
 
 
-def _waits_for(exchange: str, arbitrage: Arbitrage) -> int:
+def _legs_still_to_send(exchange: str, arbitrage: Arbitrage) -> int:
     """How many legs the exchange has still to send: reserved ones, and the one that a half reservation lacks."""
     own = [leg for leg in arbitrage.legs if leg.exchange == exchange]
     is_lacking = arbitrage.state == "awaiting_second_leg" and not own and exchange in _exchanges_of(arbitrage)

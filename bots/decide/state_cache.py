@@ -41,13 +41,13 @@ class StateCache:
     free: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     """(exchange, currency) → amount that may still be used."""
     open: dict[str, Arbitrage] = field(default_factory=dict)
-    stopping: bool = False
+    is_stopping: bool = False
     """No new reservation from now on; never taken back."""
-    leaving: bool = False
+    is_draining: bool = False
     """None by this process, which is about to go; another of its exchange may come."""
     is_locked_out: bool = False
     """The exchange rejects the account just now: nothing is begun there that could not be sent."""
-    beginning: bool = False
+    is_reserving_signal: bool = False
     """Whether a moving average order is being reserved right now."""
     paused_until: dict[str, int] = field(default_factory=dict)
     """Exchange → until when it takes no part, by the store's clock."""
@@ -72,11 +72,11 @@ class StateCache:
     _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
 
     @property
-    def begins_nothing(self) -> bool:
+    def is_reduce_only(self) -> bool:
         """Whether this process reserves nothing just now."""
-        return self.leaving or self.is_locked_out
+        return self.is_draining or self.is_locked_out
 
-    def see_window(self, window: SpreadWindow) -> None:
+    def update_window(self, window: SpreadWindow) -> None:
         """Keeps the newest 10 s window of each pair, and the 60 s windows of its last minutes."""
         pair = (window.base, window.buy_exchange, window.sell_exchange)
         if window.length_seconds == HISTORY_SECONDS:
@@ -96,43 +96,43 @@ class StateCache:
         history = self._history.get(_pair_of(opportunity), ())
         return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
 
-    def see_balances(self, rows: Iterable[BalanceRow]) -> None:
+    def update_balances(self, rows: Iterable[BalanceRow]) -> None:
         """All there are. Those known already cost next to nothing: in a backtest most are, with every fill."""
         before, self._rows = self._rows, tuple(rows)
         changed = [pair for pair in zip(self._rows, before, strict=False) if pair[0] is not pair[1]]
         if len(before) != len(self._rows) or any(_place_of(row) != _place_of(known) for row, known in changed):
             self.free, self.drift = {_place_of(row): row.free for row in self._rows}, {}
-            self._weigh(self._rows)
+            self._update_drift(self._rows)
             return
         self.free.update((_place_of(row), row.free) for row, _ in changed)
         currencies = {row.currency for row, _ in changed}
-        self._weigh(row for row in self._rows if row.currency in currencies)
+        self._update_drift(row for row in self._rows if row.currency in currencies)
 
-    def see_opening(self, opening: Balances) -> None:
+    def update_opening(self, opening: Balances) -> None:
         """What the exchanges reported when the session began; those that have not yet count for nothing."""
         self._opening = opening
         self.drift = {}
-        self._weigh(self._rows)
+        self._update_drift(self._rows)
 
-    def see_used_up(self, quote_id: str) -> None:
+    def record_used_up(self, quote_id: str) -> None:
         """The store says that this leg's quote has nothing left."""
         self._used_up.append(quote_id)
 
-    def see_arbitrage(self, arbitrage: Arbitrage) -> None:
+    def update_arbitrage(self, arbitrage: Arbitrage) -> None:
         pair = _pair_of(arbitrage.opportunity)
         reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
-        self.partners.see(arbitrage)
+        self.partners.update(arbitrage)
         self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
         if arbitrage.state in OPEN_STATES:
             self.open[arbitrage.arbitrage_id] = arbitrage
         else:
             self.open.pop(arbitrage.arbitrage_id, None)
 
-    def see_open(self, arbitrages: Iterable[Arbitrage]) -> None:
+    def replace_open(self, arbitrages: Iterable[Arbitrage]) -> None:
         """These and no others are open."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
 
-    def forbids(self) -> str | None:
+    def send_block(self) -> str | None:
         """Why no order may leave at this very moment; None where it may."""
         if self.settings.trading_state == "halted":
             return "halted"
@@ -142,9 +142,9 @@ class StateCache:
 
     def can_send(self) -> bool:
         """Whether an order that ends a trade would leave now."""
-        return self.forbids() is None and self.has_room()
+        return self.send_block() is None and self.has_room()
 
-    def legs_to_begin(self, exchange: str, attempts: int = 0) -> int | None:
+    def new_legs_left(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less those that are begun there and not at their end, whose cost is not spent yet; `attempts`:
         whose reservation is under way."""
         left = self.legs_left()
@@ -170,7 +170,7 @@ class StateCache:
         return Standing(
             now=now + self.server_ahead,
             settings=self.settings,
-            reservations_open=not self.stopping,
+            reservations_open=not self.is_stopping,
             open_arbitrages=len(self.open),
             notional=self._notional(),
             day_net=ZERO,
@@ -187,7 +187,7 @@ class StateCache:
                 sums[key] = sums.get(key, ZERO) + arbitrage.notional
         return sums
 
-    def _weigh(self, rows: Iterable[BalanceRow]) -> None:
+    def _update_drift(self, rows: Iterable[BalanceRow]) -> None:
         """`rows`: all of each currency that changed."""
         changed = {exposure.currency: exposure.change for exposure in exposures_of(rows, self._opening, {})}
         # anew, because what was decided may hold the last one

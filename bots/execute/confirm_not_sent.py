@@ -16,16 +16,16 @@ async def known_orders(store: TradeStore, leg: Leg) -> frozenset[str]:
     return frozenset(known for client_id, known in orders.items() if client_id != leg.client_order_id)
 
 
-async def doubt(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
+async def doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
     """Why the order may be there although the exchange does not find it; None where it cannot.
 
     Raises StoreUnavailableError, ExchangeUnavailableError.
     """
     with asking_for("follow"):
-        return await _doubt(store, account, leg)
+        return await _doubt_not_sent(store, account, leg)
 
 
-async def _doubt(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
+async def _doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
     sent_at = leg.times["sending"]
     # the exchange first, balances before fills, and the store last: whatever moved in between shows as a doubt
     before = await _rows(store, leg)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bots.execute.confirm_not_sent import doubt, known_orders
+from bots.execute.confirm_not_sent import doubt_not_sent, known_orders
 from exchanges.account_port import TradingAccount
 from exchanges.errors import (
     AccountRejectedError,
@@ -40,17 +40,17 @@ under way there takes to be booked."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 LegKey = tuple[str, LegRole]
-Forbids = Callable[[], str | None]
+SendBlock = Callable[[], str | None]
 """Why no order may leave at this very moment; None where it may."""
-Troubled = Callable[[FailureKind, str], None]
+RecordFailure = Callable[[FailureKind, str], None]
 """Told what the exchange failed at, and with which client order id."""
 
 
-def _unheard(_kind: FailureKind, _client_order_id: str) -> None:
+def _ignore_failure(_kind: FailureKind, _client_order_id: str) -> None:
     """For those who watch no exchange's health."""
 
 
-def _nothing_forbids() -> str | None:
+def _never_blocked() -> str | None:
     """For those whom nobody halts."""
     return None
 
@@ -77,7 +77,7 @@ class _Search:
             self.doubted_since = now
         return (now - self.doubted_since) / MICROSECONDS
 
-    def start_anew(self) -> None:
+    def reset(self) -> None:
         """It was found, or a look-up failed."""
         self.missing_since = self.doubted_since = None
 
@@ -94,8 +94,8 @@ class LegExecutor:
     by: Actor = UNFENCED
     steady_clock: Callable[[], int] = steady_now
     """Runs on while the process is stopped."""
-    troubled: Troubled = _unheard
-    forbids: Forbids = _nothing_forbids
+    record_failure: RecordFailure = _ignore_failure
+    send_block: SendBlock = _never_blocked
     """Asked in the last step before an order's bytes leave."""
 
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
@@ -132,14 +132,14 @@ class LegExecutor:
 
     def permit(self) -> Permit:
         """Of an order that is intended now."""
-        asked = self.steady_clock()
-        return Permit(lambda: self._ask(asked))
+        requested_at = self.steady_clock()
+        return Permit(lambda: self._check(requested_at))
 
-    def _ask(self, asked: int) -> None:
-        """Whether an order intended at `asked`, by the steady clock, may still leave. Raises NotPostedError."""
-        if self.steady_clock() - asked > POST_WITHIN_SECONDS * MICROSECONDS:
+    def _check(self, requested_at: int) -> None:
+        """Whether an order intended at `requested_at`, by the steady clock, may still leave. Raises NotPostedError."""
+        if self.steady_clock() - requested_at > POST_WITHIN_SECONDS * MICROSECONDS:
             raise NotPostedError("too long since the intent")
-        reason = self.forbids()
+        reason = self.send_block()
         if reason is not None:
             raise NotPostedError(reason)
 
@@ -150,11 +150,11 @@ class LegExecutor:
             log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
         except OrderRejectedError as error:
-            self.troubled("order_rejected", leg.client_order_id)
+            self.record_failure("order_rejected", leg.client_order_id)
             log.warning("order rejected: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, NOTHING_FILLED)
         except OutcomeUnknownError as error:
-            self.troubled("outcome_unknown", leg.client_order_id)
+            self.record_failure("outcome_unknown", leg.client_order_id)
             log.warning("outcome of an order unknown: %s", error, extra=_ids(arbitrage_id, leg))
             await self.resolve(arbitrage_id, leg)
         except AccountRejectedError:
@@ -180,17 +180,17 @@ class LegExecutor:
                 if report is None:
                     is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
                 else:
-                    search.start_anew()
+                    search.reset()
                     is_over = await self._is_booked(arbitrage_id, leg, report)
                 if is_over:
                     return
             except ExchangeUnavailableError as error:
-                search.start_anew()
-                self.troubled("look_up_unanswered", leg.client_order_id)
+                search.reset()
+                self.record_failure("look_up_unanswered", leg.client_order_id)
                 log.warning("look-up failed, trying again: %s", error, extra=_ids(arbitrage_id, leg))
             except OutcomeUnknownError as error:
-                search.start_anew()
-                if await self._held(arbitrage_id, leg, "ambiguous_order", str(error)):
+                search.reset()
+                if await self._end_as_residual(arbitrage_id, leg, "ambiguous_order", str(error)):
                     return
             await SystemClock().sleep(next(waits))
 
@@ -209,14 +209,16 @@ class LegExecutor:
         known = None if stored is None else stored.leg(leg.role)
         if known is not None and known.exchange_order_id is not None:
             is_gone = missing_for >= max(2 * self.unknown_after, MISSING_SECONDS)
-            return is_gone and await self._held(arbitrage_id, leg, "order_lost", "acknowledged, then unknown")
+            return is_gone and await self._end_as_residual(
+                arbitrage_id, leg, "order_lost", "acknowledged, then unknown"
+            )
         if missing_for < max(self.unknown_after, MISSING_SECONDS):
             return False
         # what would be sent in its place would double what it has filled
-        why = await doubt(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
+        why = await doubt_not_sent(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
         if why is not None:
-            is_given_up = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
-            return is_given_up and await self._held(arbitrage_id, leg, UNCONFIRMED, why)
+            is_hopeless = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
+            return is_hopeless and await self._end_as_residual(arbitrage_id, leg, UNCONFIRMED, why)
         log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
         await self._finish(arbitrage_id, leg, None)
         return True
@@ -225,7 +227,7 @@ class LegExecutor:
         """Orders that an exchange could take for this one, where it knows no client ids."""
         return await known_orders(self.store, leg) if leg.exchange in WITHOUT_CLIENT_IDS else frozenset()
 
-    async def _held(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
+    async def _end_as_residual(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
         """End the arbitrage as held where the exchange cannot tell what became of the order; not before its others."""
         arbitrage = await self.store.arbitrage(arbitrage_id)
         if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):

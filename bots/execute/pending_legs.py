@@ -19,7 +19,7 @@ class PendingLeg:
     leg: Leg
 
 
-def expired_halves(arbitrages: Iterable[Arbitrage], now: int) -> list[Arbitrage]:
+def expired_awaiting_second_leg(arbitrages: Iterable[Arbitrage], now: int) -> list[Arbitrage]:
     """Half reservations past their time; `now` is the store's, microseconds."""
     return [one for one in arbitrages if one.state == "awaiting_second_leg" and now > one.reserve_by]
 

@@ -17,11 +17,11 @@ from store.store_port import TradeStore
 BELOW_THRESHOLD = "below_threshold"
 """Such opportunities are many and stay out of the store; their rejection says what they would have brought."""
 
-MOST_NOTES = 10_000
+MAX_PENDING = 10_000
 """Of each kind, kept over an outage of the store."""
-MOST_REMEMBERED = 20_000
+MAX_REMEMBERED = 20_000
 """Of what was rejected lately: an opportunity that is seen again comes within seconds."""
-AT_ONCE = 4
+CONCURRENT_WRITES = 4
 """Writes under way together: more would keep the driver's few threads from reservations."""
 
 log = logging.getLogger(__name__)
@@ -30,10 +30,10 @@ _Key = tuple[str, str, str, str, int]
 
 
 @dataclass(slots=True)
-class _Remembered:
+class _RecentNames:
     """The newest so many names."""
 
-    most: int
+    highest: int
     _names: dict[Hashable, None] = field(default_factory=dict)
 
     def is_new(self, name: Hashable) -> bool:
@@ -41,12 +41,12 @@ class _Remembered:
         if name in self._names:
             return False
         self._names[name] = None
-        if len(self._names) > self.most:
+        if len(self._names) > self.highest:
             del self._names[next(iter(self._names))]
         return True
 
 
-async def _all(writes: Iterable[Awaitable[None]]) -> None:
+async def _gather(writes: Iterable[Awaitable[None]]) -> None:
     """Wait for all of them, then raise the first failure."""
     for outcome in await asyncio.gather(*writes, return_exceptions=True):
         if outcome is not None:
@@ -66,14 +66,14 @@ class RejectionLog:
         self._bounds = bounds
         self._rejections: dict[_Key, Rejection] = {}
         self._opportunities: dict[str, Opportunity] = {}
-        self._rejected = _Remembered(MOST_REMEMBERED)
-        self._kept_whole = _Remembered(MOST_REMEMBERED)
+        self._rejected = _RecentNames(MAX_REMEMBERED)
+        self._recorded_in_full = _RecentNames(MAX_REMEMBERED)
         """A second is longer than the time between two writes: the first of it may be written already."""
         self.dropped = 0
         """Notes that found no room since the last write that succeeded."""
 
-    def keep(self, opportunity: Opportunity) -> None:
-        if len(self._opportunities) >= MOST_NOTES:
+    def record_opportunity(self, opportunity: Opportunity) -> None:
+        if len(self._opportunities) >= MAX_PENDING:
             self.dropped += 1
             return
         self._opportunities[opportunity.opportunity_id] = opportunity
@@ -88,26 +88,28 @@ class RejectionLog:
         key = (*pair, reason, rejected_at // MICROSECONDS)
         known = self._rejections.get(key)
         if known is not None:
-            most = max(known.tradable, self._tradable(opportunity))
+            highest = max(known.tradable, self._tradable(opportunity))
             until = max(known.until, _until(opportunity, rejected_at))
-            self._rejections[key] = replace(known, count=known.count + 1, tradable=most, until=until)
+            self._rejections[key] = replace(known, count=known.count + 1, tradable=highest, until=until)
             return
-        if len(self._rejections) >= MOST_NOTES:
+        if len(self._rejections) >= MAX_PENDING:
             self.dropped += 1
             return
-        is_first = self._kept_whole.is_new(key)
+        is_first = self._recorded_in_full.is_new(key)
         text = grounds() if is_first and grounds is not None else None
         self._rejections[key] = replace(self._rejection(opportunity, reason, rejected_at), grounds=text)
         if is_first and reason != BELOW_THRESHOLD:
-            self.keep(opportunity)
+            self.record_opportunity(opportunity)
 
     async def write(self, store: TradeStore) -> None:
         """Raises StoreError; what was not written by then is kept for the next time."""
         identities, keys = tuple(self._opportunities), tuple(self._rejections)
-        for start in range(0, len(identities), AT_ONCE):
-            await _all(self._write_opportunity(store, identity) for identity in identities[start : start + AT_ONCE])
-        for start in range(0, len(keys), AT_ONCE):
-            await _all(self._write_rejection(store, key) for key in keys[start : start + AT_ONCE])
+        for start in range(0, len(identities), CONCURRENT_WRITES):
+            await _gather(
+                self._write_opportunity(store, identity) for identity in identities[start : start + CONCURRENT_WRITES]
+            )
+        for start in range(0, len(keys), CONCURRENT_WRITES):
+            await _gather(self._write_rejection(store, key) for key in keys[start : start + CONCURRENT_WRITES])
         if self.dropped:
             log.warning("notes dropped, the store was away for too long: %d", self.dropped)
             self.dropped = 0

@@ -20,7 +20,7 @@ class BalanceSnapshots:
     by: Actor = UNFENCED
     closed: bool = False
 
-    async def opened(self) -> bool:
+    async def ensure_opening(self) -> bool:
         """Whether the session has its opening balances; takes them, once, where nothing is open at the exchange.
 
         A bot that comes back in the middle of a session goes on with the rows as they are: the exchange's word may have
@@ -57,7 +57,7 @@ class BalanceSnapshots:
             self.closed = False
             raise
 
-    async def take_leave(self) -> None:
+    async def record_closing(self) -> None:
         """Closing balances of a bot that goes with nothing open at the exchange, unless it never opened the books.
 
         Raises StoreError, ExchangeError.

@@ -25,15 +25,15 @@ from store.store_port import Advance, TradeStore
 
 log = logging.getLogger(__name__)
 
-SOUGHT_FOR = 600 * MICROSECONDS
+SEARCH_BACK = 600 * MICROSECONDS
 """How long an order that the exchange denied is asked for again; and what the first comparison looks back on."""
 OVERLAP = 60 * MICROSECONDS
 """Of the fills of two rounds: what an exchange lists late is found all the same."""
-LONGEST = 24 * 3_600 * MICROSECONDS
+MAX_LOOK_BACK = 24 * 3_600 * MICROSECONDS
 """As far back as every exchange lists fills."""
-LEGS_BEFORE = 3_600 * MICROSECONDS
+LEG_MARGIN = 3_600 * MICROSECONDS
 """How much older than the fills the legs are that they may belong to."""
-OF_FILLS = ("fill_foreign", "fill_not_listed", "fill_differs")
+FILL_KINDS = ("fill_foreign", "fill_not_listed", "fill_differs")
 MILLISECONDS = 1_000
 
 
@@ -49,7 +49,7 @@ class Reconciliation:
     has_client_ids: bool = True
     wall_clock: Callable[[], int] = wall_now
     """This machine's, microseconds: exchanges are asked by it, and the store's may be another."""
-    _seen: frozenset[str] = field(default_factory=frozenset)
+    _previous: frozenset[str] = field(default_factory=frozenset)
     """Of the round before; forgotten with the process, which costs one more round."""
 
     async def run(self) -> None:
@@ -60,12 +60,12 @@ class Reconciliation:
 
     async def round(self) -> list[Difference]:
         """Compare once; what was acted on. Raises StoreError, ExchangeError."""
-        theirs, before = await self._asked()
-        ours = await self._known(theirs, before)
+        theirs, before = await self._fetch_exchange_state()
+        ours = await self._fetch_book_state(theirs, before)
         found = differences(ours, theirs)
-        acted_on = [one for one in believed(found, self._seen) if await self._handle(one, theirs.asked_at)]
-        self._seen = frozenset(one.difference_id for one in found)
-        if not any(one.kind in OF_FILLS and one not in acted_on for one in found):
+        acted_on = [one for one in believed(found, self._previous) if await self._handle(one, theirs.asked_at)]
+        self._previous = frozenset(one.difference_id for one in found)
+        if not any(one.kind in FILL_KINDS and one not in acted_on for one in found):
             # else what was seen once must be among the fills of the next round too
             await self.store.differences.note_compared(self.account.exchange, theirs.asked_at)
         return acted_on
@@ -76,7 +76,7 @@ class Reconciliation:
     # being sent, which is left to whoever sends it. Balances compare only where nothing was open before they were asked
     # for nor after, and no row has moved in between.
 
-    async def _asked(self) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
+    async def _fetch_exchange_state(self) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
         """Their word, and our rows before it where nothing was open."""
         exchange, asked_at = self.account.exchange, await self.store.server_now()
         store_ahead = asked_at - self.wall_clock()
@@ -85,19 +85,19 @@ class Reconciliation:
         balances = None if rows is None else await self.account.balances()
         orders = tuple(await self.account.open_orders())
         fills = tuple(await self.account.fills_since(since - OVERLAP - store_ahead))
-        denied = await self.store.unconfirmed_legs(exchange, asked_at - SOUGHT_FOR)
-        searches = await self._searched(denied, since) if denied else ()
+        denied = await self.store.unconfirmed_legs(exchange, asked_at - SEARCH_BACK)
+        searches = await self._search_orders(denied, since) if denied else ()
         return ExchangeState(orders, fills, since, asked_at, balances, searches), rows
 
-    async def _known(self, theirs: ExchangeState, before: tuple[BalanceRow, ...] | None) -> BookState:
+    async def _fetch_book_state(self, theirs: ExchangeState, before: tuple[BalanceRow, ...] | None) -> BookState:
         exchange = self.account.exchange
-        arbitrages = await self.store.differences.arbitrages_since(exchange, theirs.fills_since - LEGS_BEFORE)
+        arbitrages = await self.store.differences.arbitrages_since(exchange, theirs.fills_since - LEG_MARGIN)
         rows = await self._idle_rows()
         return BookState(
             exchange=exchange,
             legs=_legs(arbitrages, exchange),
             rows=rows if rows == before else None,
-            outlived=await self._outlived(),
+            outlived=await self._halted_arbitrages(),
             has_client_ids=self.has_client_ids,
             unconfirmed=_unconfirmed(arbitrages, exchange),
             foreign=await self.store.differences.foreign_currencies(exchange),
@@ -106,7 +106,7 @@ class Reconciliation:
     async def _since(self, now: int) -> int:
         compared = await self.store.differences.compared_until(self.account.exchange)
         # a store whose clock was set back has compared until some time that is still to come
-        return now - SOUGHT_FOR if compared is None else max(min(compared, now) - OVERLAP, now - LONGEST)
+        return now - SEARCH_BACK if compared is None else max(min(compared, now) - OVERLAP, now - MAX_LOOK_BACK)
 
     async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
         """Our rows of the exchange; None while anything is open there."""
@@ -115,9 +115,11 @@ class Reconciliation:
             return None
         return tuple(row for row in await self.store.balance_rows() if row.exchange == exchange)
 
-    async def _searched(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
+    async def _search_orders(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
         exchange = self.account.exchange
-        arbitrages = await self.store.differences.arbitrages_since(exchange, min(since, *_sent(denied)) - LEGS_BEFORE)
+        arbitrages = await self.store.differences.arbitrages_since(
+            exchange, min(since, *_sent_times(denied)) - LEG_MARGIN
+        )
         searches = []
         # one that was found for a leg is no other's, however like it that one's order was
         taken: frozenset[str] = frozenset()
@@ -135,7 +137,7 @@ class Reconciliation:
                 taken |= set() if report is None else {report.exchange_order_id}
         return tuple(searches)
 
-    async def _outlived(self) -> tuple[str, ...]:
+    async def _halted_arbitrages(self) -> tuple[str, ...]:
         if self.settings().trading_state == "halted":
             return ()
         halted = await self.store.resumable_arbitrages()
@@ -147,7 +149,7 @@ class Reconciliation:
         """Mend it first: one that is kept, but was not mended, would look as if it had been. False where it is gone."""
         if not await self._is_mended(difference):
             return False
-        kept = StoredDifference(
+        stored = StoredDifference(
             difference_id=difference.difference_id,
             kind=difference.kind,
             exchange=difference.exchange,
@@ -158,10 +160,18 @@ class Reconciliation:
             found_at=found_at,
             currencies=difference.currencies,
         )
-        if await self.store.differences.keep(kept):
-            level = logging.ERROR if kept.handled == "reported" else logging.WARNING
-            told = {"exchange": kept.exchange, "subject": kept.subject, "difference_id": kept.difference_id}
-            log.log(level, "%s, %s: ours %s, theirs %s", kept.kind, kept.handled, kept.ours, kept.theirs, extra=told)
+        if await self.store.differences.keep(stored):
+            level = logging.ERROR if stored.handled == "reported" else logging.WARNING
+            fields = {"exchange": stored.exchange, "subject": stored.subject, "difference_id": stored.difference_id}
+            log.log(
+                level,
+                "%s, %s: ours %s, theirs %s",
+                stored.kind,
+                stored.handled,
+                stored.ours,
+                stored.theirs,
+                extra=fields,
+            )
         return True
 
     async def _is_mended(self, difference: Difference) -> bool:
@@ -191,5 +201,5 @@ def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg,
     return tuple(own for own in _legs(held, exchange) if "unconfirmed" in own.leg.times and own.leg.state == "not_sent")
 
 
-def _sent(denied: list[tuple[str, Leg]]) -> list[int]:
+def _sent_times(denied: list[tuple[str, Leg]]) -> list[int]:
     return [leg.times.get("sending", 0) for _, leg in denied]

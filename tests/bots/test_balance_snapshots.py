@@ -28,7 +28,7 @@ async def closing_usd(bench: Bench) -> Decimal:
 
 async def test_a_bot_that_comes_back_leaves_what_differs_to_reconciliation(bench: Bench) -> None:
     bench.exchange.owned["USD"] -= 7
-    assert await books(bench).opened()
+    assert await books(bench).ensure_opening()
     assert (await bench.row()).free == USD
     assert await bench.rounds(bench.process(), 2) == ["balance_differs"]
     assert (await bench.row()).free == USD - 7

@@ -20,7 +20,7 @@ class ReadSoFar:
     next_offsets: dict[Position, int] = field(default_factory=lambda: {("opportunities", 0): 12, ("spreads", 0): 3})
 
 
-def teller(*standings: ChangeStanding) -> PositionReporter:
+def reporter(*standings: ChangeStanding) -> PositionReporter:
     book, reader = cast(ConsumerPositions, None), cast(TopicReader, ReadSoFar())
     return PositionReporter("kraken", book, reader, standings, lambda: 0)
 
@@ -28,7 +28,7 @@ def teller(*standings: ChangeStanding) -> PositionReporter:
 def test_it_tells_its_offsets_and_the_slowest_of_its_change_streams() -> None:
     now = wall_now()
     quick, slow = ChangeStanding(caught_up_at=now), ChangeStanding(caught_up_at=now - 30 * SECOND, lost=2)
-    reach = teller(quick, slow).reach()
+    reach = reporter(quick, slow).reach()
     assert (reach.part, reach.exchange, reach.streams_lost) == ("bot-kraken", "kraken", 2)
     assert reach.offsets == {"opportunities/0": 12, "spreads/0": 3}
     assert reach.change_lag is not None
@@ -36,4 +36,4 @@ def test_it_tells_its_offsets_and_the_slowest_of_its_change_streams() -> None:
 
 
 def test_before_each_stream_has_answered_its_lag_is_not_known() -> None:
-    assert teller(ChangeStanding(caught_up_at=wall_now()), ChangeStanding()).reach().change_lag is None
+    assert reporter(ChangeStanding(caught_up_at=wall_now()), ChangeStanding()).reach().change_lag is None

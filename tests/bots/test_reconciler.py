@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.reconcile.reconciler import OVERLAP, SOUGHT_FOR
+from bots.reconcile.reconciler import OVERLAP, SEARCH_BACK
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.instruments.orders import LimitOrder, OrderReport
 from market.trade.leg_planning import UNCONFIRMED, HoldAs, advancing
@@ -119,10 +119,10 @@ async def test_an_order_that_was_denied_is_asked_for_ten_minutes(bench: Bench) -
     process = bench.process()
     assert await bench.rounds(process, 3) == []
     assert bench.exchange.asked_for == [buy.client_order_id] * 3
-    bench.clock.time = START + SOUGHT_FOR
+    bench.clock.time = START + SEARCH_BACK
     await bench.rounds(process, 1)
     assert len(bench.exchange.asked_for) == 4
-    bench.clock.time = START + SOUGHT_FOR + 1
+    bench.clock.time = START + SEARCH_BACK + 1
     await bench.rounds(process, 1)
     assert len(bench.exchange.asked_for) == 4
 

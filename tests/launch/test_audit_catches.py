@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import Rejected, decided
+from bots.decide.order_decision import Rejected, decide
 from bots.execute.leg_executor import LegExecutor
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.simulated_markets import taker_fees
@@ -95,7 +95,7 @@ async def reserve_both(stage: Stage, store: MongoTradeStore, buy: str, sell: str
     free = {(row.exchange, row.currency): row.free for row in await store.balance_rows()}
     for side in ("buy", "sell"):
         circumstances = Circumstances(ANYTHING, None, wall_now(), ())
-        wish = decided(opportunity, side, markets_by_symbol(MARKETS), free, circumstances)
+        wish = decide(opportunity, side, markets_by_symbol(MARKETS), free, circumstances)
         assert not isinstance(wish, Rejected), wish
         result = await store.reserve(wish)
         assert result.rejection is None

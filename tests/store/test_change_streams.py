@@ -16,7 +16,7 @@ from store.server.documents import ARBITRAGES
 from store.server.mongo_client import Client, connected
 from tests.services import LOGIN, mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
-from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import close, open_books, opportunity, request, reserve_both, sent
 
 DEADLINE_SECONDS = 60
 DATABASE = "rolled"
@@ -54,7 +54,7 @@ async def test_a_rolled_oplog_is_told_by_what_stands_now(client: Client) -> None
         while (seen := await anext(told)).state != "closed":
             continue
         assert seen == ended
-        await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+        await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)))
         assert (await anext(told)).arbitrage_id == "opportunity-2"
         await told.aclose()
 

@@ -15,7 +15,7 @@ from store.memory.memory_store import MemoryTradeStore
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.store.conftest import SteppedClock
-from tests.store.wishes import SETTINGS, close, filled, wish
+from tests.store.wishes import SETTINGS, close, filled, request
 
 YEN = replace(USD_MARKET, exchange="bitflyer", symbol="BTC/USD")
 """Dollars, to need no rate; the name is what counts."""
@@ -41,7 +41,7 @@ def found(identity: str, sell: Market = SELL, buy: Market = YEN) -> Opportunity:
 
 def wished(of: Opportunity, side: Side) -> Reservation:
     seen = of.buy if side == "buy" else of.sell
-    made = wish(side, "2", of, SETTINGS_HERE)
+    made = request(side, "2", of, SETTINGS_HERE)
     own = client_order_id(of.opportunity_id, side)
     leg = replace(made.leg, exchange=seen.exchange, symbol=seen.symbol, client_order_id=own)
     leg = replace(leg, quote_currency=seen.quote_currency)

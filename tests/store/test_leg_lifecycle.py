@@ -16,7 +16,7 @@ from market.trade.lifecycle import IllegalStepError, Moment, noted
 from market.trade.reservation_state import BalanceRow, ReservationState, fill_key
 from market.trade.reservations import reserved
 from store.leg_lifecycle import finished, sending
-from tests.store.wishes import OPENING, SETTINGS, close, opportunity, wish
+from tests.store.wishes import OPENING, SETTINGS, close, opportunity, request
 
 NOW = 1_700_000_000_000_000
 MOMENT = Moment(NOW)
@@ -32,7 +32,7 @@ def sending_rows() -> ReservationState:
         for currency, amount in amounts.items():
             rows = rows.with_balance(BalanceRow(exchange, currency, amount, ZERO))
     for side in SIDES:
-        rows, _ = reserved(rows, wish(side, "2"))
+        rows, _ = reserved(rows, request(side, "2"))
     one = sending(arbitrage_of(rows), "buy", MOMENT, SETTINGS)
     return replace(rows, arbitrage=sending(one, "sell", MOMENT, SETTINGS))
 

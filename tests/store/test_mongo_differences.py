@@ -11,7 +11,7 @@ from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock
 from store.errors import FencedOutError
 from store.store_port import TradeStore
-from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import close, filled, open_books, opportunity, request, reserve_both, sent
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
 KEPT = StoredDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -52,14 +52,14 @@ async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeS
 
 async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
     await open_books(store)
-    arbitrage = (await store.reserve(wish("buy"))).arbitrage
+    arbitrage = (await store.reserve(request("buy"))).arbitrage
     assert arbitrage is not None
     reserved_at = arbitrage.legs[0].times["reserved"]
     far = reserved_at + 10**12
     # the other bot has not joined yet
     assert await store.differences.arbitrages_since("beta", 0) == []
     assert await store.differences.arbitrages_since("alpha", far) == [arbitrage]
-    await store.reserve(wish("sell"))
+    await store.reserve(request("sell"))
     [both] = await store.differences.arbitrages_since("beta", far)
     assert both.state == "reserved"
     for role in ("buy", "sell"):
@@ -129,7 +129,7 @@ async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> N
 
 async def test_a_row_that_moved_since_is_left_alone(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(wish("buy"))
+    await store.reserve(request("buy"))
     held = await row_of(store)
     assert held is not None
     assert held.held > 0

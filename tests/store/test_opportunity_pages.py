@@ -14,7 +14,7 @@ from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, Oppo
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
 from store.server.mongo_client import Document, connected
-from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
+from tests.store.wishes import close, filled, opportunity, request, reserve_both, sent
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -101,7 +101,7 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
     await trade(mongo_store, seen(2))
     await keep(mongo_store, seen(3))
     await keep(mongo_store, seen(4))
-    await mongo_store.reserve(wish("buy", "0.01", seen(4)))
+    await mongo_store.reserve(request("buy", "0.01", seen(4)))
     for limit in (1, 2, 3, 500):
         kept = await all_pages(reader, OpportunityFilter(), limit)
         assert ids(kept) == ["seen-4", "seen-3", "seen-2", "seen-1"]

@@ -18,7 +18,7 @@ from streams.broker.embedded_broker import free_ports
 from tests.market.samples import settings_of
 from tests.service_process import ServiceProcess
 from tests.services import embedded_mongodb, mongod_process, wait_primary
-from tests.store.wishes import balances, open_books, opportunity, wish
+from tests.store.wishes import balances, open_books, opportunity, request
 
 DEADLINE_SECONDS = 60
 SELLERS = tuple(f"seller-{number}" for number in range(2_000))
@@ -56,7 +56,7 @@ class Bystanders:
             # a pair may be open once, so each has another seller
             of = replace(of, sell=replace(of.sell, exchange=SELLERS[index % len(SELLERS)]))
             try:
-                result = await self.store.reserve(wish("buy", "0.001", of, MANY))
+                result = await self.store.reserve(request("buy", "0.001", of, MANY))
             except StoreUnavailableError:
                 continue
             if result.arbitrage is not None:

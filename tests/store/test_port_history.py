@@ -8,7 +8,7 @@ from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leg_planning import MOST_TRIES, NOT_POSTED, advancing
 from store.store_port import Advance, TradeStore
 from tests.market.samples import MARKETS, settings_of
-from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, request, reserve_both, sent
 
 ID = "opportunity-1"
 STOPPED = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="no more requests")
@@ -73,8 +73,8 @@ async def test_every_step_is_kept_with_who_took_it_and_when(store: TradeStore) -
     await open_books(store)
     lease = await store.acquire_lease("alpha", "alpha-1")
     assert lease is not None
-    await store.reserve(wish("buy"), lease.actor)
-    await store.reserve(wish("sell"))
+    await store.reserve(request("buy"), lease.actor)
+    await store.reserve(request("sell"))
     await store.start_sending(ID, "buy", lease.actor)
     arbitrage = await store.arbitrage(ID)
     assert arbitrage is not None

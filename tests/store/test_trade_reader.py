@@ -18,7 +18,7 @@ from store.queries.trade_reader import ALL, Change, TradeReader
 from store.server.documents import ARBITRAGES, OPPORTUNITIES, REJECTIONS, SETTINGS, arbitrage_of, microseconds_of
 from store.server.mongo_client import connected
 from tests.market.samples import settings_of
-from tests.store.wishes import FREE, PROFIT, close, filled, opportunity, reserve_both, sent, wish
+from tests.store.wishes import FREE, PROFIT, close, filled, opportunity, request, reserve_both, sent
 
 SECOND = 1_000_000
 NOW = 1_700_000_000_000_000
@@ -209,7 +209,7 @@ async def test_changes_are_told_as_plain_json(reader: TradeReader, mongo_store: 
     changes = reader.watch((ARBITRAGES, REJECTIONS, SETTINGS))
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
-        half = (await mongo_store.reserve(wish("buy"))).arbitrage
+        half = (await mongo_store.reserve(request("buy"))).arbitrage
         change = await anext(changes)
         assert change is not None
         assert change.document is not None

@@ -127,8 +127,8 @@ def _balances(world: World) -> Iterator[str]:
         for currency, balance in exchange.balances.items():
             if by_fills[exchange.name].get(currency, ZERO) != balance:
                 yield f"{exchange.name} has {balance} {currency}, by the ledger {by_fills[exchange.name].get(currency)}"
-            is_told = all(fill.exchange != exchange.name for fill in untold)
-            if is_told and rows.get((exchange.name, currency)) != balance:
+            is_reported = all(fill.exchange != exchange.name for fill in untold)
+            if is_reported and rows.get((exchange.name, currency)) != balance:
                 yield f"{exchange.name} has {balance} {currency}, its row {rows.get((exchange.name, currency))}"
 
 
