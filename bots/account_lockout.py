@@ -1,6 +1,6 @@
-"""What a bot does while its exchange rejects the account: it begins nothing, sends nothing, and asks now and then.
+"""While the exchange rejects the account, the bot reserves and sends nothing and checks the account at intervals.
 
-A ban ends, a key is given its permission back: no word of an exchange ends the process.
+Bans end and permissions are restored, so a rejected account never ends the process.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ from session.clock import SystemClock, steady_now
 
 FIRST_SECONDS = 1.0
 MAX_SECONDS = 10.0
-"""Between two questions, or two words that it is still so; shorter than a rejected account pauses its exchange for
-(`market.decide.circuit_breaker`)."""
+"""Longest interval between two checks or two recorded rejections; shorter than the pause that a rejected account gives
+its exchange (`market.decide.circuit_breaker`)."""
 ORDER_SECONDS = 15.0
 ORDER_MAX_SECONDS = 3_600.0
-"""How long nothing is asked once an order was rejected, twice as long each time that it comes again soon: a key that
-reads but may not trade answers every question, and rejects the next order too."""
+"""How long the first check waits after a rejected order; doubled each time this soon happens again. A key that may read
+but not trade passes every check and is rejected with the next order."""
 
 log = logging.getLogger(__name__)
 
 
 class AccountLockout:
-    """Whether the exchange rejects this bot's account, and when it is asked again."""
+    """Whether the exchange rejects this bot's account, and when the account is checked next."""
 
     def __init__(
         self,
@@ -40,35 +40,35 @@ class AccountLockout:
     ) -> None:
         self._account = account
         self._health = health
-        self._knowledge = cache
+        self._cache = cache
         self._steady_clock = steady_clock
         self._locked = asyncio.Event()
         self._check_at = 0
         self._order_seconds = ORDER_SECONDS
-        """Of the next rejection of an order."""
+        """Wait after the next rejected order."""
         self._trusted_at = 0
-        """From when on the account counts as sound again."""
+        """Steady time from which a rejected order counts as the first again."""
 
     @property
     def is_on(self) -> bool:
-        return self._knowledge.is_locked_out
+        return self._cache.is_locked_out
 
     @property
     def may_check(self) -> bool:
         return self._steady_clock() >= self._check_at
 
     def lock(self, error: AccountRejectedError, *, of_an_order: bool = False) -> None:
-        """The exchange has rejected the account, for the first time or still."""
+        """Record that the exchange rejects the account, for the first time or still."""
         self._health.record_failure("account_rejected", self._account.exchange)
         if not self.is_on:
-            log.error("paused, %s", error, extra={"exchange": self._account.exchange})
+            log.error("account rejected, trading paused: %s", error, extra={"exchange": self._account.exchange})
             if of_an_order:
                 self._postpone_check()
-        self._knowledge.is_locked_out = True
+        self._cache.is_locked_out = True
         self._locked.set()
 
     async def run(self) -> None:
-        """Each time the exchange rejects the account: ask now and then, until it accepts it. Without end."""
+        """Runs until cancelled: after each rejection, check the account at intervals until it is accepted."""
         while True:
             await self._locked.wait()
             waits = backoff(FIRST_SECONDS, longest=MAX_SECONDS)
@@ -81,19 +81,21 @@ class AccountLockout:
             self._locked.clear()
 
     async def check(self) -> None:
-        """Once. An exchange that does not answer has not said that it accepts the account."""
+        """Check the account once. Without an answer it stays locked."""
         try:
             await self._account.balances()
         except AccountRejectedError as error:
             self.lock(error)
         except ExchangeUnavailableError as error:
-            log.warning("still paused: %s", error, extra={"exchange": self._account.exchange})
+            log.warning(
+                "account check failed, trading stays paused: %s", error, extra={"exchange": self._account.exchange}
+            )
         else:
-            self._knowledge.is_locked_out = False
-            log.warning("resumed, the account is accepted again", extra={"exchange": self._account.exchange})
+            self._cache.is_locked_out = False
+            log.warning("account accepted again, trading resumed", extra={"exchange": self._account.exchange})
 
     async def guard(self, task: BackgroundTask, *, of_an_order: bool = False) -> None:
-        """`task`, to which a rejected account is an outage like others. Raises what it raises, but for that."""
+        """Run `task`; a rejected account locks the bot and is raised as ExchangeUnavailableError."""
         try:
             await task()
         except AccountRejectedError as error:

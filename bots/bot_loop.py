@@ -1,6 +1,6 @@
-"""One bot at work: it follows settings, trades and streams, reserves, trades its legs and tidies up what is left over.
+"""The bot's main loop: follows settings, arbitrages and streams, reserves legs, executes them and resolves open ones.
 
-Nothing here has to survive: a new desk of the same exchange finds everything in the store and at the exchange.
+The loop keeps no state that has to survive: a new one recovers everything from the store and the exchange.
 """
 
 import asyncio
@@ -42,9 +42,9 @@ DRAIN_POLL_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds: how long an order may be unknown, and between two looks at everything that is open.
+    """How long an order may be unknown, and the interval between two rounds over everything open; both in seconds.
 
-    The clocks are this machine's, microseconds: of the day, and one that nobody sets.
+    The clocks are this machine's wall clock and its monotonic clock, in microseconds.
     """
 
     unknown_after: float = UNKNOWN_AFTER_SECONDS
@@ -57,7 +57,7 @@ DEFAULT_PACE = Pace()
 
 
 class BotLoop:
-    """The bot of one exchange, its parts given. `run` ends by cancellation alone, or by what nobody here can mend."""
+    """The bot of one exchange. `run` ends by cancellation, or by an error that a retry cannot mend."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class BotLoop:
         self._markets = markets_by_symbol(markets)
         self.health = ExchangeHealthWatch(self.exchange, store, cache, pace.wall_clock)
         self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
-        told = self.health.record_failure, cache.send_block
-        self.trader = LegExecutor(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
+        hooks = self.health.record_failure, cache.send_block
+        self.trader = LegExecutor(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *hooks)
         self.reserver = LegReserver(
             exchange=self.exchange,
             store=store,
@@ -93,15 +93,15 @@ class BotLoop:
         self._by = by
         self._errands = background_tasks
         self._resumed_version = 0
-        """Of the settings under which halted arbitrages were resumed last."""
+        """Version of the settings under which halted arbitrages were last resumed."""
         self._books = BalanceSnapshots(store, account, by)
         self._pace = pace
         self._legs: set[LegKey] = set()
-        """Those that this process is busy with: it must not look up what it is just sending."""
+        """Legs that this process is working on: an order that is being sent must not be looked up."""
         self._tasks = asyncio.TaskGroup()
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
-        """Recover what is open, open the books, then trade what `signals` brings; wait where the account is
+        """Recover open arbitrages, store the opening balances, then trade on `signals`. Waits while the account is
         rejected."""
         async with self._tasks as tasks:
             tasks.create_task(run_forever(self._follow_settings))
@@ -116,10 +116,10 @@ class BotLoop:
             ready()
 
     async def drain(self) -> None:
-        """Begin nothing more, see through what is in flight, take the closing balances; then this process may end.
+        """Reserve nothing new, finish what is in flight and store the closing balances; then this process may exit.
 
-        For an order of its own it waits for as long as it takes, since nobody else could look it up; for the rest of
-        an arbitrage, which others see through, no longer than a session has at its end. Raises FencedOutError.
+        Waits without limit for its own orders, since no other process can look them up. Waits up to `DRAIN_SECONDS` for
+        the other legs of an arbitrage, which other bots finish. Raises FencedOutError.
         """
         self.cache.is_draining = True
         deadline = self._pace.steady_clock() + int(DRAIN_SECONDS * MICROSECONDS)
@@ -128,7 +128,7 @@ class BotLoop:
 
     async def _is_drained(self, is_late: bool) -> bool:
         try:
-            # before the read, which must see what a reservation under way leaves; no other follows
+            # checked before the read, which must see the result of a reservation under way; no further one begins
             if self.reserver.reserving or self.cache.is_reserving_signal:
                 return False
             arbitrages = await self.store.open_arbitrages()
@@ -138,10 +138,13 @@ class BotLoop:
                 await self._books.record_closing()
                 return True
         except (StoreUnavailableError, ExchangeError) as error:
-            log.warning("not gone yet: %s", error, extra={"exchange": self.exchange})
+            log.warning("still draining: %s", error, extra={"exchange": self.exchange})
             return is_late and isinstance(error, ExchangeError)
         if is_late:
-            log.error("gone with an arbitrage open, its orders here have ended", extra={"exchange": self.exchange})
+            log.error(
+                "drained with an arbitrage open; its orders on this exchange have ended",
+                extra={"exchange": self.exchange},
+            )
         return is_late
 
     async def _follow_settings(self) -> None:
@@ -163,7 +166,7 @@ class BotLoop:
                 self.reserver.consider(signal)
 
     async def _recover(self) -> None:
-        """See what a predecessor left through, then take the exchange's word for the balances."""
+        """Finish what the previous process left open, then store the opening balances that the exchange reports."""
         while not await self._books.ensure_opening():
             await self._round()
             await SystemClock().sleep(self._pace.round_seconds)
@@ -177,9 +180,9 @@ class BotLoop:
                 await self._books.close()
 
     async def _round(self) -> None:
-        """Look at everything that is open, once."""
+        """Handle everything that is open, once."""
         self.cache.is_stopping = self.cache.is_stopping or not await self.store.reservations_open()
-        # before the read: what is begun anew must not be taken for what it was
+        # before the read, which must see the resumed arbitrages in their new state
         await self._resume()
         arbitrages = await self.store.open_arbitrages()
         now = await self.store.server_now()
@@ -192,8 +195,8 @@ class BotLoop:
             self._start_pending(pending)
 
     async def _resume(self) -> None:
-        """Whatever a halt had left, once after each change of the settings and at the start; and what was to be sent
-        here and never left, once there is room for it."""
+        """Resume what a halt stopped, once at the start and after each change of the settings; and unwinding orders
+        that were not posted here, once the rate limits allow one."""
         settings = self.cache.settings
         if settings.trading_state == "halted":
             return
@@ -214,7 +217,7 @@ class BotLoop:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
     def _start_pending(self, pending: PendingLeg) -> None:
-        """What the account is needed for waits while it is rejected: the next round comes back to it."""
+        """While the account is rejected, whatever needs it waits for the next round."""
         identity, leg = pending.arbitrage_id, pending.leg
         if self._lockout.is_on and pending.what in ("execute", "resolve"):
             return
@@ -227,7 +230,7 @@ class BotLoop:
             self._start((identity, leg.role), lambda: work[pending.what](identity, leg))
 
     def _start(self, key: LegKey, work: BackgroundTask) -> None:
-        """In a task of its own; nothing where this process is busy with the leg already."""
+        """Run `work` as a task, unless this process is already working on the leg."""
         if key in self._legs:
             return
         self._legs.add(key)
@@ -238,7 +241,7 @@ class BotLoop:
         try:
             await self._lockout.guard(work, of_an_order=True)
         except (StoreUnavailableError, ExchangeUnavailableError) as error:
-            log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
+            log.warning("leg retried in the next round: %s", error, extra={"exchange": self.exchange})
 
     async def _write_rejections(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""One bot process: one exchange's account, the store and the streams, put together."""
+"""The bot process: wires one exchange's account, the store and the streams together."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ from market.trade.leases import Actor
 from market.trade.leg_planning import advancing
 from session.clock import SystemClock
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.store_port import TradeStore
@@ -42,7 +42,7 @@ from streams.topics import OPPORTUNITIES, SPREADS, TICKS
 log = logging.getLogger(__name__)
 
 RECENT_ROWS = 2_000
-"""Of each partition of the log: enough to hold the newest quote of every live symbol."""
+"""Rows read per partition at the start: enough to hold the newest quote of every live symbol."""
 
 
 SETTINGS_POLL_SECONDS = 0.25
@@ -55,12 +55,13 @@ async def run_bot(
     environment: Mapping[str, str] | None = None,
     draining: Draining | None = None,
 ) -> None:
-    """Trade for `exchange` until cancelled; `ready` once its books are open and it reads opportunities.
+    """Trade for `exchange` until cancelled. `ready` is called once the opening balances are stored and opportunities
+    are read.
 
-    `environment` has the keys of a real account, and whether trading for real is armed.
+    `environment` holds the API keys of a real account and the switch that arms live trading.
 
-    Ends by itself once another process of the exchange has taken over, or `draining` is over. Raises StoreError,
-    StreamError or BotError: the process ends with it and is started again.
+    Returns once another process has taken over the exchange, or `draining` has finished. Raises StoreError, StreamError
+    or BotError: the process exits with it and is restarted.
     """
     if exchange not in session.exchanges:
         raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
@@ -99,7 +100,7 @@ async def _trade(
             store, account, session.traded, session.clock(), cache, by=by, background_tasks=background_tasks
         )
         draining.bot_loop = bot_loop
-        await together(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
+        await run_all(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
 
 
 async def _run_bot_loop(
@@ -111,8 +112,10 @@ async def _run_bot_loop(
     ready: Callable[[], None],
 ) -> None:
     reader = await _open_reader(session, (OPPORTUNITIES, SPREADS), stack)
-    standings = (store.arbitrages_standing, store.settings_standing)
-    reporter = PositionReporter(bot_loop.exchange, store.reach, reader, standings, lambda: bot_loop.cache.server_ahead)
+    progress = (store.arbitrages_progress, store.settings_progress)
+    reporter = PositionReporter(
+        bot_loop.exchange, store.consumer_positions, reader, progress, lambda: bot_loop.cache.server_ahead
+    )
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(reporter.run())
         if isinstance(account, PaperAccount):
@@ -135,7 +138,8 @@ def _reconciliation(
 
 
 def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
-    """The errand that keeps the exchange's dead man's switch armed, where it has one; disarmed with the stack."""
+    """The task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack disarms
+    it."""
     if not isinstance(account, CcxtAccount) or not account.has_dead_mans_switch:
         return ()
     switch = DeadMansSwitch(account)
@@ -144,7 +148,7 @@ def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tu
 
 
 def _account(session: Session, exchange: str, cache: StateCache, environment: Mapping[str, str]) -> TradingAccount:
-    """On the exchange, simulated or real, where the session has one; else local paper."""
+    """The account on the simulated or real exchange if the session has one, otherwise a local paper account."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
         cache.legs_left, cache.has_room = account.legs_left, account.has_room
@@ -155,7 +159,7 @@ def _account(session: Session, exchange: str, cache: StateCache, environment: Ma
         exchange=exchange,
         markets=session.traded,
         opening=session.paper_balances.get(exchange, {}),
-        # one for all sessions of the data folder: what was earned stays there
+        # shared by all sessions of the data folder, so that balances carry over
         journal=PaperJournal(session.home / "paper" / f"{exchange}.jsonl"),
         clock=session.clock(),
         fee_rate=lambda: cache.settings.taker_fees.get(exchange, ZERO),
@@ -188,7 +192,7 @@ async def _release_lease(lease: LeaseKeeper) -> None:
 
 
 async def _settings(store: TradeStore) -> Settings:
-    """Those in force; the first of a session are created beside us."""
+    """The settings in force. Another process creates the first ones of a session."""
     while True:
         settings = await retry_until_done(store.settings)
         if settings is not None:
@@ -197,7 +201,7 @@ async def _settings(store: TradeStore) -> Settings:
 
 
 def _first_failure(failures: BaseExceptionGroup[Exception]) -> Exception:
-    """The first failure itself; groups within groups say nothing more."""
+    """The first failure, out of nested exception groups."""
     failure: BaseException = failures
     while isinstance(failure, BaseExceptionGroup):
         failure = failure.exceptions[0]

@@ -1,14 +1,14 @@
-"""How a bot goes that was asked to: once nothing of it is in flight that nobody else would watch."""
+"""Draining: a bot that is asked to exit first finishes the orders that no other process could look up."""
 
 import asyncio
 from collections.abc import Coroutine
 
 from bots.bot_loop import BotLoop
-from session.tasks import first_of
+from session.tasks import run_until_first
 
 
 class Draining:
-    """One process's way out: asked for by a signal, carried out by the desk, where it has one already."""
+    """The drain of one process: requested by a signal, done by the bot loop if there already is one."""
 
     def __init__(self) -> None:
         self._requested = asyncio.Event()
@@ -18,12 +18,12 @@ class Draining:
         self._requested.set()
 
     async def finish(self) -> None:
-        """Returns once the process was asked to go and may. Raises StoreError."""
+        """Returns once the drain was requested and is done. Raises StoreError."""
         await self._requested.wait()
         if self.bot_loop is not None:
             await self.bot_loop.drain()
 
 
 async def run_until_drained(work: Coroutine[object, object, None], draining: Draining) -> None:
-    """`work` until it ends, or is ended since the departure is over. Raises what either raises."""
-    await first_of(work, draining.finish())
+    """Run `work` until it ends or the drain is done, which cancels it. Raises what either raises."""
+    await run_until_first(work, draining.finish())

@@ -8,7 +8,7 @@ from session.clock import SystemClock
 
 FIRST_SECONDS = 0.5
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 CHANCE = random.Random()  # noqa: S311 - jitter is no secret
 
@@ -28,17 +28,17 @@ def jittered(seconds: float, chance: random.Random = CHANCE) -> float:
     return seconds * chance.uniform(0.9, 1.1)
 
 
-async def answered(
-    question: Callable[[], Awaitable[Answer]],
+async def retry_on(
+    call: Callable[[], Awaitable[Result]],
     outages: tuple[type[Exception], ...],
-    heard: Callable[[Exception], None],
+    on_outage: Callable[[Exception], None],
     first: float = FIRST_SECONDS,
-) -> Answer:
-    """The answer, asked again after each of `outages`, which `heard` gets; raises whatever else it raises."""
+) -> Result:
+    """The answer, asked again after each of `outages`, which `on_outage` gets; raises whatever else it raises."""
     delays = backoff(first)
     while True:
         try:
-            return await question()
+            return await call()
         except outages as error:
-            heard(error)
+            on_outage(error)
         await SystemClock().sleep(next(delays))

@@ -9,7 +9,7 @@ from market.money import BoundedDecimal
 BacktestState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 ENDED_STATES: tuple[BacktestState, ...] = ("done", "failed", "cancelled")
-MOST_ATTEMPTS = 2
+MAX_ATTEMPTS = 2
 """A job whose process vanished runs once more; one that takes its process down with it must not do so for ever."""
 
 

@@ -31,7 +31,7 @@ class Notice:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def is_at_once(self) -> bool:
+    def is_urgent(self) -> bool:
         """Trades are many and can wait to be gathered; nothing else is and can."""
         return self.kind != "trades"
 

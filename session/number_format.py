@@ -110,7 +110,7 @@ def offset_ms(microseconds: int | None) -> str:
     return UNKNOWN if microseconds is None else f"{signed(decimal_of_whole(microseconds) / 1_000, ONE)} ms"
 
 
-def counted(count: int, singular: str, plural: str | None = None) -> str:
+def count_text(count: int, singular: str, plural: str | None = None) -> str:
     """`1 time`, `1,200 times`."""
     return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"
 

@@ -29,7 +29,7 @@ SUPERVISOR = "supervisor"
 """The name under which the supervisor tells that it is alive itself."""
 SILENT_SECONDS = 5.0
 """A supervisor that has not been heard of for so long supervises nothing any more."""
-MOST_STARTS = 3
+MAX_STARTS = 3
 """So many starts in a row that came to nothing are a failure."""
 STOPPABLE: frozenset[ProcessKind] = frozenset({"bot", "feed"})
 """What a user may stop. Without the others there is no page to start anything on, and no log to trade by."""

@@ -7,7 +7,7 @@ from typing import Literal
 Part = Coroutine[object, object, None]
 
 
-async def together(*parts: Part) -> None:
+async def run_all(*parts: Part) -> None:
     """Until all have ended; raises what the first to fail raised, once the others are cancelled and gone.
 
     Unlike a TaskGroup, a part that fails in the moment in which the whole is cancelled does not undo that: whoever
@@ -16,7 +16,7 @@ async def together(*parts: Part) -> None:
     await _until("FIRST_EXCEPTION", parts)
 
 
-async def first_of(*parts: Part) -> None:
+async def run_until_first(*parts: Part) -> None:
     """Until one has ended, once the others are cancelled and gone; raises what that one raised."""
     await _until("FIRST_COMPLETED", parts)
 

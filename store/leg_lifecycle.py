@@ -10,7 +10,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.trade.fast_replace import replace
 from market.trade.leg_planning import HALTED, NOT_POSTED
-from market.trade.lifecycle import Moment, noted
+from market.trade.lifecycle import Moment, with_history
 from market.trade.profit import profit_of
 from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
@@ -21,7 +21,7 @@ RESUMED = (HALTED, NOT_POSTED)
 """Why those are held that are taken up again."""
 WAIT_WITHIN = 15 * MICROSECONDS
 """How long after it was reserved a leg may still be sent that first waits until another has landed."""
-MOST_STEPS = 4
+MAX_STEPS = 4
 """Completing, reversing, flattening, the end: an `advance` that asks on for legs that no balance bears is stopped."""
 
 
@@ -34,11 +34,11 @@ def sending(arbitrage: Arbitrage, role: LegRole, moment: Moment, settings: Setti
     if leg is None or leg.state != "reserved" or arbitrage.state not in ("reserved", "single_leg"):
         return arbitrage
     if moment.now > arbitrage.send_by or _is_halted(settings):
-        return noted(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
+        return with_history(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
     sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": moment.now}))
     if "sent" not in sent.times and all(one.state != "reserved" for one in sent.legs):
         sent = replace(sent, times=sent.times | {"sent": moment.now})
-    return noted(arbitrage, sent, moment)
+    return with_history(arbitrage, sent, moment)
 
 
 def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
@@ -53,7 +53,7 @@ def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, mo
     if leg is None or leg.state != "sending" or leg.exchange_order_id is not None:
         return arbitrage
     known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": moment.now})
-    return noted(arbitrage, _with_leg(arbitrage, known), moment)
+    return with_history(arbitrage, _with_leg(arbitrage, known), moment)
 
 
 def finished(
@@ -76,7 +76,7 @@ def finished(
     closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
     booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
     if not is_open and not fills:
-        return replace(booked, arbitrage=closed).noted(arbitrage)
+        return replace(booked, arbitrage=closed).with_history(arbitrage)
     if not is_open:
         # its end was decided without these fills: what they left has to be traded away
         booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
@@ -85,7 +85,7 @@ def finished(
     # one that counts as not sent and still has its hold is settled first: after the end nobody would
     if all(one.is_final and one.held == 0 for one in closed.legs):
         booked = _followed(booked, closed, settings, advance)
-    return booked.noted(arbitrage)
+    return booked.with_history(arbitrage)
 
 
 def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
@@ -98,7 +98,7 @@ def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> Res
     # what never left may be wanted again
     again = replace(again, legs=tuple(leg for leg in again.legs if leg.role != "flatten" or not leg.is_unposted))
     after = _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance)
-    return _with_those_left_out(after, arbitrage).noted(arbitrage)
+    return _with_those_left_out(after, arbitrage).with_history(arbitrage)
 
 
 def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> list[tuple[str, Leg]]:
@@ -171,12 +171,12 @@ def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, adv
     A leg that the balance does not bear counts as not sent, and `advance` is asked for the step after it.
     """
     tried = before
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         following = advance(tried, settings, rows.now)
         added = following.legs[len(tried.legs) :]
-        if all(_is_borne(rows, leg) for leg in added):
+        if all(_has_balance_for(rows, leg) for leg in added):
             break
-        tried = replace(tried, legs=(*tried.legs, *(_given_up(leg, rows.now) for leg in added)))
+        tried = replace(tried, legs=(*tried.legs, *(_as_not_sent(leg, rows.now) for leg in added)))
     else:
         following, added = replace(tried, state="residual", profit=profit_of(tried)), ()
     if following.state == "residual" and tried is not before:
@@ -191,11 +191,11 @@ def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, adv
     return replace(after.ended(), arbitrage=over, day_net=after.day_net + net)
 
 
-def _is_borne(rows: ReservationState, leg: Leg) -> bool:
+def _has_balance_for(rows: ReservationState, leg: Leg) -> bool:
     return rows.balance(leg.exchange, held_currency(leg)).free >= _hold_needed(leg)
 
 
-def _given_up(leg: Leg, now: int) -> Leg:
+def _as_not_sent(leg: Leg, now: int) -> Leg:
     return replace(leg, state="not_sent", held=ZERO, times=leg.times | {"reserved": now, "done": now})
 
 

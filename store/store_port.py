@@ -42,13 +42,13 @@ more leg to send. Pure; `store` holds the balance for a leg that was added; wher
 class Averages(Protocol):
     """What the moving average strategy keeps of one session, so that a bot keeps none of it."""
 
-    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+    async def record_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
         """Take the close into its market's average, once a period, and write the signal that it gives, if any, in the
         same transaction. None where there is no signal, or its period was noted before. `with_order`: the signal's
         order is `wanted`."""
         ...
 
-    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
         """What became of a signal's order; nothing where that is settled."""
         ...
 
@@ -64,11 +64,11 @@ class Averages(Protocol):
 class Differences(Protocol):
     """What reconciliation reads and keeps, of all sessions: the accounts are the same in each."""
 
-    async def keep(self, difference: StoredDifference) -> bool:
+    async def store(self, difference: StoredDifference) -> bool:
         """Unless one of its id is kept; True where it was new."""
         ...
 
-    async def kept(self) -> list[StoredDifference]:
+    async def stored(self) -> list[StoredDifference]:
         """All of them, newest first."""
         ...
 
@@ -76,7 +76,7 @@ class Differences(Protocol):
         """The server's time of the last whole comparison; None where there was none."""
         ...
 
-    async def note_compared(self, exchange: str, until: int) -> None:
+    async def record_compared(self, exchange: str, until: int) -> None:
         """Never goes back."""
         ...
 
@@ -117,12 +117,12 @@ class Backtests(Protocol):
 
     async def job(self, job_id: str) -> BacktestJob | None: ...
 
-    async def take_next(self, runner: str) -> BacktestJob | None:
+    async def claim_next(self, runner: str) -> BacktestJob | None:
         """The oldest that waits, `running` from now on; one that vanished with its runner waits again, until it has
         done so `MOST_ATTEMPTS` times: then it has `failed`."""
         ...
 
-    async def note_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
+    async def record_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
         """A sign of life, too. None where it is not this runner's any more: stop."""
         ...
 
@@ -137,7 +137,7 @@ class Backtests(Protocol):
         """`failed` or `cancelled`; False where it is not this runner's any more."""
         ...
 
-    async def put_back(self, job_id: str, runner: str) -> bool:
+    async def requeue(self, job_id: str, runner: str) -> bool:
         """As one whose runner vanished: the next one takes it, if it has an attempt left."""
         ...
 
@@ -157,7 +157,7 @@ class Backtests(Protocol):
         """Newest first: at most `limit` of those with a number below `before` (None: of all)."""
         ...
 
-    async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
+    async def report_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
         """All that there are, in place of those told before."""
         ...
 
@@ -219,7 +219,7 @@ class TradeStore(Protocol):
         trading is halted: then the leg is `not_sent` and `finish_leg` follows."""
         ...
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         """The exchange acknowledged the order."""
         ...
 
@@ -299,7 +299,7 @@ class TradeStore(Protocol):
         """The ledger of this session."""
         ...
 
-    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+    async def record_failure(self, exchange: str, failure: Failure) -> Health:
         """The exchange failed once more, counted once by its id; too many within the settings' window pause it."""
         ...
 

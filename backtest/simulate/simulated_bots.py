@@ -101,7 +101,7 @@ class SimulatedBots:
             notional=self._most_notional[1],
             quote=free.get((buy.exchange, buy.quote_currency)),
             base=free.get((sell.exchange, opportunity.base)),
-            least=max(self._least(buy), self._least(sell)),
+            minimum=max(self._least(buy), self._least(sell)),
         )
 
     def _least(self, leg: OpportunityLeg) -> Decimal:

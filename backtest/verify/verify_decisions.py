@@ -15,7 +15,7 @@ from market.trade import reservations
 from market.trade.arbitrages import Arbitrage, LegRole, Rejection
 from market.trade.decision_context import Sight
 from market.trade.decisions import Cause, DecisionStep, Grounds, NoRecordError, grounds_of, step_of
-from market.trade.leg_planning import HoldAs, Markets, advancing, markets_by_symbol
+from market.trade.leg_planning import EndAsResidual, Markets, advancing, markets_by_symbol
 from market.trade.lifecycle import IllegalStepError, Moment
 from market.trade.reservation_state import ReservationState, ReservationTerms
 from market.trade.reservations import Reservation
@@ -187,7 +187,7 @@ class Decisions:
 
     def _advance(self, cause: Cause) -> Advance:
         if cause.held_as is not None:
-            return HoldAs(cause.held_as)
+            return EndAsResidual(cause.held_as)
         return advancing(tuple(market for market in self.markets if not market.is_fx))
 
 

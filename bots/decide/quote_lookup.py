@@ -1,4 +1,4 @@
-"""The newest quotes of a few markets, looked up at the end of the log when asked: a bot need not follow every row."""
+"""Looks up the newest quotes of a few markets at the end of the log, so that a bot need not consume every row."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from streams.records import Position, Record
 FIRST_ROWS = 250
 GROWTH_FACTOR = 8
 MAX_ROWS = 16_000
-"""Looked through per partition before a market counts as silent: three seconds at 5,000 rows a second."""
+"""Rows scanned per partition before a market counts as without quote: three seconds at 5,000 rows a second."""
 
 MarketKey = tuple[str, str]
 """(exchange, symbol)."""
@@ -21,46 +21,47 @@ MarketKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LatestQuote:
-    """A quote as the log last said it. `verified_time`: when its feed last said that it holds, microseconds."""
+    """A market's newest quote in the log. `verified_time`: when its feed last confirmed it, microseconds."""
 
     quote: Quote
     verified_time: int
     offset: int
 
     def is_fresh(self, now: int, max_age: int) -> bool:
-        """By market time, both in microseconds."""
+        """Whether it was confirmed within `max_age`; both in microseconds of market time."""
         return now - self.verified_time <= max_age
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteScan:
-    """What some rows at the end of the log say of one market; `latest` None where it was withdrawn, or not decided."""
+    """What some rows at the end of the log say about one market; `latest` None: withdrawn, or not found yet."""
 
     is_decided: bool = False
-    """Whether its newest quote, or its withdrawal, is among the rows."""
+    """Whether the rows contain its newest quote or withdrawal."""
     latest: LatestQuote | None = None
     verified_time: int = 0
-    """Of the newest `alive` row behind that."""
+    """Time of the newest `alive` row after that quote."""
 
 
 class LatestRecords(Protocol):
-    """`streams.latest_rows.TopicGlance`, as it is used here."""
+    """The part of `streams.latest_rows.LatestRows` that is used here."""
 
     async def newest(self, rows: int) -> list[Record]: ...
 
 
 @dataclass(slots=True)
 class NewestQuotes:
-    """A quiet market's quote may lie far back: what was seen before counts where no row in between was passed over."""
+    """The newest quotes, with a cache: a quiet market's quote may lie far back, so an earlier result counts as long as
+    no row in between was skipped."""
 
     latest_rows: LatestRecords
     first_rows: int = FIRST_ROWS
     _known: dict[MarketKey, LatestQuote | None] = field(default_factory=dict)
     _known_until: dict[MarketKey, Mapping[Position, int]] = field(default_factory=dict)
-    """The offsets up to which `_known` is true."""
+    """The offsets up to which `_known` is valid."""
 
     async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]:
-        """Those of `wanted` that have a quote. Raises StreamUnavailableError."""
+        """The newest quotes of `wanted`, without markets that have none. Raises StreamUnavailableError."""
         rows = self.first_rows
         while True:
             records = await self.latest_rows.newest(rows)
@@ -82,7 +83,7 @@ class NewestQuotes:
         self._known_until[key] = ends
 
     def _is_contiguous(self, key: MarketKey, records: Iterable[Record]) -> bool:
-        """Whether these rows begin where those known of the market ended, or before."""
+        """Whether these rows begin at or before the end of those already scanned for the market."""
         read_to = self._known_until.get(key)
         if read_to is None:
             return False
@@ -90,9 +91,9 @@ class NewestQuotes:
 
 
 def scan_records(records: Sequence[Record], wanted: Collection[MarketKey]) -> dict[MarketKey, QuoteScan]:
-    """What the rows, in the order of each partition, say of each of `wanted`. Rows of no schema are passed over.
+    """What the rows, in partition order, say about each of `wanted`. Malformed rows are skipped.
 
-    Rows are taken apart from the newest back, and only those that name a market not decided yet.
+    Rows are parsed from the newest back, and only those that name a market still undecided.
     """
     scans = dict.fromkeys(wanted, QuoteScan())
     marks = {key: tuple(f'"{name}"'.encode() for name in key) for key in wanted}
@@ -119,7 +120,7 @@ def fx_rate_of(latest: LatestQuote, route: FxRoute) -> FxRate:
 
 
 def _scan_row(scan: QuoteScan, row: Mapping[str, Any], offset: int) -> QuoteScan:
-    """With one row more, older than those before."""
+    """`scan` with one more row, older than those before."""
     match row.get("kind"):
         case "withdrawn" | "fx_withdrawn":
             return replace(scan, is_decided=True)

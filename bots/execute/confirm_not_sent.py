@@ -5,14 +5,14 @@ from exchanges.requests.rate_budget import asking_for
 from market.money import ZERO
 from market.trade.arbitrages import Leg
 from market.trade.confirmation import ExchangeView, doubt_about
-from market.trade.inflight_orders import LOOKS_BACK
+from market.trade.inflight_orders import LOOK_BACK
 from market.trade.reservation_state import BalanceRow
 from store.store_port import TradeStore
 
 
 async def known_orders(store: TradeStore, leg: Leg) -> frozenset[str]:
     """The exchange's ids of orders that are other legs', of ended arbitrages too. Raises StoreUnavailableError."""
-    orders = await store.differences.orders_since(leg.exchange, leg.times["sending"] - LOOKS_BACK)
+    orders = await store.differences.orders_since(leg.exchange, leg.times["sending"] - LOOK_BACK)
     return frozenset(known for client_id, known in orders.items() if client_id != leg.client_order_id)
 
 
@@ -32,7 +32,7 @@ async def _doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) 
     balances = await account.balances()
     orders = tuple(await account.open_orders())
     fills = tuple(await account.fills_since(sent_at))
-    arbitrages = tuple(await store.differences.arbitrages_since(leg.exchange, sent_at - LOOKS_BACK))
+    arbitrages = tuple(await store.differences.arbitrages_since(leg.exchange, sent_at - LOOK_BACK))
     return doubt_about(leg, ExchangeView(before, balances, orders, fills, arbitrages, await _rows(store, leg)))
 
 

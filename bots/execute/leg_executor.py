@@ -21,7 +21,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg, LegRole
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import UNFENCED, Actor
-from market.trade.leg_planning import UNCONFIRMED, HoldAs
+from market.trade.leg_planning import UNCONFIRMED, EndAsResidual
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 from store.store_port import Advance, TradeStore
@@ -161,7 +161,7 @@ class LegExecutor:
             await self._finish(arbitrage_id, leg, None)
             raise
         else:
-            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+            await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
             if report.is_final:
                 await self._finish(arbitrage_id, leg, report)
             else:
@@ -196,7 +196,7 @@ class LegExecutor:
 
     async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
         """Book what was found; whether that was all."""
-        await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+        await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
         if report.is_final:
             await self._finish(arbitrage_id, leg, report)
         return report.is_final
@@ -233,7 +233,7 @@ class LegExecutor:
         if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
             return False
         log.error("nobody knows what became of an order, held: %s", why, extra=_ids(arbitrage_id, leg))
-        await self.store.finish_leg(arbitrage_id, leg.role, None, HoldAs(reason), self.by)
+        await self.store.finish_leg(arbitrage_id, leg.role, None, EndAsResidual(reason), self.by)
         return True
 
     async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:

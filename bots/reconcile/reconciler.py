@@ -11,7 +11,7 @@ from bots.execute.leg_executor import order_of
 from bots.execute.pending_legs import is_open_at
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from market.accounting.differences import HANDLING, Booking, Difference, RowCorrection, StoredDifference, believed
+from market.accounting.differences import HANDLING, Booking, Difference, RowCorrection, StoredDifference, confirmed
 from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
@@ -63,11 +63,11 @@ class Reconciliation:
         theirs, before = await self._fetch_exchange_state()
         ours = await self._fetch_book_state(theirs, before)
         found = differences(ours, theirs)
-        acted_on = [one for one in believed(found, self._previous) if await self._handle(one, theirs.asked_at)]
+        acted_on = [one for one in confirmed(found, self._previous) if await self._handle(one, theirs.asked_at)]
         self._previous = frozenset(one.difference_id for one in found)
         if not any(one.kind in FILL_KINDS and one not in acted_on for one in found):
             # else what was seen once must be among the fills of the next round too
-            await self.store.differences.note_compared(self.account.exchange, theirs.asked_at)
+            await self.store.differences.record_compared(self.account.exchange, theirs.asked_at)
         return acted_on
 
     # Whose word is read when decides what a difference means. Every step of ours is in the store before the order is
@@ -97,7 +97,7 @@ class Reconciliation:
             exchange=exchange,
             legs=_legs(arbitrages, exchange),
             rows=rows if rows == before else None,
-            outlived=await self._halted_arbitrages(),
+            resumable=await self._halted_arbitrages(),
             has_client_ids=self.has_client_ids,
             unconfirmed=_unconfirmed(arbitrages, exchange),
             foreign=await self.store.differences.foreign_currencies(exchange),
@@ -160,7 +160,7 @@ class Reconciliation:
             found_at=found_at,
             currencies=difference.currencies,
         )
-        if await self.store.differences.keep(stored):
+        if await self.store.differences.store(stored):
             level = logging.ERROR if stored.handled == "reported" else logging.WARNING
             fields = {"exchange": stored.exchange, "subject": stored.subject, "difference_id": stored.difference_id}
             log.log(

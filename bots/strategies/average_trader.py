@@ -1,6 +1,6 @@
-"""The moving average strategy of one exchange: a close a period, and the orders of its signals, where they are wanted.
+"""The moving average strategy of one exchange: one close per period, and orders for its signals if enabled.
 
-Nothing is remembered here that matters: the store has the closes, and what became of each signal.
+The store keeps the closes and the state of each signal; nothing here has to survive.
 """
 
 import logging
@@ -25,24 +25,23 @@ log = logging.getLogger(__name__)
 
 MIN_PAUSE_SECONDS = 0.05
 MAX_PAUSE_SECONDS = 1.0
-"""Between two looks at the settings and at open orders."""
+"""Interval between two checks of settings and open orders."""
 MIN_VALIDITY = 1 * MICROSECONDS
-"""A signal is traded within its interval, or within this where that is shorter, or never."""
+"""A signal is traded within its interval, or within this if the interval is shorter, or not at all."""
 TOO_LATE = "expired"
-"""As `reserve` says it."""
+"""The rejection of `reserve` for a signal past `valid_until`."""
 
 
 class Quotes(Protocol):
-    """`bots.decide.quote_lookup.NewestQuotes`, as it is used here."""
+    """The part of `bots.decide.quote_lookup.NewestQuotes` that is used here."""
 
     async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]: ...
 
 
 @dataclass(slots=True)
 class AverageTrader:
-    """A period is one of the store's time, in a replay of the recording's, so that a process that takes over neither
-    skips nor repeats one.
-    """
+    """Periods follow the store's time (in a replay the recording's), so that a takeover neither skips nor repeats
+    one."""
 
     exchange: str
     session: Session
@@ -52,17 +51,17 @@ class AverageTrader:
     cache: StateCache
     by: Actor = UNFENCED
     _last_period: int = 0
-    """The last period whose closes were noted here: the store would reject them, but need not be asked."""
+    """The last period whose closes this process recorded; saves asking the store again."""
     _may_be_unsettled: bool = True
 
     async def run(self) -> None:
-        """Without end. Raises StoreUnavailableError, StreamUnavailableError: run it again."""
+        """Runs until cancelled. Raises StoreUnavailableError, StreamUnavailableError: run it again."""
         while True:
             await self.run_once()
             await SystemClock().sleep(self._pause())
 
     async def run_once(self) -> None:
-        """Whatever is due now; nothing where this process is about to go, since that begins orders."""
+        """Do whatever is due now; nothing while draining, since this reserves orders."""
         if self.cache.is_draining:
             return
         period = self._period()
@@ -73,7 +72,7 @@ class AverageTrader:
             await self._settle()
 
     async def _record_closes(self, period: int) -> None:
-        """A market without a quote that holds has no close."""
+        """Record one close per market with a fresh quote."""
         with_order = self.cache.settings.ma_trading == "orders"
         markets = [market for market in self.session.traded if market.exchange == self.exchange]
         quotes = await self.quotes.fetch([_key(market) for market in markets])
@@ -82,13 +81,13 @@ class AverageTrader:
             if latest is None or not latest.is_fresh(self.clock.now(), self.cache.settings.max_quote_age_ms * 1_000):
                 continue
             close = self._close(market, latest, period)
-            trade = await self.store.averages.note_close(close, with_order=with_order, by=self.by)
+            trade = await self.store.averages.record_close(close, with_order=with_order, by=self.by)
             if trade is not None:
                 self._may_be_unsettled |= with_order
                 log.info("price crossed its moving average", extra={"trade_id": trade.trade_id})
 
     def _close(self, market: Market, latest: LatestQuote, period: int) -> Close:
-        """The mid: the original took the exchange's last trade, which the log does not have."""
+        """The close at the mid price: the log has no public trades, whose last price the original used."""
         quote = latest.quote
         return Close(
             exchange=quote.exchange,
@@ -101,16 +100,17 @@ class AverageTrader:
         )
 
     async def _settle(self) -> None:
-        """Go on with the order of each signal, whichever process wanted it."""
+        """Update the order of each unsettled signal, whichever process began it."""
         unsettled = await self.store.averages.unsettled(self.exchange)
         for trade in unsettled:
             order = await self._order_of(trade)
             if order is not None and order != trade.order:
-                await self.store.averages.note_order(trade.trade_id, order, by=self.by)
+                await self.store.averages.record_order(trade.trade_id, order, by=self.by)
         self._may_be_unsettled = bool(unsettled)
 
     async def _order_of(self, trade: AverageTrade) -> AverageOrder | None:
-        """By its arbitrage, which begins here where nobody began it; as it was where this process is about to go."""
+        """The state of a signal's order, from its arbitrage; reserves the order if there is none yet and this process
+        may."""
         arbitrage = await self.store.arbitrage(trade.trade_id)
         if arbitrage is not None:
             return order_of(arbitrage)
@@ -160,12 +160,12 @@ class AverageTrader:
         return period_of(self._time(), self.cache.settings.ma_interval_ms)
 
     def _time(self) -> int:
-        """Of which periods are made, microseconds."""
+        """The time that periods are counted in, microseconds."""
         now = self.clock.now()
         return now if isinstance(self.clock, ReplayClock) else now + self.cache.server_ahead
 
     def _pause(self) -> float:
-        """Wall seconds until the next period, at most until settings may have changed."""
+        """Wall seconds until the next period, capped so that changed settings are noticed."""
         ends = self._period() + self.cache.settings.ma_interval_ms * 1_000
         left = wall_seconds(self.clock, (ends - self._time()) / MICROSECONDS)
         return min(max(left, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""From a signal to the reservation of its one leg, or to the reason against it. Pure."""
+"""Decides on a moving average signal: the reservation of its single leg, or the rejection reason. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,27 +26,27 @@ ONE = Decimal(1)
 
 @dataclass(frozen=True, slots=True)
 class OrderContext:
-    """What a bot sees of the market of a signal. `now` is market time, `valid_until` the store's; microseconds."""
+    """The market of a signal. `now` is market time, `valid_until` the store's; microseconds."""
 
     market: Market
     quote: LatestQuote | None
     route: FxRoute | None
-    """How its quote currency becomes the settlement currency; None where it is that."""
+    """How its quote currency is converted to the settlement currency; None where it is that."""
     fx_quote: LatestQuote | None
     settlement: str
     settings: Settings
     drift: Mapping[str, Decimal]
-    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    """Currency → change of its total over all exchanges since the session's opening."""
     now: int
     valid_until: int
     legs_left: int | None = None
-    """How many the rate limits of its exchange let begin; None: as many as one likes."""
+    """How many more legs the rate limits of its exchange allow; None without limits."""
 
 
 def single_order_request(trade: AverageTrade, context: OrderContext) -> Reservation | Rejected:
-    """The order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check is against it.
+    """The order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check rejects it.
 
-    What two bots could pass together, the store asks again.
+    The store repeats the checks that two bots could pass at the same time.
     """
     settings, market, latest = context.settings, context.market, context.quote
     if settings.ma_trading != "orders":
@@ -92,7 +92,7 @@ def _sized(opportunity: Opportunity, side: Side, context: OrderContext) -> Reser
 
 
 def _has_fresh_rate(context: OrderContext) -> bool:
-    """Where it needs one to be valued."""
+    """Whether the FX rate is fresh; True where none is needed."""
     if context.route is None:
         return True
     max_age = context.settings.max_quote_age_ms * 1_000
@@ -104,7 +104,7 @@ def _rate(context: OrderContext) -> FxRate | None:
 
 
 def _in_settlement(side: Side, price: Decimal, context: OrderContext) -> Decimal:
-    """Settlement currency paid, or received, for one unit."""
+    """Settlement currency paid or received for one unit."""
     rate = _rate(context)
     if rate is None:
         return price
@@ -126,9 +126,9 @@ def _leg(opportunity: Opportunity, market: Market, side: Side, amount: Amount, l
 
 
 def _opportunity(trade: AverageTrade, latest: LatestQuote, context: OrderContext) -> Opportunity:
-    """With one exchange on both sides: to buy and sell there at once would lose the quoted spread and both fees.
+    """An opportunity with the same exchange on both sides; its gross is minus the quoted spread.
 
-    It is of the moment at which the feed last said that the quote holds.
+    Its event time is when the feed last confirmed the quote.
     """
     quote, settings = latest.quote, context.settings
     gross_bps = float((quote.bid - quote.ask) * 10_000 / quote.ask)

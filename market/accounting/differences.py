@@ -35,7 +35,7 @@ Handled = Literal["healed", "reported"]
 class Handling:
     """When a difference of a kind is believed, and whether it is mended or only told."""
 
-    believed: Believed
+    confirmed: Believed
     handled: Handled
 
 
@@ -122,6 +122,6 @@ class StoredDifference:
     currencies: tuple[str, ...] = ()
 
 
-def believed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:
+def confirmed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:
     """Those to act on; `seen_before` has the ids of the round before."""
-    return [one for one in found if HANDLING[one.kind].believed == "at once" or one.difference_id in seen_before]
+    return [one for one in found if HANDLING[one.kind].confirmed == "at once" or one.difference_id in seen_before]

@@ -7,7 +7,7 @@ from market.decide.settings import Settings
 
 FailureKind = Literal["order_rejected", "outcome_unknown", "look_up_unanswered", "account_rejected"]
 
-MOST_FAILURES = 1_000
+MAX_FAILURES = 1_000
 """Kept per exchange; no setting asks for more."""
 REJECTED_PAUSE_MS = 15_000
 """How long a rejected account pauses its exchange. Its bot asks again more often than that while it is rejected, so
@@ -39,7 +39,7 @@ class Health:
         return now < self.paused_until
 
 
-def failed(health: Health, failure: Failure, settings: Settings, now: int) -> Health:
+def with_failure(health: Health, failure: Failure, settings: Settings, now: int) -> Health:
     """After one more failure at `now`; the same where it is known.
 
     Failures outlive the pause that they brought until their window is over: an exchange that comes back ill is paused
@@ -52,7 +52,7 @@ def failed(health: Health, failure: Failure, settings: Settings, now: int) -> He
         if health.is_paused(now):
             return _paused(health, REJECTED_PAUSE_MS, now)
         health = _paused(health, REJECTED_PAUSE_MS if settings.breaker_failures else 0, now)
-    recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MOST_FAILURES:]
+    recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MAX_FAILURES:]
     counted = replace(health, failures=recent)
     if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:
         return counted

@@ -29,38 +29,38 @@ class ExchangeView:
     rows_after: tuple[BalanceRow, ...]
 
 
-def doubt_about(leg: Leg, said: ExchangeView) -> str | None:
+def doubt_about(leg: Leg, view: ExchangeView) -> str | None:
     """Why the order of `leg`, which the exchange denies, may be there all the same; None where it cannot.
 
     Sure only where the exchange's balances are our rows with the fills that are known and not booked yet.
     """
-    known = orders_of_others(leg, said.arbitrages)
-    for order in said.orders:
+    known = orders_of_others(leg, view.arbitrages)
+    for order in view.orders:
         if (order.symbol, order.side) == (leg.symbol, leg.side) and order.exchange_order_id not in known:
             return f"order {order.exchange_order_id}, which rests there, is nobody's"
-    for one in said.fills:
+    for one in view.fills:
         if (one.fill.symbol, one.fill.side) == (leg.symbol, leg.side) and one.exchange_order_id not in known:
             return f"fill {one.fill.fill_id} of order {one.exchange_order_id} is nobody's"
-    if said.rows_before != said.rows_after:
+    if view.rows_before != view.rows_after:
         return "our balances moved while the exchange was asked"
-    return _difference(leg, said, _unbooked(leg, said, known))
+    return _difference(leg, view, _unbooked(leg, view, known))
 
 
-def _difference(leg: Leg, said: ExchangeView, unbooked: Mapping[str, Decimal]) -> str | None:
-    rows = {row.currency: row.free + row.held for row in said.rows_after if row.exchange == leg.exchange}
+def _difference(leg: Leg, view: ExchangeView, unbooked: Mapping[str, Decimal]) -> str | None:
+    rows = {row.currency: row.free + row.held for row in view.rows_after if row.exchange == leg.exchange}
     for currency in (leg.base, leg.quote_currency):
         here = rows.get(currency, ZERO) + unbooked.get(currency, ZERO)
-        there = said.balances.get(currency, ZERO)
+        there = view.balances.get(currency, ZERO)
         if here != there:
             return f"{currency}: {text_of(here)} by our books, {text_of(there)} there"
     return None
 
 
-def _unbooked(leg: Leg, said: ExchangeView, known: frozenset[str]) -> dict[str, Decimal]:
+def _unbooked(leg: Leg, view: ExchangeView, known: frozenset[str]) -> dict[str, Decimal]:
     """Currency → what fills of known orders moved that no row has yet: of orders that are seen through just now."""
-    booked = {fill_key(fill) for one in said.arbitrages for other in one.legs for fill in other.fills}
+    booked = {fill_key(fill) for one in view.arbitrages for other in one.legs for fill in other.fills}
     moved: dict[str, Decimal] = {}
-    for one in said.fills:
+    for one in view.fills:
         if one.exchange_order_id in known and fill_key(one.fill) not in booked:
             for currency, change in changes_of(one.fill, *_currencies(one.fill.symbol)):
                 moved[currency] = moved.get(currency, ZERO) + change

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from market.instruments.orders import OrderReport
 from market.trade.arbitrages import LegRole
 from market.trade.decision_context import RowsRead, Sight, rows_read, rows_read_to_reserve
-from market.trade.leg_planning import HoldAs
+from market.trade.leg_planning import EndAsResidual
 from market.trade.reservation_state import ReservationState
 from market.trade.reservations import Reservation
 from market.validation_messages import sentence_of
@@ -32,7 +32,7 @@ class Cause:
     exchange_order_id: str | None = None
     report: OrderReport | None = None
     held_as: str | None = None
-    """The reason where nobody knows what became of the order (`market.trade.leg_planning.HoldAs`)."""
+    """The reason where nobody knows what became of the order (`market.trade.leg_planning.EndAsResidual`)."""
     sight: Sight | None = None
     """Of the bot whose leg is reserved."""
     valid_until: int | None = None
@@ -70,7 +70,7 @@ def reserving(wish: Reservation) -> Cause:
 
 def finishing(role: LegRole, report: OrderReport | None, advance: object) -> Cause:
     """The cause of a leg's end; every `advance` but one is that of the session's markets."""
-    return Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, HoldAs) else None)
+    return Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, EndAsResidual) else None)
 
 
 def step_by(cause: Cause, before: ReservationState) -> DecisionStep:

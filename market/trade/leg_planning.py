@@ -32,14 +32,14 @@ HALTED = "halted"
 """Why a single leg was left as it is while nothing may be sent."""
 NOT_POSTED = "not_posted"
 """Why an arbitrage is held: the order that was to unwind it never left, for certain. It is resumed once one can."""
-MOST_TRIES = 20
+MAX_TRIES = 20
 """Of an order that never leaves; then somebody must look at it."""
 UNCONFIRMED = "unconfirmed_order"
 """Why an arbitrage is held: an exchange without client ids denies its order, and its balances do not bear that out."""
 
 
 @dataclass(frozen=True, slots=True)
-class HoldAs:
+class EndAsResidual:
     """In place of `advance` for an order that may have filled, nobody knows: nothing more is traded."""
 
     reason: str
@@ -114,7 +114,7 @@ def _end_of(
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
         arbitrage, outcome.left, settings, markets
     ):
-        return "residual", _why_left(arbitrage, settings)
+        return "residual", _residual_reason(arbitrage, settings)
     if outcome.bought == 0 or outcome.sold == 0:
         return "residual", "below_minimum"
     if any(leg.role in ("reverse", "flatten") and leg.filled > 0 for leg in arbitrage.legs):
@@ -122,13 +122,13 @@ def _end_of(
     return "closed", None
 
 
-def _why_left(arbitrage: Arbitrage, settings: Settings) -> str:
+def _residual_reason(arbitrage: Arbitrage, settings: Settings) -> str:
     """What is to be traded away and is not."""
     if settings.trading_state == "halted":
         return HALTED
     last = arbitrage.legs[-1]
     is_untried = last.role in _steps_of(arbitrage, settings) and last.is_unposted
-    return NOT_POSTED if is_untried and _times(arbitrage, f"{last.role} reserved") < MOST_TRIES else "single_leg_left"
+    return NOT_POSTED if is_untried and _times(arbitrage, f"{last.role} reserved") < MAX_TRIES else "single_leg_left"
 
 
 def _steps_of(arbitrage: Arbitrage, settings: Settings) -> tuple[LegRole, ...]:
@@ -199,8 +199,8 @@ def _order_amount(market: Market, side: Side, left: Decimal, fee_rate: Decimal) 
 
 
 def _is_tradable(market: Market, seen: OpportunityLeg, amount: Decimal) -> bool:
-    least = max(market.minimum_amount, ceil_to_step(market.minimum_notional / seen.price, market.lot_step))
-    return amount > 0 and amount >= least
+    minimum = max(market.minimum_amount, ceil_to_step(market.minimum_notional / seen.price, market.lot_step))
+    return amount > 0 and amount >= minimum
 
 
 def _is_dust(arbitrage: Arbitrage, left: Decimal, settings: Settings, markets: Markets) -> bool:

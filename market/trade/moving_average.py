@@ -37,7 +37,7 @@ class MovingAverage:
         return total(self.closes) / len(self.closes)
 
 
-def stepped(before: MovingAverage, close: Decimal) -> tuple[MovingAverage, TradeType | None]:
+def next_average(before: MovingAverage, close: Decimal) -> tuple[MovingAverage, TradeType | None]:
     """The average with `close`, and the signal where this close and the one before stand on different sides of theirs.
 
     The first means are of 1, 2, … closes. A close on the mean breaks the sequence: the next one signals nothing.
@@ -107,14 +107,16 @@ class AverageState:
     average: MovingAverage = MovingAverage()
 
 
-def noted(state: AverageState, close: Close, now: int, *, with_order: bool) -> tuple[AverageState, AverageTrade | None]:
+def after_close(
+    state: AverageState, close: Close, now: int, *, with_order: bool
+) -> tuple[AverageState, AverageTrade | None]:
     """The state after `close`, and the trade to write; the same state where its period was noted already.
 
     `now` is the store's, microseconds.
     """
     if close.period <= state.period:
         return state, None
-    average, trade_type = stepped(state.average, close.price)
+    average, trade_type = next_average(state.average, close.price)
     after = AverageState(close.period, average)
     if trade_type is None:
         return after, None

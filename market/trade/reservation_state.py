@@ -11,9 +11,9 @@ from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, held_currency
 from market.trade.fast_replace import replace
-from market.trade.inflight_orders import flies_alone, flight_key, flight_of
+from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_owner
 from market.trade.leases import UNFENCED, Actor
-from market.trade.lifecycle import Moment, noted
+from market.trade.lifecycle import Moment, with_history
 
 SIDES: tuple[Side, ...] = ("buy", "sell")
 
@@ -79,7 +79,7 @@ class ReservationState:
     awaiting_second_leg: Mapping[str, str | None] = field(default_factory=dict)
     """`half_key` → the half-reserved arbitrage."""
     in_flight: Mapping[str, str | None] = field(default_factory=dict)
-    """`flight_key` → the leg (`flight_of`) that is reserved or in flight there."""
+    """`inflight_key` → the leg (`inflight_owner`) that is reserved or in flight there."""
     known_fills: Container[str] = frozenset()
     """`fill_key`s that are in the ledger already."""
     booked: tuple[Fill, ...] = ()
@@ -115,20 +115,20 @@ class ReservationState:
 
     def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
         """Whether `leg` may be in flight as far as others are concerned."""
-        owner = self.in_flight.get(flight_key(leg))
-        return not flies_alone(leg) or owner is None or owner == flight_of(arbitrage_id, leg)
+        owner = self.in_flight.get(inflight_key(leg))
+        return not allows_one_in_flight(leg) or owner is None or owner == inflight_owner(arbitrage_id, leg)
 
     def with_flight(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
         """`leg` is next; the same rows where another is: it then waits before it is sent."""
-        if not flies_alone(leg) or not self.has_flight(arbitrage_id, leg):
+        if not allows_one_in_flight(leg) or not self.has_flight(arbitrage_id, leg):
             return self
-        return replace(self, in_flight={**self.in_flight, flight_key(leg): flight_of(arbitrage_id, leg)})
+        return replace(self, in_flight={**self.in_flight, inflight_key(leg): inflight_owner(arbitrage_id, leg)})
 
     def landed(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
         """Nothing more of `leg` can be in flight."""
-        if self.in_flight.get(flight_key(leg)) != flight_of(arbitrage_id, leg):
+        if self.in_flight.get(inflight_key(leg)) != inflight_owner(arbitrage_id, leg):
             return self
-        return replace(self, in_flight={**self.in_flight, flight_key(leg): None})
+        return replace(self, in_flight={**self.in_flight, inflight_key(leg): None})
 
     def ended(self) -> "ReservationState":
         """The counters and the pair are free for the next arbitrage."""
@@ -151,11 +151,11 @@ class ReservationState:
         keys = notional_keys(self.opportunity)
         return replace(self, notional={**self.notional, **{key: self.notional.get(key, ZERO) + own for key in keys}})
 
-    def noted(self, before: Arbitrage | None) -> "ReservationState":
+    def with_history(self, before: Arbitrage | None) -> "ReservationState":
         """With the step in the arbitrage's history. Raises IllegalStepError."""
         if self.arbitrage is None or self.arbitrage is before:
             return self
-        return replace(self, arbitrage=noted(before, self.arbitrage, Moment(self.now, self.by)))
+        return replace(self, arbitrage=with_history(before, self.arbitrage, Moment(self.now, self.by)))
 
 
 def pair_key(opportunity: Opportunity) -> str:

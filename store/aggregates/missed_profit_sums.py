@@ -32,7 +32,7 @@ REST_SHARE = 20
 """What took so long to read is read again after as many times that at the soonest, however many ask."""
 FRESH = MICROSECONDS // 200
 """And not before a two-hundredth of its span is over."""
-MOST_KEPT = 16
+MAX_CACHED = 16
 
 _REJECTED: Document = {
     "pair": {"base": "$base", "buy": "$buy_exchange", "sell": "$sell_exchange"},
@@ -137,7 +137,7 @@ class MissedProfits:
                 span: Document = {"$gte": now - (seconds or 0) * MICROSECONDS, "$lt": now + MICROSECONDS}
                 span_or_all = None if seconds is None else span
                 sums = await missed_sums(self._database, self._of_session, span_or_all, which)
-                kept = [one for one in self._read.items() if one[0] != (seconds, which)][: MOST_KEPT - 1]
+                kept = [one for one in self._read.items() if one[0] != (seconds, which)][: MAX_CACHED - 1]
                 took = steady_now() - began
                 self._read = dict(
                     [((seconds, which), (began + max(took * REST_SHARE, (seconds or 0) * FRESH), sums)), *kept]

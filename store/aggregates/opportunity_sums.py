@@ -15,7 +15,7 @@ from store.aggregates.session_totals import RunningSums, decimal_of
 from store.server.documents import ARBITRAGES, REJECTIONS
 from store.server.mongo_client import Database, Document, translated_errors
 
-KEPT_SPANS = 4
+CACHED_SPANS = 4
 
 _TAKEN: Document = {"state": {"$in": list(TAKEN_STATES)}, "strategy": {"$ne": "ma"}}
 _TAKEN_BY = (
@@ -98,7 +98,7 @@ class OpportunitySums:
                 # what is dated a little ahead, by another clock, belongs to it
                 sums = await self.between(now - seconds * MICROSECONDS, now + MICROSECONDS)
                 others = [(span, kept) for span, kept in self._recent.items() if span != seconds]
-                self._recent = dict([(seconds, (now, sums)), *others[: KEPT_SPANS - 1]])
+                self._recent = dict([(seconds, (now, sums)), *others[: CACHED_SPANS - 1]])
             return sums
 
     async def between(self, since: int, until: int) -> list[OutcomeSum]:

@@ -7,7 +7,7 @@ from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICRO
 from store.server.documents import ARBITRAGES, amount_of, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
-RECOUNT_PATIENCE = 100
+RECOUNT_LIMIT = 100
 """A read of everything takes at most one part in so many of the time: it puts right what changed late all the same."""
 
 _STATES: dict[str, ArbitrageState] = {state: state for state in FINAL_STATES}
@@ -36,7 +36,7 @@ class RunningEquity:
             until = max(since, await self._newest(wanted) - SETTLING_MICROSECONDS)
             curve = await self._followed(settled, wanted, until)
         if is_whole:
-            recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_PATIENCE * (wall_now() - begun))
+            recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_LIMIT * (wall_now() - begun))
         self._settled[currency] = (settled, until)
         self._recount_at = recount_at
         return curve.equity()

@@ -10,7 +10,7 @@ from market.trade.moving_average import (
     AverageState,
     AverageTrade,
     Close,
-    noted,
+    after_close,
     order_of,
     with_order,
 )
@@ -37,14 +37,14 @@ class MongoAverages:
         self._database = database
         self._session_id = session_id
 
-    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+    async def record_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
         key = f"{close.exchange}|{close.symbol}"
 
         async def step(session: Session) -> AverageTrade | None:
             await check_not_fenced_out(self._database, session, by)
             before = await self._state(key, session)
             now = await server_now(self._database, session)
-            after, trade = noted(before, close, now, with_order=with_order)
+            after, trade = after_close(before, close, now, with_order=with_order)
             if after is before:
                 return None
             document = average_state_document(after) | {"session_id": self._session_id}
@@ -57,7 +57,7 @@ class MongoAverages:
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
         async def step(session: Session) -> None:
             await check_not_fenced_out(self._database, session, by)
             row = await self._database[AVERAGE_TRADES].find_one({"_id": trade_id}, session=session)

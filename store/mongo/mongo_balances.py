@@ -93,7 +93,7 @@ class MongoBalances:
                         record[str(document["exchange"])] = amounts_of(document[moment])
         return before, after
 
-    async def forget_closing(self, exchanges: Sequence[str]) -> None:
+    async def discard_closing(self, exchanges: Sequence[str]) -> None:
         """What these reported `after`: they trade again. Raises StoreUnavailableError."""
         which: Document = {"session_id": self._session_id, "exchange": {"$in": list(exchanges)}}
         with translated_errors():

@@ -8,7 +8,7 @@ from store.aggregates.missed_profit_sums import missed_sums, profit_by_reason
 from store.aggregates.session_totals import rejection_counts
 from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.rejection_counts import count_rejection
-from store.server.change_streams import ChangeStanding
+from store.server.change_streams import ChangeStreamProgress
 from store.server.documents import OPPORTUNITIES, opportunity_document
 from store.server.mongo_client import Database, translated_errors
 
@@ -19,9 +19,9 @@ class MongoRejections:
     def __init__(self, database: Database, session_id: str) -> None:
         self._database = database
         self._session_id = session_id
-        self.reach = ConsumerPositions(database)
-        self.arbitrages_standing = ChangeStanding()
-        self.settings_standing = ChangeStanding()
+        self.consumer_positions = ConsumerPositions(database)
+        self.arbitrages_progress = ChangeStreamProgress()
+        self.settings_progress = ChangeStreamProgress()
 
     async def save_opportunity(self, opportunity: Opportunity) -> bool:
         document = opportunity_document(opportunity) | {"session_id": self._session_id}

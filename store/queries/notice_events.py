@@ -37,18 +37,18 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
-from store.server.mongo_client import Database, Document, connected, database_of, translated_errors
+from store.server.mongo_client import Database, Document, connect, database_of, translated_errors
 
-TOLD_STATES = ("single_leg", "closed", "unwound", "residual")
+REPORTED_STATES = ("single_leg", "closed", "unwound", "residual")
 
-Happening = Arbitrage | SettingsVersion | Health
+NoticeEvent = Arbitrage | SettingsVersion | Health
 
 PIPELINE: list[Document] = [
     {
         "$match": {
             "$or": [
                 {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH]}},
-                {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(TOLD_STATES)}},
+                {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(REPORTED_STATES)}},
             ]
         }
     }
@@ -92,13 +92,13 @@ class NoticeEventFollower:
         token = self._changes.token
         return None if token is None else str(token["_data"])
 
-    async def next(self) -> Happening | None:
+    async def next(self) -> NoticeEvent | None:
         """None where it begins without a past: at first, and whenever history was lost."""
         while True:
             change = await self._changes.next()
             if change is None:
                 return None
-            happening = _happening_of(change)
+            happening = _event_of(change)
             if happening is not None:
                 return happening
 
@@ -107,7 +107,7 @@ class NoticeEventReader:
     """Of the session's database, with a client of its own; close it."""
 
     def __init__(self, session: Session) -> None:
-        self._client = connected(session.mongodb)
+        self._client = connect(session.mongodb)
         self._session_id = session.session_id
         self._database = database_of(self._client, session.database)
         self.notices = MongoNotices(self._database)
@@ -168,12 +168,12 @@ def _stopped(processes: Iterable[Process]) -> frozenset[tuple[str, str]]:
 
 def _readable(documents: Iterable[Document]) -> Iterable[Arbitrage]:
     for document in documents:
-        found = _happening_of({"ns": {"coll": ARBITRAGES}, "fullDocument": document})
+        found = _event_of({"ns": {"coll": ARBITRAGES}, "fullDocument": document})
         if isinstance(found, Arbitrage):
             yield found
 
 
-def _happening_of(change: Mapping[str, object]) -> Happening | None:
+def _event_of(change: Mapping[str, object]) -> NoticeEvent | None:
     """None for what was deleted, and for what another version of this program wrote: one such must not stop all."""
     names, document = change.get("ns"), change.get("fullDocument")
     if not isinstance(names, dict) or not isinstance(document, dict):

@@ -11,7 +11,7 @@ from market.prices.opportunities import Opportunity
 from store.queries.opportunity_outcomes import OpportunityOutcome, OutcomeName, read_outcomes
 from store.server.documents import ARBITRAGES, OPPORTUNITIES, integer_of, opportunity_of
 from store.server.mongo_client import Database, Document, translated_errors
-from store.server.page_reader import MOST_ROWS, Page, cursor_after, older_than
+from store.server.page_reader import MAX_ROWS, Page, cursor_after, older_than
 
 SCANNED_KEYS = 10_000
 """Entries of the index that one page looks through at the most; no document is read for them."""
@@ -83,7 +83,7 @@ class MongoOpportunities:
 
     async def page(self, wanted: OpportunityFilter, cursor: str | None, limit: int) -> Page[StoredOpportunity]:
         """At most `limit` (1 to 500), by (event time, id), newest first. Raises CursorError, StoreUnavailableError."""
-        limit = max(1, min(limit, MOST_ROWS))
+        limit = max(1, min(limit, MAX_ROWS))
         source = _TAKEN if wanted.outcome == "taken" else _ALL
         chosen: dict[str, OpportunityOutcome] = {}
         places: list[tuple[int, str]] = []

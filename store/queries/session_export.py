@@ -21,7 +21,7 @@ from store.server.documents import (
     rejection_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
+from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class SessionExport:
 @asynccontextmanager
 async def exporting(session: Session) -> AsyncGenerator[SessionExport]:
     """An export of `session`, closed behind it. Raises StoreError where the database's address is none."""
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     try:
         yield SessionExport(client, session)
     finally:

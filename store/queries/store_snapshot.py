@@ -32,7 +32,7 @@ from store.server.mongo_client import (
     Database,
     Document,
     Session,
-    connected,
+    connect,
     database_of,
     in_transaction,
     translated_errors,
@@ -74,7 +74,7 @@ class StoreSnapshot:
 
 async def read_snapshot(session: MarketSession) -> StoreSnapshot:
     """Raises StoreUnavailableError where MongoDB is not reached, StoreError where it cannot be read."""
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     database = database_of(client, session.database)
     try:
         with translated_errors():

@@ -37,7 +37,7 @@ from store.operations.mongo_notices import MongoNotices
 from store.operations.mongo_processes import MongoProcesses
 from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.trade_history import TradeHistory
-from store.server.change_streams import ChangeFollower, ChangeStanding
+from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.documents import (
     ARBITRAGES,
     DIFFERENCES,
@@ -56,7 +56,7 @@ from store.server.documents import (
     rejection_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
+from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
 from store.server.page_reader import Page, read_page
 from store.store_port import Balances
 
@@ -89,7 +89,7 @@ class ProfitTotal:
 
 async def open_reader(session: Session) -> "TradeReader":
     """Reads of `session`; close it. Raises StoreUnavailableError where MongoDB is not reached."""
-    return TradeReader(connected(session.mongodb), session.database, session.session_id)
+    return TradeReader(connect(session.mongodb), session.database, session.session_id)
 
 
 class TradeReader:
@@ -108,8 +108,8 @@ class TradeReader:
         self.notices = MongoNotices(self._database)
         self.leases = MongoLeases(self._database)
         self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
-        self.reach = ConsumerPositions(self._database)
-        self.standing = ChangeStanding()
+        self.consumer_positions = ConsumerPositions(self._database)
+        self.change_progress = ChangeStreamProgress()
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
         self.opportunity_sums = OpportunitySums(self._database, self._of_session)
         self.history = TradeHistory(self._database, self._of_session)
@@ -251,7 +251,7 @@ class TradeReader:
         """
         pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
         is_begun = False
-        async with ChangeFollower(self._database, pipeline, standing=self.standing) as changes:
+        async with ChangeFollower(self._database, pipeline, progress=self.change_progress) as changes:
             while True:
                 change = await changes.next()
                 if change is None and is_begun:

@@ -33,28 +33,28 @@ Watched = AsyncIOMotorCollection[Document] | Database
 
 
 @dataclass(slots=True)
-class ChangeStanding:
+class ChangeStreamProgress:
     """How far the followers of one purpose have come, for people to look at. Microseconds."""
 
     newest_at: int | None = None
     """By the server's clock: when the newest change seen was made."""
     caught_up_at: int | None = None
     """By ours: when the server said last that there was nothing more."""
-    heard_at: int | None = None
+    answered_at: int | None = None
     """By ours: when the server answered last."""
     is_answering: bool = False
-    """Whether the last read came back; a server that is stuck is known by `heard_at` alone."""
+    """Whether the last read came back; a server that is stuck is known by `answered_at` alone."""
     lost: int = 0
     """How often history was gone and everything had to be read anew."""
 
-    def answered(self) -> None:
-        self.heard_at = wall_now()
+    def record_answer(self) -> None:
+        self.answered_at = wall_now()
         self.is_answering = True
 
-    def note(self, change: Document | None) -> None:
-        self.answered()
+    def record(self, change: Document | None) -> None:
+        self.record_answer()
         if change is None:
-            self.caught_up_at = self.heard_at
+            self.caught_up_at = self.answered_at
         elif isinstance(made := change.get("wallTime"), datetime):
             self.newest_at = microseconds_of(made)
 
@@ -74,12 +74,12 @@ class ChangeFollower:
         watched: Watched,
         pipeline: Sequence[Mapping[str, object]] = (),
         after: Mapping[str, object] | None = None,
-        standing: ChangeStanding | None = None,
+        progress: ChangeStreamProgress | None = None,
     ) -> None:
         self._watched = watched
         self._pipeline = list(pipeline)
         self._token = after
-        self._standing = ChangeStanding() if standing is None else standing
+        self._progress = ChangeStreamProgress() if progress is None else progress
         self._stream: AgnosticChangeStream[Document] | None = None
         self._opened = AsyncExitStack()
         # motor's threads are few and shared by the whole process: behind a queue of reads every change would wait anew
@@ -114,10 +114,10 @@ class ChangeFollower:
                     return None
                 change = await self._advance()
             except PyMongoError as error:
-                self._standing.is_answering = False
+                self._progress.is_answering = False
                 had_past = self._token is not None
                 self._token = _token_after(error, self._token)
-                self._standing.lost += had_past and self._token is None
+                self._progress.lost += had_past and self._token is None
                 self._stream = None
                 is_resumed = self._token is not None
                 log.warning("watching again", extra={"error": first_sentence(error), "resumed": is_resumed})
@@ -147,7 +147,7 @@ class ChangeFollower:
         change: Document | None = await loop.run_in_executor(self._thread, stream.delegate.try_next)
         self._delays = backoff(first=0.1)
         self._token = self._stream.resume_token
-        self._standing.note(change)
+        self._progress.record(change)
         if not self._stream.alive:  # type: ignore[truthy-function]  # a property; motor's stubs call it a method
             # the collection was dropped
             self._stream = self._token = None
@@ -158,7 +158,7 @@ class ChangeFollower:
         await self._opened.aclose()
 
 
-async def patiently(read: Callable[[], Awaitable[Result]]) -> Result:
+async def read_until_reachable(read: Callable[[], Awaitable[Result]]) -> Result:
     """What `read` returns once MongoDB is reached again: a watcher outlives an outage."""
     delays = backoff(first=0.1)
     while True:

@@ -50,7 +50,7 @@ TICK_SETS = "tick_sets"
 NOTICES = "notices"
 NOTICE_DESTINATIONS = "notice_destinations"
 PROCESSES = "processes"
-REACH = "consumer_positions"
+CONSUMER_POSITIONS = "consumer_positions"
 """How far each bot has read."""
 COLLECTIONS = (
     AUDIT,
@@ -73,7 +73,7 @@ COLLECTIONS = (
     BACKTESTS,
     BACKTEST_REPORTS,
     TICK_SETS,
-    REACH,
+    CONSUMER_POSITIONS,
     PROCESSES,
     NOTICES,
     NOTICE_DESTINATIONS,

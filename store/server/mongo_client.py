@@ -38,7 +38,7 @@ SNAPSHOT = ReadConcern("snapshot")
 log = logging.getLogger(__name__)
 
 
-def connected(uri: str, selection_ms: int = SELECTION_MS) -> Client:
+def connect(uri: str, selection_ms: int = SELECTION_MS) -> Client:
     """A client; nothing is sent before its first use. Raises StoreError where `uri` is none."""
     login = login_of(uri)
     named: dict[str, Any] = {} if login is None else {"username": login.user, "password": login.password}
@@ -93,7 +93,7 @@ def first_sentence(error: PyMongoError) -> str:
 
 async def check_reachable(uri: str) -> None:
     """Return once a primary answers. Raises StoreUnavailableError within 3 s, StoreError where `uri` is no address."""
-    client = connected(uri, REACH_MS)
+    client = connect(uri, REACH_MS)
     try:
         with translated_errors():
             hello = await client.admin.command("hello")

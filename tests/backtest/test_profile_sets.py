@@ -93,12 +93,12 @@ def test_a_recorded_session_begins_with_the_settings_of_its_log(tmp_path: Path) 
     [({"values": {"min_net_bps": "3"}}, "min_net_bps"), ({"fee_bps": Decimal(1)}, "the fees")],
     ids=["a threshold", "fees"],
 )
-def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, request: dict[str, Any], named: str) -> None:
+def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, wish: dict[str, Any], named: str) -> None:
     logged = parameters_for(session_set(tmp_path / "usual", ()), RequestedBacktest()).settings
     tick_set = session_set(tmp_path / "logged", (logged,))
     assert parameters_for(tick_set, RequestedBacktest(values={"max_notional": "7"}, follow_logged_settings=True))
     with pytest.raises(ImportRejectedError, match=f"{named} cannot be given where the settings of the log"):
-        parameters_for(tick_set, RequestedBacktest(**request, follow_logged_settings=True))
+        parameters_for(tick_set, RequestedBacktest(**wish, follow_logged_settings=True))
 
 
 @pytest.mark.parametrize("row_group_rows", [1, 3, ROW_GROUP_ROWS])
@@ -127,14 +127,14 @@ def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path, row_
 
 
 def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
-    request = RequestedBacktest(
+    wish = RequestedBacktest(
         values={"min_net_bps": "7.5", "enabled_exchanges": "binance,binanceusdm"},
         fee_bps=Decimal("2.5"),
         latency_ms={"binance": 10},
         latency_samples={"*": (20.0, 40.0)},
         seed=9,
     )
-    parameters = parameters_for(tick_set, request)
+    parameters = parameters_for(tick_set, wish)
     assert parameters.settings.min_net_bps == 7.5
     assert parameters.settings.enabled_exchanges == ("binance", "binanceusdm")
     assert set(parameters.settings.taker_fees.values()) == {Decimal("0.00025")}
@@ -158,9 +158,9 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
         (RequestedBacktest(latency_samples={"*": (1.0, float("nan"))}), "nan ms is outside"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(tick_set: TickSet, request: RequestedBacktest, sentence: str) -> None:
+def test_what_cannot_be_is_one_sentence(tick_set: TickSet, wish: RequestedBacktest, sentence: str) -> None:
     with pytest.raises(ImportRejectedError, match=sentence.replace("(", r"\(")) as rejected:
-        parameters_for(tick_set, request)
+        parameters_for(tick_set, wish)
     assert "\n" not in str(rejected.value)
 
 

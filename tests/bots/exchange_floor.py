@@ -81,9 +81,9 @@ class SlowStore(MemoryTradeStore):
         await self._mishaps.pause()
         return leg
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         await self._mishaps.pause()
-        await super().note_sent(arbitrage_id, role, exchange_order_id, by)
+        await super().record_sent(arbitrage_id, role, exchange_order_id, by)
         await self._mishaps.pause()
 
     async def finish_leg(

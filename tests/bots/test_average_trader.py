@@ -19,7 +19,7 @@ from exchanges.paper.paper_journal import PaperJournal
 from market.decide.settings import Settings
 from market.instruments.orders import OrderReport
 from market.trade.leg_planning import advancing
-from market.trade.moving_average import AverageOrder, AverageTrade, MovingAverage, stepped
+from market.trade.moving_average import AverageOrder, AverageTrade, MovingAverage, next_average
 from session.clock import Clock, ReplayClock, SystemClock
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
@@ -100,7 +100,7 @@ class Bench:
 def expected(prices: Sequence[str]) -> list[tuple[str, Decimal]]:
     average, told = MovingAverage(), []
     for price in prices:
-        average, signal = stepped(average, Decimal(price))
+        average, signal = next_average(average, Decimal(price))
         if signal is not None:
             told.append((str(signal), Decimal(price)))
     return told

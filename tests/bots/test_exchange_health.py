@@ -26,10 +26,10 @@ class UnreachableStore(MemoryTradeStore):
 
     is_unreachable = True
 
-    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+    async def record_failure(self, exchange: str, failure: Failure) -> Health:
         if self.is_unreachable:
             raise StoreUnavailableError("gone")
-        return await super().note_failure(exchange, failure)
+        return await super().record_failure(exchange, failure)
 
 
 async def watch_on(store: MemoryTradeStore) -> tuple[ExchangeHealthWatch, StateCache]:
@@ -59,7 +59,7 @@ async def test_what_others_found_is_known_too() -> None:
     store = MemoryTradeStore()
     watch, cache = await watch_on(store)
     for identity in ("1", "2"):
-        await store.note_failure("beta", Failure(identity, "outcome_unknown"))
+        await store.record_failure("beta", Failure(identity, "outcome_unknown"))
     await store.set_balances("beta", {"BTC": Decimal(3)}, "before")
     cache.update_balances([BalanceRow("beta", "BTC", Decimal(1), Decimal(1))])
     await watch.round()

@@ -17,7 +17,7 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.money import ZERO, Amount
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leg_planning import UNCONFIRMED, HoldAs, advancing, markets_by_symbol
+from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
 from store.memory.memory_store import MemoryTradeStore
 from store.store_port import Reservation
 from tests.bots.exchange_floor import OPENING
@@ -338,7 +338,7 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
     trader = LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now)
     await trader.execute(IDENTITY, "buy")
     await store.start_sending(IDENTITY, "sell")
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, HoldAs("whatever"))
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, EndAsResidual("whatever"))
     await reserve_both(store, replace(OPPORTUNITY_THERE, opportunity_id="opportunity-2"))
     account.placing, account.looks = unknown, [lambda order: replace(report(order, "0.05"), exchange_order_id="2")]
     await trader.execute("opportunity-2", "buy")

@@ -30,7 +30,7 @@ from simulators.matching.exchange_journal import read_journal
 from simulators.simulator_server import ACCOUNTS
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.store_snapshot import read_snapshot
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.exchanges.served import Served, served
 
@@ -147,7 +147,7 @@ async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> l
 @pytest.mark.parametrize(("buy", "sell"), PAIRS)
 async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
-    store = ForgetfulStore(connected(session.mongodb), session.database, session.session_id)
+    store = ForgetfulStore(connect(session.mongodb), session.database, session.session_id)
     found = await traded(stage, store, buy, sell)
     assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == [ARBITRAGE], found
 
@@ -155,5 +155,5 @@ async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage,
 @pytest.mark.parametrize(("buy", "sell"), PAIRS)
 async def test_with_the_rule_the_same_death_leaves_nothing_to_object_to(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
-    store = MongoTradeStore(connected(session.mongodb), session.database, session.session_id)
+    store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
     assert await traded(stage, store, buy, sell) == []

@@ -9,7 +9,7 @@ import pytest
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.wishes import open_books
 
@@ -18,7 +18,7 @@ from tests.store.wishes import open_books
 async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
     name = f"test_{uuid4().hex}"
     yield Session("session-1", "paper", tmp_path, "", mongodb_uri, name, (USD_MARKET, EUR_MARKET), "USD")
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     await client.drop_database(name)
     client.close()
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.market.samples import settings_of
 from tests.store.wishes import balances, close, filled, open_books, opportunity, request, sent
 
@@ -19,7 +19,7 @@ MANY = settings_of(max_open_arbitrages=1_000)
 @pytest.fixture
 async def other_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTradeStore]:
     """A second bot's own client."""
-    async with MongoTradeStore(connected(mongodb_uri), database, "session-1") as store:
+    async with MongoTradeStore(connect(mongodb_uri), database, "session-1") as store:
         yield store
 
 

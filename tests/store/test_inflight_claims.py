@@ -8,7 +8,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, held_currency
-from market.trade.inflight_orders import flight_key, flight_keys
+from market.trade.inflight_orders import inflight_key, inflight_keys
 from market.trade.leg_planning import client_order_id
 from market.trade.reservations import Reservation
 from store.memory.memory_store import MemoryTradeStore
@@ -68,9 +68,9 @@ async def both(store: TradeStore, of: Opportunity) -> Arbitrage:
 
 
 def test_both_sides_of_the_exchange_are_claimed_and_no_others() -> None:
-    assert flight_keys(FIRST) == ("bitflyer|BTC/USD|buy", "bitflyer|BTC/USD|sell")
-    assert flight_keys(found("x", buy=replace(YEN, exchange="alpha"))) == ()
-    assert flight_key(wished(FIRST, "buy").leg) in flight_keys(FIRST)
+    assert inflight_keys(FIRST) == ("bitflyer|BTC/USD|buy", "bitflyer|BTC/USD|sell")
+    assert inflight_keys(found("x", buy=replace(YEN, exchange="alpha"))) == ()
+    assert inflight_key(wished(FIRST, "buy").leg) in inflight_keys(FIRST)
 
 
 async def test_a_second_leg_of_its_side_is_rejected_until_the_first_has_landed(store: TradeStore) -> None:

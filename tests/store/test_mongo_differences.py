@@ -25,27 +25,27 @@ async def row_of(store: TradeStore, exchange: str = "alpha", currency: str = "US
 
 
 async def test_a_difference_is_kept_once_as_it_was_first_found(store: TradeStore) -> None:
-    assert await store.differences.keep(KEPT)
-    assert not await store.differences.keep(replace(KEPT, found_at=2_000_000))
-    assert await store.differences.kept() == [KEPT]
+    assert await store.differences.store(KEPT)
+    assert not await store.differences.store(replace(KEPT, found_at=2_000_000))
+    assert await store.differences.stored() == [KEPT]
 
 
 async def test_two_processes_keep_one(store: TradeStore) -> None:
-    assert sorted(await asyncio.gather(*(store.differences.keep(KEPT) for _ in range(3)))) == [False, False, True]
+    assert sorted(await asyncio.gather(*(store.differences.store(KEPT) for _ in range(3)))) == [False, False, True]
 
 
 async def test_the_newest_is_told_first(store: TradeStore) -> None:
     later = replace(KEPT, difference_id="2", found_at=3_000_000)
     between = replace(KEPT, difference_id="3", found_at=2_000_000)
     for one in (KEPT, later, between):
-        await store.differences.keep(one)
-    assert await store.differences.kept() == [later, between, KEPT]
+        await store.differences.store(one)
+    assert await store.differences.stored() == [later, between, KEPT]
 
 
 async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeStore) -> None:
     assert await store.differences.compared_until("alpha") is None
-    await store.differences.note_compared("alpha", 2_000)
-    await store.differences.note_compared("alpha", 1_000)
+    await store.differences.record_compared("alpha", 2_000)
+    await store.differences.record_compared("alpha", 1_000)
     assert await store.differences.compared_until("alpha") == 2_000
     assert await store.differences.compared_until("beta") is None
 
@@ -95,7 +95,7 @@ async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, "opportunity-1", "buy"), await sent(store, "opportunity-1", "sell")
     assert await store.differences.orders_since("alpha", 0) == {}
-    await store.note_sent("opportunity-1", "buy", "order-7")
+    await store.record_sent("opportunity-1", "buy", "order-7")
     await store.finish_leg("opportunity-1", "sell", filled(sell), close)
     assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: "order-7"}
     ended = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
@@ -109,13 +109,13 @@ async def test_currencies_that_orders_of_nobodys_moved_since_the_books_were_open
     await open_books(store)
     after = await store.server_now() + 1
     found = replace(KEPT, kind="fill_foreign", currencies=("BTC", "USD"), found_at=before)
-    await store.differences.keep(found)
+    await store.differences.store(found)
     assert await store.differences.foreign_currencies("alpha") == frozenset()
-    await store.differences.keep(replace(found, difference_id="2", found_at=after))
-    await store.differences.keep(replace(KEPT, difference_id="3", found_at=after))
+    await store.differences.store(replace(found, difference_id="2", found_at=after))
+    await store.differences.store(replace(KEPT, difference_id="3", found_at=after))
     assert await store.differences.foreign_currencies("alpha") == {"BTC", "USD"}
     assert await store.differences.foreign_currencies("beta") == frozenset()
-    assert replace(found, difference_id="2", found_at=after) in await store.differences.kept()
+    assert replace(found, difference_id="2", found_at=after) in await store.differences.stored()
 
 
 async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:

@@ -13,7 +13,7 @@ from store.queries.opportunity_outcomes import OpportunityOutcome, outcome_of
 from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, OpportunityFilter, StoredOpportunity
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
-from store.server.mongo_client import Document, connected
+from store.server.mongo_client import Document, connect
 from tests.store.wishes import close, filled, opportunity, request, reserve_both, sent
 
 START = 1_700_000_000_000_000
@@ -153,7 +153,7 @@ async def test_a_foreign_cursor_is_rejected(reader: TradeReader) -> None:
 
 async def fill(store_database: str, mongodb_uri: str) -> None:
     """A hundred thousand, the newest rejected; one in a thousand is wide, the widest of all is the oldest."""
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     of, no = opportunity_document(seen(0)), rejection_document(rejection(seen(0)))
     opportunities, rejections = [], []
     for number in range(MANY):

@@ -13,7 +13,7 @@ from market.money import total
 from session.clock import SystemClock
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import check_reachable, connected
+from store.server.mongo_client import check_reachable, connect
 from streams.broker.embedded_broker import free_ports
 from tests.market.samples import settings_of
 from tests.service_process import ServiceProcess
@@ -35,7 +35,7 @@ def mongod(tmp_path: Path) -> Iterator[ServiceProcess]:
 
 @pytest.fixture
 async def lonely_store(mongod: ServiceProcess) -> AsyncIterator[MongoTradeStore]:
-    async with MongoTradeStore(connected(mongod.address), "outages", "session-1") as store:
+    async with MongoTradeStore(connect(mongod.address), "outages", "session-1") as store:
         await store.prepare()
         await open_books(store, MANY)
         yield store
@@ -103,12 +103,12 @@ async def test_a_killed_server_loses_nothing_acknowledged(
 async def test_a_new_start_may_use_another_port(tmp_path: Path) -> None:
     with mongod_process(tmp_path) as process:
         await wait_primary(process)
-        async with MongoTradeStore(connected(process.address), "moved", "session-1") as store:
+        async with MongoTradeStore(connect(process.address), "moved", "session-1") as store:
             await store.prepare()
             await store.create_settings(MANY)
     with mongod_process(tmp_path) as process:
         await wait_primary(process)
-        async with MongoTradeStore(connected(process.address), "moved", "session-2") as store:
+        async with MongoTradeStore(connect(process.address), "moved", "session-2") as store:
             assert await store.settings() == MANY
 
 

@@ -96,7 +96,7 @@ async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: T
         while not all(told):
             await SystemClock().sleep(0.005)
         for leg in legs:
-            await store.note_sent(ID, leg.role, "order")
+            await store.record_sent(ID, leg.role, "order")
             await store.finish_leg(ID, leg.role, filled(leg), close)
     for seen in told:
         progress = [sum(len(leg.times) for leg in arbitrage.legs) for arbitrage in seen]

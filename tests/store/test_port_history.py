@@ -5,7 +5,7 @@ from decimal import Decimal
 from market.instruments.orders import OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leg_planning import MOST_TRIES, NOT_POSTED, advancing
+from market.trade.leg_planning import MAX_TRIES, NOT_POSTED, advancing
 from store.store_port import Advance, TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, request, reserve_both, sent
@@ -194,12 +194,12 @@ async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: Tr
 async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: TradeStore) -> None:
     advance = advancing(MARKETS)
     after = await bought_alone(store, advance)
-    for _ in range(2 + MOST_TRIES):
+    for _ in range(2 + MAX_TRIES):
         after = await store.finish_leg(ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance)
         if await store.resume(ID, advance):
             after = await known(store)
     assert (after.state, after.reason) == ("residual", "single_leg_left")
-    assert sum(step.what == "flatten sending" for step in after.history) == MOST_TRIES
+    assert sum(step.what == "flatten sending" for step in after.history) == MAX_TRIES
 
 
 async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(store: TradeStore) -> None:

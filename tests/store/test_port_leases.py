@@ -92,7 +92,7 @@ STEPS: dict[str, Step] = {
     "reserve": lambda store, by: store.reserve(request("buy", of=opportunity("another", 2)), by),
     "expire": lambda store, by: store.expire(ID, by),
     "start sending": lambda store, by: store.start_sending(ID, "buy", by),
-    "note sent": lambda store, by: store.note_sent(ID, "sell", "order-1", by),
+    "note sent": lambda store, by: store.record_sent(ID, "sell", "order-1", by),
     "finish": lambda store, by: store.finish_leg(ID, "sell", None, close, by),
     "resume": lambda store, by: store.resume(ID, close, by),
     "balances": lambda store, by: store.set_balances("alpha", OPENING["alpha"], "now", by),

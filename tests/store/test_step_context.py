@@ -11,7 +11,7 @@ from market.trade.arbitrages import LegRole
 from market.trade.decision_context import rows_read_to_reserve
 from market.trade.decisions import step_of
 from market.trade.leases import Actor
-from market.trade.leg_planning import HoldAs
+from market.trade.leg_planning import EndAsResidual
 from market.trade.reservation_state import ReservationState
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
@@ -64,7 +64,7 @@ async def closed(store: TradeStore) -> None:
     for side, order in orders:
         leg = await store.start_sending("opportunity-1", side, BY)
         assert leg is not None
-        await store.note_sent("opportunity-1", side, order, BY)
+        await store.record_sent("opportunity-1", side, order, BY)
         await store.finish_leg("opportunity-1", side, filled(leg), close, BY)
 
 
@@ -73,7 +73,7 @@ async def held(store: TradeStore) -> None:
     roles: tuple[LegRole, ...] = ("buy", "sell")
     for role in roles:
         assert await store.start_sending("opportunity-1", role, BY) is not None
-        await store.finish_leg("opportunity-1", role, None, HoldAs("order_lost"), BY)
+        await store.finish_leg("opportunity-1", role, None, EndAsResidual("order_lost"), BY)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_what_changes_nothing_is_no_step(store: TradeStore, kept: Kept) ->
     leg = before[0].arbitrage.legs[0]
     await store.reserve(request("buy"), BY)
     assert await store.start_sending("opportunity-1", "buy", BY) is None
-    await store.note_sent("opportunity-1", "buy", "again", BY)
+    await store.record_sent("opportunity-1", "buy", "again", BY)
     await store.finish_leg("opportunity-1", "buy", filled(leg), close, BY)
     assert not await store.expire("opportunity-1", BY)
     assert await kept(store) == before

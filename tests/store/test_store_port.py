@@ -42,7 +42,7 @@ async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None
     assert (await balances(store))["beta", "BTC"] == (Decimal("8.5"), Decimal("1.5"))
     buy = await sent(store, ID, "buy")
     sell = await sent(store, ID, "sell")
-    await store.note_sent(ID, "buy", "order-1")
+    await store.record_sent(ID, "buy", "order-1")
     assert (await store.finish_leg(ID, "buy", filled(buy), close)).state == "reserved"
     ended = await store.finish_leg(ID, "sell", filled(sell), close)
     assert ended.state == "closed"
@@ -75,8 +75,8 @@ async def test_repeats_change_nothing(store: TradeStore) -> None:
     assert (await store.reserve(request("buy", "9"))).arbitrage == arbitrage
     buy = await sent(store, ID, "buy")
     assert await store.start_sending(ID, "buy") is None
-    await store.note_sent(ID, "buy", "order-1")
-    await store.note_sent(ID, "buy", "order-2")
+    await store.record_sent(ID, "buy", "order-1")
+    await store.record_sent(ID, "buy", "order-2")
     once = await store.finish_leg(ID, "buy", filled(buy), close)
     rows = await balances(store)
     assert await store.finish_leg(ID, "buy", filled(buy), close) == once

@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from session.session import Session
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.ui.samples import session_of
 
 
@@ -17,6 +17,6 @@ async def session_database(folder: Path, mongodb_uri: str) -> AsyncIterator[Sess
     try:
         yield made
     finally:
-        client = connected(mongodb_uri)
+        client = connect(mongodb_uri)
         await client.drop_database(made.database)
         client.close()

@@ -257,7 +257,7 @@ class World:
             self.clock.time += 1_000
             leg = await self.store.start_sending(opportunity.opportunity_id, side)
             assert leg is not None
-            await self.store.note_sent(opportunity.opportunity_id, side, f"order-{side}")
+            await self.store.record_sent(opportunity.opportunity_id, side, f"order-{side}")
             seen = opportunity.buy if side == "buy" else opportunity.sell
             fill = fill_of(market, side, leg.amount, seen.price, Decimal("0.001"))
             report = OrderReport(f"order-{side}", True, Amount(leg.amount), (fill,))

@@ -15,7 +15,7 @@ from bots.subscriptions import Signal
 from market.instruments.markets import Market
 from market.trade.leases import Actor
 from market.trade.leg_planning import advancing
-from session.tasks import together
+from session.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
@@ -122,7 +122,7 @@ def bot_of(
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
         bot_loop = BotLoop(seen, account, markets, time, cache, pace, by, (reconciliation.run,))
-        await together(lease.keep_renewing(), bot_loop.run(signals(), lambda: None))
+        await run_all(lease.keep_renewing(), bot_loop.run(signals(), lambda: None))
 
     async def run() -> None:
         by = await retry_until_done(lease.acquire)

@@ -36,7 +36,7 @@ async def test_how_each_bot_does(supervised: httpx.AsyncClient, store: MongoTrad
     assert lease is not None
     await store.reserve(request("buy", "2"))
     for index in range(SETTINGS.breaker_failures):
-        await store.note_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
+        await store.record_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
     alpha, beta = (await supervised.get("/api/bots")).json()["items"]
     assert (alpha["name"], alpha["exchange"], alpha["region"]) == ("bot-alpha", "alpha", "us")
     assert (alpha["state"], alpha["activity"], alpha["pid"], alpha["is_enabled"]) == ("ready", "trading", 101, True)

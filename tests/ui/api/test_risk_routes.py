@@ -87,7 +87,7 @@ async def test_the_limits_say_what_is_used_of_them(
     await store.reserve(replace(request("buy", "2"), unit_notional=Decimal("100.5")))
     await store.set_balances("beta", {"BTC": Decimal("9.5"), "EUR": Decimal(30)}, "now")
     for index in range(SETTINGS.breaker_failures):
-        await store.note_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
+        await store.record_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
     row = (await api.get("/api/risk")).json()
     assert (row["trading_state"], row["settings_version"], row["is_stopping"]) == ("running", 1, False)
     assert [check["reason"] for check in row["checks"]] == [check.reason for check in CHECKS]
