@@ -25,33 +25,33 @@ from store.store_port import Reservation, ReservationResult, TradeStore
 log = logging.getLogger(__name__)
 
 ENDED = "expired"
-"""The arbitrage has ended without this leg: too late, as with an expired opportunity no rejection."""
+"""The arbitrage has ended without this leg. Like an expired opportunity, this is not recorded as a rejection."""
 
 MIN_SECONDS = 0.05
-"""What a reservation gets at least, so that a fast replay's do not all come too late."""
+"""Minimum validity of a reservation, so that a fast replay's do not all come too late."""
 
 Execute = Callable[[str, LegRole], None]
-"""Starts trading a leg of an arbitrage, without waiting for it."""
+"""Starts executing a leg, without waiting for it."""
 
 
 class RejectionSink(Protocol):
-    """Where it is put down what became of an opportunity."""
+    """Records what became of an opportunity."""
 
     def record_opportunity(self, opportunity: Opportunity) -> None:
-        """It was acted on."""
+        """Record an opportunity that was acted on."""
         ...
 
     def reject(
         self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
     ) -> None:
-        """`rejected_at` by the machine's clock, microseconds; `grounds` say what it was decided on, if asked at
-        once."""
+        """`rejected_at` by this machine's clock, microseconds; `grounds` returns the decision's record and must be
+        called immediately."""
         ...
 
 
 @dataclass(slots=True)
 class LegReserver:
-    """Sees opportunities, rejects the cheap way at once, and reserves the rest, newest first."""
+    """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, newest first."""
 
     exchange: str
     store: TradeStore
@@ -62,13 +62,13 @@ class LegReserver:
     execute: Execute
     by: Actor = UNFENCED
     wall_clock: Callable[[], int] = wall_now
-    """This machine's, microseconds."""
+    """This machine's clock, microseconds."""
     queue: OpportunityQueue = field(default_factory=OpportunityQueue)
     reserving: set[str] = field(default_factory=set)
     """Opportunities whose reservation is under way."""
 
     def consider(self, opportunity: Opportunity) -> None:
-        """An opportunity from the stream; an expired one, or one of other exchanges, is nobody's business."""
+        """Take an opportunity from the stream; expired ones and those of other exchanges are ignored."""
         if self.cache.is_reduce_only:
             return
         if side_of(opportunity, self.exchange) is None or is_expired(opportunity, self.clock.now()):
@@ -81,22 +81,22 @@ class LegReserver:
             self._reject(opportunity, reason, lambda: self._grounds(opportunity, known))
 
     def consider_second_leg(self, arbitrage: Arbitrage) -> None:
-        """An arbitrage whose other leg is reserved and waits for this one."""
+        """Take an arbitrage whose first leg is reserved and awaits this one."""
         has_own_leg = any(leg.exchange == self.exchange for leg in arbitrage.legs)
         if arbitrage.state == "awaiting_second_leg" and not has_own_leg:
             self.consider(arbitrage.opportunity)
 
     async def work(self) -> None:
-        """One worker: reserves for ever."""
+        """One worker; runs until cancelled."""
         while True:
             opportunity = await self.queue.newest()
             try:
                 await self.attempt(opportunity)
             except StoreUnavailableError as error:
-                log.warning("reservation given up: %s", error, extra={"opportunity_id": opportunity.opportunity_id})
+                log.warning("reservation abandoned: %s", error, extra={"opportunity_id": opportunity.opportunity_id})
 
     async def attempt(self, opportunity: Opportunity) -> None:
-        """Raises StoreUnavailableError: whether it is reserved then, the next look at the open arbitrages says."""
+        """Decide and reserve. Raises StoreUnavailableError; whether it was reserved shows in the next round."""
         side = side_of(opportunity, self.exchange)
         identity = opportunity.opportunity_id
         is_over = is_expired(opportunity, self.clock.now())
@@ -137,7 +137,7 @@ class LegReserver:
             self.execute(result.arbitrage.arbitrage_id, own.role)
 
     def early_rejection(self, opportunity: Opportunity, known: Circumstances | None = None) -> str | None:
-        """What needs neither sizing nor the store, and is the same whichever exchange's bot asks."""
+        """The first reason that needs neither sizing nor the store; both bots find the same."""
         known = known or self._circumstances(opportunity)
         is_used_up = self.cache.is_used_up(opportunity)
         rejected = early_rejection(opportunity, self.markets, known, is_used_up=is_used_up)
@@ -165,7 +165,7 @@ class LegReserver:
         )
 
     def _legs_left(self, opportunity: Opportunity) -> list[int]:
-        """Of each of both exchanges whose limits are known, the own first; of the own alone where this leg joins."""
+        """Legs left on each exchange with known limits, own first; only the own where this leg is the second."""
         buy, sell = opportunity.buy.exchange, opportunity.sell.exchange
         own = self.cache.new_legs_left(self.exchange, len(self.reserving))
         open_ones = self.cache.open
@@ -183,8 +183,8 @@ class LegReserver:
         return Grounds(self._sight(opportunity, known))
 
     def _reject(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:
-        """The buyer's bot speaks for both, so that an opportunity is not counted twice. The seller's speaks where the
-        buyer has reserved: it alone says no then."""
+        """Record the rejection, by the buy side's bot alone so that it is counted once. The sell side's bot records it
+        only where the buy leg is reserved already."""
         identity = opportunity.opportunity_id
         is_reporter = self.exchange == opportunity.buy.exchange or identity in self.cache.open
         if not is_reporter or self._is_reserved(identity):

@@ -1,4 +1,4 @@
-"""Takes the exchange's own word for the balances when no order is open there: before the first, after the last."""
+"""Stores the balances that the exchange reports before the session's first order and after its last."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from store.store_port import TradeStore
 
 @dataclass(slots=True)
 class BalanceSnapshots:
-    """The balances of one exchange at both ends of a session."""
+    """The opening and closing balances of one exchange."""
 
     store: TradeStore
     account: TradingAccount
@@ -21,10 +21,11 @@ class BalanceSnapshots:
     closed: bool = False
 
     async def ensure_opening(self) -> bool:
-        """Whether the session has its opening balances; takes them, once, where nothing is open at the exchange.
+        """Whether the opening balances are stored; fetches and stores them, once, while nothing is open at the
+        exchange.
 
-        A bot that comes back in the middle of a session goes on with the rows as they are: the exchange's word may have
-        a late fill in it, which would count twice once it is found and booked. Reconciliation compares both.
+        A bot that restarts during a session keeps the stored rows: the exchange's balances may include a late fill,
+        which would be counted again once it is booked. Reconciliation compares both.
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
         before, _ = await self.store.session_balances()
@@ -36,19 +37,18 @@ class BalanceSnapshots:
         return True
 
     def see(self, arbitrage: Arbitrage) -> None:
-        """One that changed, by a late fill too: closing balances of before that are of no use any more."""
+        """Handle a changed arbitrage: closing balances taken before it, or before a late fill, are outdated."""
         if is_open_at([arbitrage], self.account.exchange):
             self.closed = False
 
     async def close(self) -> None:
-        """Closing balances, again after each change, where nothing is open at the exchange and this bot reserves no
-        more.
+        """Store the closing balances, again after each change, once nothing is open at the exchange.
 
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
         if self.closed or is_open_at(await self.store.open_arbitrages(), self.account.exchange):
             return
-        # a change while the exchange is asked takes this back
+        # a change during the request resets this
         self.closed = True
         try:
             balances = await self.account.balances()
@@ -58,7 +58,7 @@ class BalanceSnapshots:
             raise
 
     async def record_closing(self) -> None:
-        """Closing balances of a bot that goes with nothing open at the exchange, unless it never opened the books.
+        """Store the closing balances of a bot that exits with nothing open, if it stored opening ones.
 
         Raises StoreError, ExchangeError.
         """
