@@ -28,7 +28,7 @@ _TAKEN_BY = (
 _SHOWN: Document = {"$min": [{"$toDecimal": "$opportunity.buy.amount"}, {"$toDecimal": "$opportunity.sell.amount"}]}
 _TRADED: Document = {"$divide": [{"$min": [{"$toDecimal": "$amount"}, _SHOWN]}, _SHOWN]}
 _EXPECTED: Document = {"$round": [{"$multiply": [{"$toDecimal": "$opportunity.expected_profit"}, _TRADED]}, 8]}
-"""Of what the best levels promised the share that was reserved: the rest of them was never to be traded."""
+"""Theoretical gross at the best levels, scaled to the amount reserved."""
 _TAKEN_SUMS = (
     1,
     {"$cond": [{"$gt": [_SHOWN, 0]}, _EXPECTED, {"$toDecimal": 0}]},
@@ -62,7 +62,7 @@ class OutcomeSum:
     """Of what was reserved, at the best levels, in the settlement currency; 0 for those rejected, whose missed profit
     is counted by episode."""
     net: Decimal
-    """What those taken brought, as far as they have ended; 0 for those rejected."""
+    """Realised P&L of those taken that have ended; 0 for those rejected."""
     pair_seconds: int
     """In how many seconds the pair was rejected for this; 0 for those taken."""
 

@@ -8,7 +8,7 @@ from store.server.documents import ARBITRAGES, amount_of, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 RECOUNT_LIMIT = 100
-"""A read of everything takes at most one part in so many of the time: it puts right what changed late all the same."""
+"""A full read, which corrects late changes, takes at most one part in this many of the time."""
 
 _STATES: dict[str, ArbitrageState] = {state: state for state in FINAL_STATES}
 _FIELDS = {"times.ended": 1, "state": 1, "profit.net": 1}
@@ -26,7 +26,7 @@ class RunningEquity:
         self._recount_at = 0
 
     async def read(self, currency: str) -> Equity:
-        """Raises StoreUnavailableError, after which the next read is as right as ever."""
+        """Raises StoreUnavailableError; the next read is unaffected."""
         begun, recount_at = wall_now(), self._recount_at
         is_whole = begun >= recount_at or currency not in self._settled
         settled, since = (EquityCurve(), 0) if is_whole else self._settled[currency]

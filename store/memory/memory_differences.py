@@ -1,4 +1,4 @@
-"""What reconciliation reads and keeps, in memory, under the contract of the MongoDB one."""
+"""Reconciliation's differences in memory, under the contract of the MongoDB adapter."""
 
 from collections.abc import Callable, Iterable
 

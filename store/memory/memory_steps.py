@@ -1,4 +1,4 @@
-"""The record of decisions of the store in memory; one that backtests trade on keeps none, since it is made again."""
+"""The record of decisions in memory; not kept for backtests, which can be run again."""
 
 from market.trade.decisions import Cause, step_by, step_text
 from market.trade.reservation_state import ReservationState

@@ -1,4 +1,4 @@
-"""Several questions to MongoDB in one round trip: in a transaction each costs a bot more than what is read."""
+"""Several MongoDB reads in one round trip: within a transaction round trips cost more than the reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class BatchedRead:
 
 
 async def read_batch(database: Database, session: Session, reads: Sequence[BatchedRead]) -> list[list[Document]]:
-    """The documents that answer each question, in the order of the questions.
+    """The documents of each read, in the order of `reads`.
 
     The session's counter, which is always there, stands in for a query without a collection; a transaction takes no
     `$unionWith` (mongodb.com, "Transactions and Operations"). Raises StoreError in a database never prepared.

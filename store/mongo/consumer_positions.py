@@ -1,4 +1,4 @@
-"""How far each bot has read: one row each, written over and over, for people to look at."""
+"""Consumer offsets and change stream lag of each bot: one row each, overwritten, for monitoring."""
 
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING
@@ -12,7 +12,8 @@ _POSITION = TypeAdapter(ConsumerPosition)
 
 
 class ConsumerPositions:
-    """Of all processes on one database. A row says when it was told; those of processes that are gone grow old."""
+    """The positions of all bots on one database. `told_at` is the time of the report; rows of ended processes grow
+    old."""
 
     def __init__(self, database: Database) -> None:
         self._rows = database.get_collection(CONSUMER_POSITIONS, write_concern=QUICK)
@@ -33,4 +34,6 @@ def _position_of(document: Document) -> ConsumerPosition:
     try:
         return _POSITION.validate_python({**document, "told_at": microseconds_of(document.get("told_at"))})
     except ValidationError as error:
-        raise StoreError(f"reach {document.get('_id')!r} is not as this version writes it") from error
+        raise StoreError(
+            f"consumer position {document.get('_id')!r} was written by another version of this program"
+        ) from error

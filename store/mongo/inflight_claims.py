@@ -10,9 +10,8 @@ FLIGHT = "flight|"
 
 
 async def may_be_in_flight(database: Database, session: Session, arbitrage: Arbitrage, role: LegRole) -> bool:
-    """Whether the leg that is now `sending` may be posted: it has the claim, or takes it where nobody has.
-
-    False: another leg is in flight that the exchange could not tell from it.
+    """Whether the leg that is now `sending` may be posted: it has the claim, or takes a free one. False: another leg
+    is in flight that the exchange could not tell from it.
     """
     leg = arbitrage.leg(role)
     if leg is None or leg.state != "sending" or not allows_one_in_flight(leg):

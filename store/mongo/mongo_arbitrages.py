@@ -15,7 +15,7 @@ from store.server.mongo_client import Database, Document, translated_errors
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
 MAX_REMEMBERED = 10_000
-"""How many arbitrages a watcher knows the last told state of."""
+"""How many arbitrages a watcher remembers the last delivered state of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrag
 async def watch_arbitrages(
     database: Database, progress: ChangeStreamProgress | None = None
 ) -> AsyncGenerator[Arbitrage]:
-    """Those open at first, then each change; where history was lost, those open now or when last told of.
+    """First those open, then each change; where history was lost, those open now or when last delivered.
 
     The states of one arbitrage never go back.
     """
@@ -68,7 +68,7 @@ async def watch_arbitrages(
         while True:
             change = await changes.next()
             if change is None:
-                # the stream repeats what is written from here on, so some of it may be told by this read already
+                # the stream repeats changes from here on, some of which this read has already delivered
                 found = await read_until_reachable(partial(_documents, database, _open_or_among(told.open)))
             else:
                 document = change.get("fullDocument")
@@ -80,13 +80,13 @@ async def watch_arbitrages(
 
 @dataclass(slots=True)
 class _Delivered:
-    """What a watcher was told last."""
+    """The last state that a watcher got of each arbitrage."""
 
     open: set[str] = field(default_factory=set)
     revisions: dict[str, int] = field(default_factory=dict)
 
     def is_new(self, document: Document) -> bool:
-        """Remembers it, too."""
+        """Whether the document is newer than the last delivered; remembers it."""
         key, revision = str(document["_id"]), integer_of(document["revision"])
         if revision <= self.revisions.get(key, 0):
             return False

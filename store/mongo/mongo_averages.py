@@ -94,7 +94,7 @@ class MongoAverages:
 async def read_average_trades(
     database: Database, wanted: Mapping[str, object], cursor: str | None, limit: int
 ) -> Page[AverageTrade]:
-    """Newest first. An order is told by its arbitrage, which knows of fills that came late. Raises CursorError."""
+    """Newest first. An order's state is read from its arbitrage, which has late fills. Raises CursorError."""
     page = await read_page(database, AVERAGE_TRADES, average_trade_of, wanted, cursor, limit)
     ordered = [trade.trade_id for trade in page.items if trade.order is not None]
     begun = await read_arbitrages(database, {"_id": {"$in": ordered}}) if ordered else []

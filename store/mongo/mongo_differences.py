@@ -1,4 +1,4 @@
-"""What reconciliation reads and keeps, in MongoDB: each difference once, and until when an exchange was compared."""
+"""Reconciliation in MongoDB: each difference once, and the time up to which each exchange was compared."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -85,4 +85,6 @@ def difference_of(document: Mapping[str, object]) -> StoredDifference:
     try:
         return _DIFFERENCE.validate_python(document)
     except ValidationError as error:
-        raise StoreError(f"difference {document.get('_id')!r} is not as this version writes it: {error}") from error
+        raise StoreError(
+            f"difference {document.get('_id')!r} was written by another version of this program: {error}"
+        ) from error

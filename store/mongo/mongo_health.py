@@ -1,4 +1,4 @@
-"""What exchanges failed at, and which are paused for it."""
+"""Failures of exchanges, and their pauses."""
 
 from pymongo import ASCENDING
 
@@ -19,7 +19,7 @@ class MongoHealth:
         self._settings = settings
 
     async def record(self, exchange: str, failure: Failure) -> Health:
-        """One more failure, counted once by its id; how the exchange stands then. Raises StoreUnavailableError."""
+        """Count one failure, once per id; returns the exchange's health. Raises StoreUnavailableError."""
 
         async def step(session: Session) -> Health:
             settings = await self._settings.current(session)

@@ -1,4 +1,4 @@
-"""What bots write down of the opportunities that they saw: those acted on, and why the others were rejected."""
+"""Opportunities that bots acted on, and the rejections of the others."""
 
 from decimal import Decimal
 
@@ -14,7 +14,7 @@ from store.server.mongo_client import Database, translated_errors
 
 
 class MongoRejections:
-    """The part of the store's port that informs and decides nothing."""
+    """The part of the store's port that is for information only."""
 
     def __init__(self, database: Database, session_id: str) -> None:
         self._database = database
@@ -40,5 +40,5 @@ class MongoRejections:
         return profit_by_reason(await missed_sums(self._database, {"session_id": self._session_id}))
 
     async def rejection_counts(self) -> dict[str, int]:
-        """Reason → how many in this session, those not stored whole included."""
+        """Reason → how many in this session, including those only counted."""
         return await rejection_counts(self._database, {"session_id": self._session_id})

@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CurrentState:
-    """What stands at `counters.now`, by the server's clock."""
+    """State of the session at `counters.now`, by the server's clock."""
 
     settings: Settings | None
     counters: RiskCounters
@@ -67,13 +67,13 @@ class CurrentState:
     feeds: tuple[FeedState, ...]
     leases: tuple[Lease, ...]
     stopped: frozenset[tuple[str, str]] = frozenset()
-    """(`bot` or `feed`, exchange) of which a user has every process stopped."""
+    """(`bot` or `feed`, exchange) whose processes a user has all stopped."""
     single_legs: tuple[Arbitrage, ...] = ()
 
 
 class NoticeEventFollower:
-    """Every arbitrage that ends or stands on one leg, version of the settings and failure of an exchange, at least
-    once, after the token."""
+    """Follows arbitrages that end or have a single leg, versions of the settings, and failures of exchanges: each at
+    least once, after the token."""
 
     def __init__(self, database: Database, token: str | None) -> None:
         self._changes = ChangeFollower(database, PIPELINE, None if token is None else {"_data": token})
@@ -88,23 +88,23 @@ class NoticeEventFollower:
 
     @property
     def token(self) -> str | None:
-        """Where to go on after what `next` returned last, or, while one waits for it, after all that is past."""
+        """The resume token after the last event returned, or after all read so far."""
         token = self._changes.token
         return None if token is None else str(token["_data"])
 
     async def next(self) -> NoticeEvent | None:
-        """None where it begins without a past: at first, and whenever history was lost."""
+        """The next event; None where it starts without history: at first, and whenever history was lost."""
         while True:
             change = await self._changes.next()
             if change is None:
                 return None
-            happening = _event_of(change)
-            if happening is not None:
-                return happening
+            event = _event_of(change)
+            if event is not None:
+                return event
 
 
 class NoticeEventReader:
-    """Of the session's database, with a client of its own; close it."""
+    """Reads the session's database with a client of its own; close it."""
 
     def __init__(self, session: Session) -> None:
         self._client = connect(session.mongodb)

@@ -1,4 +1,4 @@
-"""The opportunities that bots kept, each with what became of it: page by page, at a bounded cost a page."""
+"""Stored opportunities with their outcomes, page by page, at a bounded cost per page."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -106,14 +106,14 @@ class MongoOpportunities:
         return Page(items, None if last is None else cursor_after(*last))
 
     async def one(self, opportunity_id: str) -> StoredOpportunity | None:
-        """Of any session; None where it was not kept, or is not any more."""
+        """One of any session; None if it was not stored or is past its retention."""
         found = await self._read(_ALL, [opportunity_id]) or await self._read(_TAKEN, [opportunity_id])
         if opportunity_id not in found:
             return None
         return StoredOpportunity(found[opportunity_id], await self.outcome(opportunity_id))
 
     async def outcome(self, opportunity_id: str) -> OpportunityOutcome:
-        """What became of it, kept or not. Raises StoreUnavailableError."""
+        """The outcome, whether or not the opportunity is stored. Raises StoreUnavailableError."""
         return (await read_outcomes(self._database, [opportunity_id]))[opportunity_id]
 
     async def _chunks(

@@ -1,4 +1,4 @@
-"""What the store kept of one session, to be laid beside its recording: every decision with what it was made on."""
+"""Exports one session for verification against its recording: every decision with its inputs."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What was traded, as people look for it: filtered pages, everything in order for downloads, the equity."""
+"""Trade history: filtered pages, ordered downloads, equity."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class BookedFill:
     state: str
     strategy: str
     role: str
-    """Empty where the arbitrage does not know of the fill."""
+    """Empty if the arbitrage does not have the fill."""
     fill: Fill
 
 
@@ -167,12 +167,12 @@ def _of_arbitrages(wanted: TradeFilter) -> Document:
 
 
 def _of_fills(wanted: TradeFilter) -> Document:
-    """As far as the ledger itself says it."""
+    """The conditions on fields of the ledger itself."""
     return _between(wanted) | ({} if wanted.exchange is None else {"exchange": wanted.exchange})
 
 
 def _stages(wanted: TradeFilter) -> list[Document]:
-    """What only the arbitrage of a fill says."""
+    """The stages that filter fills by fields of their arbitrage."""
     query = _arbitrage_conditions(wanted, "arbitrage.")
     narrowed: list[Document] = [{"$match": query}] if query else []
     return [_WITH_ARBITRAGE, *narrowed]
@@ -190,7 +190,7 @@ def _arbitrage_conditions(wanted: TradeFilter, prefix: str = "") -> Document:
 
 
 def _strategy(strategy: Strategy) -> Document:
-    """Earlier versions knew but one, and did not name it."""
+    """Matches also documents of earlier versions, which had only one strategy and did not store it."""
     return {"$in": [strategy, None]} if strategy == "arbitrage" else {"$eq": strategy}
 
 
@@ -241,4 +241,6 @@ def _parsed(document: Document, value: Callable[[Mapping[str, object]], Row]) ->
     try:
         return value(document)
     except (KeyError, ValidationError) as error:
-        raise StoreError(f"document {document.get('_id')!r} is not as this version writes it: {error}") from error
+        raise StoreError(
+            f"document {document.get('_id')!r} was written by another version of this program: {error}"
+        ) from error

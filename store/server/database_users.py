@@ -1,4 +1,4 @@
-"""Who may do what in an embedded MongoDB: a user of each role, who reads a database and writes to some collections."""
+"""Users and rights of an embedded MongoDB: one user per role, which reads a database and writes some collections."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ async def ensure_users(client: AsyncIOMotorClient[Document], users: Iterable[Dat
 
 
 async def drop_all_but(client: AsyncIOMotorClient[Document], names: Collection[str]) -> None:
-    """Nobody else comes in any more, also who is there. Raises the driver's errors."""
+    """Drop all other users, including connected ones. Raises the driver's errors."""
     admin = client[ADMIN]
     for kind in ("user", "role"):
         for known in (await admin.command(f"{kind}sInfo", 1))[f"{kind}s"]:

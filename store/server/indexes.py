@@ -23,12 +23,12 @@ from store.server.mongo_client import Database
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
 RETENTION_SECONDS = 7 * 24 * 3_600
-"""How long opportunities, rejections and signals are kept: they inform, and nothing is decided by them."""
+"""Retention of opportunities, rejections and signals, which are for information only."""
 
 _SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 
-# by the wall clock's date of the note: the events of a replay are old when they are written
+# by the wall clock's time of writing: the events of a replay are old when they are written
 _EXPIRY = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=RETENTION_SECONDS)
 
 INDEXES: dict[str, list[IndexModel]] = {
@@ -37,7 +37,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("who", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([("action", ASCENDING), *_NEWEST_FIRST]),
     ],
-    # whatever a page is filtered by stands in the index, so that looking for it reads no document
+    # covers every filter of a page, so that scanning reads no document
     OPPORTUNITIES: [
         IndexModel(
             [
@@ -96,7 +96,7 @@ async def create_indexes(database: Database) -> None:
             try:
                 await database.create_collection(name)
             except CollectionInvalid:
-                # another process was faster
+                # another process created it first
                 continue
     for name, indexes in INDEXES.items():
         there = await database[name].index_information()

@@ -1,4 +1,4 @@
-"""The MongoDB driver at the edge: how it connects, retries, and what its errors mean to us."""
+"""The MongoDB driver: connecting, retrying and translating its errors."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator
@@ -44,7 +44,7 @@ def connect(uri: str, selection_ms: int = SELECTION_MS) -> Client:
     named: dict[str, Any] = {} if login is None else {"username": login.user, "password": login.password}
     with translated_errors():
         client: Client = AsyncIOMotorClient(
-            # as plain text: the driver keeps what it is given
+            # as plain text: the driver stores what it is given
             str(uri),
             serverSelectionTimeoutMS=selection_ms,
             connectTimeoutMS=2_000,
@@ -62,19 +62,19 @@ def database_of(client: Client, name: str) -> Database:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """The driver's errors become ours, saying whether to try again."""
+    """Translate the driver's errors into StoreError, or StoreUnavailableError where a retry may help."""
     try:
         yield
     except ConnectionFailure as error:
-        raise StoreUnavailableError(f"MongoDB is not reached: {first_sentence(error)}") from error
+        raise StoreUnavailableError(f"MongoDB is not reachable: {first_sentence(error)}") from error
     except ConfigurationError as error:
-        raise StoreError(f"Not an address of MongoDB: {error}") from error
+        raise StoreError(f"Not a MongoDB address: {error}") from error
     except PyMongoError as error:
         if is_passing(error):
             raise StoreUnavailableError(f"MongoDB is busy: {first_sentence(error)}") from error
-        raise StoreError(f"MongoDB rejected: {first_sentence(error)}") from error
+        raise StoreError(f"MongoDB rejected the request: {first_sentence(error)}") from error
     except BSONError as error:
-        raise StoreError(f"MongoDB cannot hold this: {error}") from error
+        raise StoreError(f"MongoDB cannot store this value: {error}") from error
 
 
 def is_passing(error: PyMongoError) -> bool:
@@ -120,7 +120,7 @@ async def in_transaction(client: Client, step: Callable[[Session], Awaitable[Res
             except PyMongoError as error:
                 if not error.has_error_label("TransientTransactionError") or wall_now() > deadline:
                     raise
-                log.debug("transaction met another", extra={"error": first_sentence(error)})
+                log.debug("transaction conflict, retried", extra={"error": first_sentence(error)})
             else:
                 return result
             await SystemClock().sleep(next(delays))

@@ -75,7 +75,7 @@ async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     assert await store.acquire_lease("alpha", "two") is None
     await clock.sleep(LEASE_SECONDS)
     assert await store.acquire_lease("alpha", "two") is not None
-    with pytest.raises(FencedOutError, match="another process acts for alpha"):
+    with pytest.raises(FencedOutError, match="another process has taken over alpha"):
         await lease.renew()
 
 

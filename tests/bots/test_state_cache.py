@@ -58,7 +58,7 @@ def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
     ("prepare", "expected"),
     [
         (lambda _: None, None),
-        (lambda cache: setattr(cache, "stopping", True), "stopping"),
+        (lambda cache: setattr(cache, "is_stopping", True), "stopping"),
         (lambda cache: cache.update_arbitrage(arbitrage("other")), "pair_busy"),
         (lambda cache: cache.update_arbitrage(arbitrage("other", turned=True)), None),
         (lambda cache: cache.update_arbitrage(arbitrage("mine")), None),

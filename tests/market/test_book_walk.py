@@ -171,7 +171,7 @@ def test_every_unit_before_its_end_brings_the_least_margin_and_none_behind_it(
     asks=books(1_000, 1),
     bids=books(1_060, -1),
     terms=terms_of,
-    max_amount=st.integers(0, 40),
+    most=st.integers(0, 40),
     budget=st.integers(0, 2_000),
 )
 def test_limits_cut_the_same_walk(

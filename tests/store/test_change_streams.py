@@ -85,7 +85,7 @@ async def test_a_server_that_is_away_is_no_lost_history(caplog: pytest.LogCaptur
     follower = ChangeFollower(client[DATABASE]["rows"], progress=standing)
     watching = asyncio.create_task(follower.next())
     async with asyncio.timeout(DEADLINE_SECONDS):
-        while caplog.messages.count("watching again") < 2:  # noqa: ASYNC110 - the log tells by no event
+        while caplog.messages.count("change stream reopened") < 2:  # noqa: ASYNC110 - the log tells by no event
             await asyncio.sleep(0.01)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)

@@ -115,12 +115,12 @@ async def test_a_new_start_may_use_another_port(tmp_path: Path) -> None:
 async def test_an_address_where_nothing_listens_is_one_sentence() -> None:
     (port,) = free_ports(1)
     async with asyncio.timeout(4):
-        with pytest.raises(StoreUnavailableError, match=r"^MongoDB is not reached: .{10,200}$"):
+        with pytest.raises(StoreUnavailableError, match=r"^MongoDB is not reachable: .{10,200}$"):
             await check_reachable(f"mongodb://127.0.0.1:{port}/?replicaSet=rs0")
 
 
 async def test_what_is_no_address_is_said_at_once() -> None:
-    with pytest.raises(StoreError, match="Not an address of MongoDB"):
+    with pytest.raises(StoreError, match="Not a MongoDB address"):
         await check_reachable("http://127.0.0.1:1")
 
 
