@@ -1,6 +1,6 @@
-"""What is wrong with a value that somebody gave, in a sentence for people who never saw a line of Python.
+"""Validation errors as one plain sentence for users.
 
-The one translation of pydantic's errors: configuration, REST, pages and commands all say it in these words.
+The one translation of pydantic's errors, used by configuration, REST, pages and commands.
 """
 
 from collections.abc import Mapping, Sequence

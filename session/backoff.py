@@ -1,4 +1,4 @@
-"""How long to wait between two attempts, and asking again."""
+"""Exponential backoff with jitter, and retries."""
 
 import random
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,7 +16,8 @@ CHANCE = random.Random()  # noqa: S311 - jitter is no secret
 def backoff(
     first: float = FIRST_SECONDS, factor: float = 2.0, longest: float = 10.0, chance: random.Random = CHANCE
 ) -> Iterator[float]:
-    """Delays in seconds, growing up to `longest`; each with a tenth of jitter, so that parts do not return in step."""
+    """Delays in seconds, growing up to `longest`; each with a tenth of jitter, so that processes do not retry in
+    step."""
     delay = first
     while True:
         yield jittered(delay, chance)
@@ -34,7 +35,8 @@ async def retry_on(
     on_outage: Callable[[Exception], None],
     first: float = FIRST_SECONDS,
 ) -> Result:
-    """The answer, asked again after each of `outages`, which `on_outage` gets; raises whatever else it raises."""
+    """The result of `call`, retried after each of `outages`, which is passed to `on_outage`; other errors are
+    raised."""
     delays = backoff(first)
     while True:
         try:

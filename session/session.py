@@ -1,4 +1,4 @@
-"""The frozen description of one run, written by the supervisor and read by every process of it."""
+"""The immutable description of one run, written by the supervisor and read by each of its processes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +57,7 @@ class Session:
     paper_latency_spread: float = 0.0
     """Standard deviation of its logarithm; each order's is drawn by `seed` and the order's own id."""
     stale_after_ms: int = 3_000
-    """How old the newest sign that a quote holds may be before its feeder withdraws it."""
+    """How long a quote stays valid without confirmation before its feed withdraws it."""
     recordings_mb: int | None = None
     """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
     transfers: tuple[TransferTerms, ...] = KNOWN_TERMS

@@ -1,8 +1,7 @@
 """Episodes of opportunities, and the profit that each of them missed: once per episode, within the limits. Pure.
 
-One gap between two markets is seen at row after row for as long as it lasts. An episode is such an uninterrupted run of
-one ordered pair of markets; whoever sums its sightings counts the same money hundreds of times, and sums more than any
-limit allows to be traded.
+One price gap between two markets makes an opportunity at row after row while it lasts. An episode is such an
+uninterrupted run of one directed pair of markets; summing its samples would count the same profit hundreds of times.
 """
 
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ MarketPair = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class TradeBounds:
-    """What one trade may use at most; None: not bounded, or not known."""
+    """What one trade may use at most; None: unbounded or unknown."""
 
     notional: Decimal | None = None
     """Settlement currency: the least of `max_notional` and whatever else limits a single trade."""
@@ -34,7 +33,7 @@ class TradeBounds:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSample:
-    """One opportunity and what became of it. `profit`: `tradable_profit` of it. Times in microseconds."""
+    """One opportunity and its outcome. `profit`: `tradable_profit` of it. Times in microseconds."""
 
     pair: MarketPair
     at: int
@@ -43,14 +42,14 @@ class EpisodeSample:
     net_bps: float
     profit: Decimal
     reason: str | None
-    """Why it was not traded; None: an arbitrage was begun on it."""
+    """Why it was not traded; None: an arbitrage was opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """From the first to the last sighting of one run; money in the settlement currency.
+    """From the first to the last sample of one run; money in the settlement currency.
 
-    `rejected` is the most that one trade on any one of its rejected sightings would have brought, at least 0, and
+    `rejected` is the most that one trade on any one of its rejected sightings would have earned, at least 0, and
     `reason` why that one was rejected (of equal ones the first); None where none was rejected.
     """
 
@@ -65,13 +64,13 @@ class Episode:
 
     @property
     def missed(self) -> Decimal:
-        """0 where any sighting of it was traded: the same gap cannot be had twice."""
+        """0 where any sample was traded: the same gap cannot be traded twice."""
         return ZERO if self.is_taken else self.rejected
 
 
 @dataclass(frozen=True, slots=True)
 class MissedProfit:
-    """Episodes that were not traded, and what one trade on each would have brought at most."""
+    """Episodes that were not traded, and the most that one trade on each would have earned."""
 
     episodes: int
     profit: Decimal
@@ -109,7 +108,7 @@ def sample_of(opportunity: Opportunity, bounds: TradeBounds, reason: str | None)
 
 
 class Episodes:
-    """Gathers sightings, each once, those of a pair in the order of their times. Memory grows with the episodes."""
+    """Collects samples, each once, in time order per pair. Memory grows with the number of episodes."""
 
     def __init__(self) -> None:
         self._ended: list[_Run] = []
@@ -134,20 +133,20 @@ class Episodes:
         return not run.is_taken and expected_profit > run.rejected
 
     def all(self) -> tuple[Episode, ...]:
-        """By their beginnings, then by pair; those that may still go on included."""
+        """All episodes by start, then by pair, including those that may still continue."""
         runs = sorted((*self._ended, *self._newest.values()), key=lambda run: (run.start, run.pair))
         return tuple(run.episode() for run in runs)
 
 
 @dataclass(slots=True)
 class _Run:
-    """An episode that may still go on."""
+    """An episode that may still continue."""
 
     pair: MarketPair
     start: int
     end: int
     until: int
-    """The next sighting up to then still belongs to it."""
+    """A sample up to this time still belongs to it."""
     best_net_bps: float
     samples: int = 0
     is_taken: bool = False
@@ -182,7 +181,7 @@ class _Run:
 
 
 def episodes_of(samples: Iterable[EpisodeSample]) -> tuple[Episode, ...]:
-    """Of sightings in the order of their times."""
+    """The episodes of samples in time order."""
     found = Episodes()
     for sample in samples:
         found.add(sample)
@@ -190,7 +189,7 @@ def episodes_of(samples: Iterable[EpisodeSample]) -> tuple[Episode, ...]:
 
 
 def missed_by_reason(episodes: Iterable[Episode]) -> dict[str, MissedProfit]:
-    """Each episode that was not traded once, under the reason of its best sighting: the sums add up to the whole."""
+    """Each untraded episode once, under the reason of its best sample: the sums add up to the total."""
     missed: dict[str, MissedProfit] = {}
     for episode in episodes:
         if not episode.is_taken and episode.reason is not None:

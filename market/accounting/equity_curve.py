@@ -1,4 +1,4 @@
-"""The equity of a session: net profits summed in the order in which arbitrages ended; exact, few points to draw."""
+"""The equity curve of a session: realised P&L summed in the order in which arbitrages ended; exact, with few points."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class EquityPoint:
 
 @dataclass(frozen=True, slots=True)
 class EquityMark:
-    """An ending that was not as meant, and the sum with it."""
+    """An arbitrage that ended unwound or residual, and the sum including it."""
 
     ending: Ending
     net: Decimal
@@ -48,7 +48,7 @@ class EquityMark:
 
 @dataclass(frozen=True, slots=True)
 class EquityDrawdown:
-    """Of the sum below its highest value before; `start` None where that was the opening."""
+    """A drawdown of the sum from its previous high; `start` None where that was the opening."""
 
     depth: Decimal = ZERO
     start: int | None = None
@@ -60,7 +60,7 @@ class Equity:
     """All but `points` and `marks` is exact, however many endings there were.
 
     `points`: at most MAX_POINTS; of each of at most MAX_SPANS equal spans of time the lowest, the highest and the
-    last, so that no peak and no fall is lost. `marks`: the newest MAX_MARKS unwound and held ones.
+    last, so that no peak and no fall is lost. `marks`: the newest MAX_MARKS unwound and residual ones.
     """
 
     points: tuple[EquityPoint, ...] = ()
@@ -72,14 +72,14 @@ class Equity:
     even: int = 0
     largest_win: Decimal = ZERO
     largest_loss: Decimal = ZERO
-    """At most 0."""
+    """The maximum drawdown, at most 0."""
     deepest: EquityDrawdown = EquityDrawdown()
     current: EquityDrawdown = EquityDrawdown()
-    """Below the highest value so far, by now."""
+    """The current drawdown."""
 
     @property
     def win_share(self) -> float | None:
-        """Of all that traded; None before the first."""
+        """Share of winning arbitrages; None before the first."""
         traded = self.wins + self.losses + self.even
         return self.wins / traded if traded else None
 

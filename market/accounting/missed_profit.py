@@ -1,4 +1,4 @@
-"""What counts as tradable, and how what was kept of opportunities becomes sightings of episodes. Pure.
+"""What counts as tradable, and how rejections and arbitrages become episode samples. Pure.
 
 The definition of an episode and of its missed profit is `market.accounting.episodes`.
 """
@@ -17,7 +17,7 @@ TAKEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg", "closed", 
 
 
 def settings_bounds(settings: Settings | None) -> TradeBounds:
-    """What one trade may use where nothing else is open: no limit lets one alone go further. None: not known yet."""
+    """What one trade may use while nothing else is open. None: settings not known yet."""
     if settings is None:
         return TradeBounds()
     limits = (settings.max_exchange_notional, settings.max_asset_notional, settings.max_total_notional)

@@ -1,4 +1,5 @@
-"""What to send where so that each exchange has its share again, for no more than was earned. Nobody sends it."""
+"""The rebalancing plan: transfers that restore each exchange's share, for no more than the realised P&L. Shown only,
+never sent."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class SkippedTransfer:
-    """A transfer that would help and is not in the plan; `wanted` is what the source has too much."""
+    """A useful transfer that is not in the plan; `wanted` is the surplus of the source."""
 
     currency: str
     source: str

@@ -1,4 +1,4 @@
-"""Our books against an exchange's own word: every difference, and nothing that may be an order in flight. Pure."""
+"""Compares our books with an exchange: returns every difference except those of orders that may be in flight. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class BookedLeg:
 
 @dataclass(frozen=True, slots=True)
 class OrderSearch:
-    """What the exchange answered when it was asked again for an order that it had denied."""
+    """The exchange's answer to a repeated look-up of an order that was unknown to it."""
 
     arbitrage_id: str
     leg: Leg
@@ -38,7 +38,7 @@ class OrderSearch:
 
 @dataclass(frozen=True, slots=True)
 class BookState:
-    """What the store says of one exchange, read after the exchange was: whatever stood there then, we know by now."""
+    """The store's state of one exchange, read after the exchange's own state."""
 
     exchange: str
     legs: tuple[BookedLeg, ...]
@@ -46,17 +46,17 @@ class BookState:
     rows: tuple[BalanceRow, ...] | None = None
     """None where anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
     resumable: tuple[str, ...] = ()
-    """Arbitrages that a halt left, while trading goes on."""
+    """Arbitrages stopped by a halt, while trading is running again."""
     unconfirmed: tuple[BookedLeg, ...] = ()
-    """Legs of arbitrages that are held since the exchange denies their orders and its balances say otherwise."""
+    """Legs of residual arbitrages whose orders the exchange does not know although its balances suggest them."""
     foreign: frozenset[str] = frozenset()
-    """Currencies in which the exchange was found to have more than our orders made of them."""
+    """Currencies with balances that our orders do not explain."""
     has_client_ids: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeState:
-    """What the exchange says."""
+    """The exchange's own state."""
 
     orders: tuple[OpenOrder, ...]
     fills: tuple[AccountFill, ...]
@@ -69,7 +69,7 @@ class ExchangeState:
 
 
 def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    """Everything that does not agree, in the order of `HANDLING`; nothing that may be an order in flight."""
+    """All differences in the order of `HANDLING`, except those of orders that may be in flight."""
     found = _search_differences(ours, theirs)
     late = _late_fills(ours, theirs)
     compared = [
@@ -83,7 +83,7 @@ def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
         *_resumable(ours),
     ]
     if not late and not any(search.may_move_money for search in theirs.searches):
-        # else what is, or will be, booked explains the balances
+        # otherwise what is being booked explains the balances
         foreign = ours.foreign.union(*(one.currencies for one in compared))
         compared += _balances(ours, theirs, foreign)
     order = list(HANDLING)
@@ -94,9 +94,9 @@ def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Differen
     found = []
     for search in theirs.searches:
         leg, report = search.leg, search.report
-        subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent, since the exchange did not know it"
+        subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent: the exchange did not know the order"
         if search.is_ambiguous:
-            there = "more than one order may be it"
+            there = "more than one order matches"
             moved = (leg.base, leg.quote_currency)
             found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there, currencies=moved))
         elif report is not None and report.is_final and not _is_anothers(report.exchange_order_id, leg, ours):
@@ -112,8 +112,8 @@ def _unconfirmed(ours: BookState) -> list[Difference]:
             "order_unconfirmed",
             ours.exchange,
             f"{own.arbitrage_id}:{own.leg.role}",
-            "held, since it may have been sent",
-            "does not find it, and its balances do not bear that out",
+            "residual: the order may have been sent",
+            "does not find the order, but its balances do not match that",
             currencies=(own.leg.base, own.leg.quote_currency),
         )
         for own in ours.unconfirmed
@@ -272,7 +272,7 @@ class _Owners:
 
 
 def _may_be_in_flight(legs: list[Leg], symbol: str, side: Side) -> bool:
-    """Whether an order of nobody's may be that of a leg whose acknowledgement is not noted yet."""
+    """Whether an unknown order may belong to a leg whose acknowledgement is not recorded yet."""
     return any(
         leg.state == "sending" and leg.exchange_order_id is None and (leg.symbol, leg.side) == (symbol, side)
         for leg in legs

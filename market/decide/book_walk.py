@@ -1,4 +1,4 @@
-"""Two books walked together while each further unit still pays: how much, and what that costs and brings. Exact.
+"""Walks two order books together while each further unit is profitable; computes amount, cost and proceeds. Exact.
 
 No float, and nothing is rounded: sums and products are decimals of as many digits as it takes, quotients are fractions.
 """
@@ -19,7 +19,7 @@ ONE = Decimal(1)
 
 @dataclass(frozen=True, slots=True)
 class WalkTerms:
-    """What trading at two prices means in the settlement currency, and what a unit must bring.
+    """Fees, FX rates and the minimum net spread of a walk.
 
     Fees are fractions of the notional, taken in quote currency; a fee taken in base is in `factor`, which says how much
     is sold per unit bought. A rate of None: the quote currency is the settlement currency. A unit pays where it brings
@@ -64,12 +64,12 @@ class WalkTerms:
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """What forbids to go on although it pays. All is in base bought, or in the quote currency that buys it."""
+    """Limits on the walk, in base bought or in the quote currency that buys it."""
 
     max_amount: Fraction | None = None
-    """Base bought at most, whatever the price."""
+    """Maximum base bought, at any price."""
     budget: Fraction | None = None
-    """Quote currency that may be spent, every unit at what `limit` makes of the worst ask reached."""
+    """Quote currency that may be spent, with every unit at `limit` of the worst ask reached."""
     limit: Callable[[Decimal], Decimal] | None = None
     """The price that an order reaching this ask may have to pay; None: the ask itself."""
 
@@ -85,7 +85,7 @@ NO_LIMITS = WalkLimits()
 
 
 class WalkStep(NamedTuple):
-    """A stretch of the walk at one ask and one bid, counted in base *sold*: there both books are finite decimals."""
+    """A part of the walk at one ask and one bid, counted in base *sold*, where both books are finite decimals."""
 
     ask: Level
     bid: Level

@@ -1,4 +1,4 @@
-"""How much of an opportunity to trade: the walk along both books, cut to what both exchanges take as an order. Exact.
+"""Sizing: walks both books and rounds the amount to what both exchanges accept. Exact.
 
 All amounts are *matched* amounts, base bought; the sell side orders `factor` of them (see `market.instruments.fees`).
 """

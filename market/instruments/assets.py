@@ -123,7 +123,7 @@ def identity_fault(markets: Iterable[Market], assumptions: Iterable[Assumption] 
         ):
             place = f"{market.exchange} {market.symbol}"
             if asset is None:
-                return f"{place} is not traded: nobody has said yet what {name} is on {market.exchange}"
+                return f"{place} is not traded: the asset {name} on {market.exchange} is not known"
             if assumed.get(asset.asset_id, asset.asset_id) != compared_as:
                 return (
                     f"{place} is not traded: it would be compared as {compared_as}, but it is "

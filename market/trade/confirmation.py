@@ -1,7 +1,7 @@
-"""Whether an exchange without client ids bears out, by all else that it says, that it never had an order. Pure.
+"""Confirms from balances, open orders and fills that an exchange without client order ids never had an order. Pure.
 
-There an order is found only by its content and its date. That none was found says little where a date, a clock or a
-rounding is not what we take it for; what an order filled shows in the balances, whatever it is dated.
+Such an exchange finds an order only by content and date, so a failed look-up proves little if a date, a clock or a
+rounding differs. What an order filled shows in the balances in any case.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from market.trade.reservation_state import BalanceRow, fill_key
 
 @dataclass(frozen=True, slots=True)
 class ExchangeView:
-    """What the exchange says, asked in this order between two looks at our rows, and what we know by then."""
+    """The exchange's state, read in this order between two reads of our rows, and the arbitrages known by then."""
 
     rows_before: tuple[BalanceRow, ...]
     balances: Mapping[str, Decimal]
@@ -30,19 +30,19 @@ class ExchangeView:
 
 
 def doubt_about(leg: Leg, view: ExchangeView) -> str | None:
-    """Why the order of `leg`, which the exchange denies, may be there all the same; None where it cannot.
+    """Why the order of `leg` may exist although the exchange does not find it; None where it certainly does not.
 
-    Sure only where the exchange's balances are our rows with the fills that are known and not booked yet.
+    Certain only if the exchange's balances equal our rows plus the known fills that are not booked yet.
     """
     known = orders_of_others(leg, view.arbitrages)
     for order in view.orders:
         if (order.symbol, order.side) == (leg.symbol, leg.side) and order.exchange_order_id not in known:
-            return f"order {order.exchange_order_id}, which rests there, is nobody's"
+            return f"order {order.exchange_order_id}, which rests there, belongs to no leg"
     for one in view.fills:
         if (one.fill.symbol, one.fill.side) == (leg.symbol, leg.side) and one.exchange_order_id not in known:
-            return f"fill {one.fill.fill_id} of order {one.exchange_order_id} is nobody's"
+            return f"fill {one.fill.fill_id} of order {one.exchange_order_id} belongs to no leg"
     if view.rows_before != view.rows_after:
-        return "our balances moved while the exchange was asked"
+        return "our balances changed during the request"
     return _difference(leg, view, _unbooked(leg, view, known))
 
 
@@ -52,7 +52,7 @@ def _difference(leg: Leg, view: ExchangeView, unbooked: Mapping[str, Decimal]) -
         here = rows.get(currency, ZERO) + unbooked.get(currency, ZERO)
         there = view.balances.get(currency, ZERO)
         if here != there:
-            return f"{currency}: {text_of(here)} by our books, {text_of(there)} there"
+            return f"{currency}: {text_of(here)} in our books, {text_of(there)} at the exchange"
     return None
 
 

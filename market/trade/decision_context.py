@@ -1,4 +1,4 @@
-"""What a decision was made on, as it is kept beside it: enough to make it again, and nothing that cannot matter."""
+"""The inputs of a decision, as stored with it: enough to repeat it, and nothing else."""
 
 from dataclasses import dataclass, field, replace
 

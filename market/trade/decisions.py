@@ -1,6 +1,6 @@
-"""The record of decisions: what each step of an arbitrage, and each rejection, was asked for and decided on. Pure.
+"""The record of decisions: cause and inputs of each step of an arbitrage and of each rejection. Pure.
 
-Kept as text, since nothing but a verification ever takes it apart.
+Stored as text, since only verification reads it.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""One order at a time, where an exchange knows no client ids: two like orders in flight could not be told apart."""
+"""One order in flight at a time on exchanges without client order ids, where two similar ones could not be told
+apart."""
 
 from collections.abc import Iterable
 
@@ -8,7 +9,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
 
 WITHOUT_CLIENT_IDS = frozenset({"bitflyer"})
-"""Exchanges that find an order only by what it says and when it was sent."""
+"""Exchanges that find an order only by its content and time."""
 
 LOOK_BACK = 1_800 * MICROSECONDS
 """Orders of legs that ended so long before a leg's intent, or later, must not be taken for its own: three times as long

@@ -1,4 +1,4 @@
-"""What follows once nothing more can fill: an arbitrage closes, or one more leg completes or reverses what is left."""
+"""Plans the next leg once all legs are final: the arbitrage ends, or one more leg unwinds the residual base."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,22 +25,23 @@ Markets = Mapping[tuple[str, str], Market]
 
 _STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("complete", "reverse"), "reverse": ("reverse",), "hold": ()}
 _LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "reverse": ("flatten",), "hold": ()}
-"""For what turns up once an arbitrage had ended: the opportunity is long gone."""
+"""For late fills of an ended arbitrage: the opportunity is long gone."""
 
 
 HALTED = "halted"
-"""Why a single leg was left as it is while nothing may be sent."""
+"""Reason of a single leg that is not unwound because trading is halted."""
 NOT_POSTED = "not_posted"
-"""Why an arbitrage is held: the order that was to unwind it never left, for certain. It is resumed once one can."""
+"""Reason of a residual arbitrage whose unwinding order was certainly not posted. It is resumed when possible."""
 MAX_TRIES = 20
-"""Of an order that never leaves; then somebody must look at it."""
+"""Attempts to post an unwinding order; then it has to be checked by hand."""
 UNCONFIRMED = "unconfirmed_order"
-"""Why an arbitrage is held: an exchange without client ids denies its order, and its balances do not bear that out."""
+"""Reason of a residual arbitrage: an exchange without client order ids does not find its order, but its balances do not
+confirm that."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndAsResidual:
-    """In place of `advance` for an order that may have filled, nobody knows: nothing more is traded."""
+    """Replaces `advance` for an order with unknown outcome: the arbitrage ends as residual, nothing more is traded."""
 
     reason: str
 
@@ -51,7 +52,7 @@ class EndAsResidual:
 
 @dataclass(frozen=True, slots=True)
 class LegOutcome:
-    """Base left over by all fills so far: positive was bought too much, negative sold too much."""
+    """Residual base after all fills so far: positive if too much was bought, negative if too much was sold."""
 
     left: Decimal
     bought: Decimal
@@ -74,7 +75,7 @@ def advancing(markets: tuple[Market, ...]) -> Callable[[Arbitrage, Settings, int
 
 
 def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets) -> Arbitrage:
-    """What follows. Unchanged while a leg is open or where it has ended; held where a market is not among `markets`:
+    """What follows. Unchanged while a leg is open or after its end; residual where a market is not among `markets`:
     an earlier session had it, this one can do nothing there.
 
     An added leg is `reserved`, its `held` the balance that it needs. `now` is the server's, microseconds.
@@ -123,7 +124,7 @@ def _end_of(
 
 
 def _residual_reason(arbitrage: Arbitrage, settings: Settings) -> str:
-    """What is to be traded away and is not."""
+    """Why the residual base is not unwound."""
     if settings.trading_state == "halted":
         return HALTED
     last = arbitrage.legs[-1]

@@ -1,4 +1,4 @@
-"""The moving average strategy: closes → mean of the last ten → a signal where the price crosses it. Pure and exact.
+"""The moving average strategy: closes → mean of the last ten → a signal when the price crosses it. Pure and exact.
 
 Means are compared as fractions: rounded ones would see a crossing in a price that stands still.
 """
@@ -81,7 +81,7 @@ class AverageTrade:
     average: BoundedDecimal
     """The mean that the price crossed, to 28 digits."""
     at: int
-    """When it was noted, by the store's clock, microseconds."""
+    """When it was recorded, by the store's clock, microseconds."""
     order: "AverageOrder | None" = None
 
 
@@ -110,7 +110,7 @@ class AverageState:
 def after_close(
     state: AverageState, close: Close, now: int, *, with_order: bool
 ) -> tuple[AverageState, AverageTrade | None]:
-    """The state after `close`, and the trade to write; the same state where its period was noted already.
+    """The state after `close`, and the trade to write; the same state if its period was recorded already.
 
     `now` is the store's, microseconds.
     """
@@ -138,7 +138,7 @@ def after_close(
 
 
 def trade_id_of(close: Close) -> str:
-    """One per market and period, whoever notes it."""
+    """One per market and period, whoever records it."""
     return f"{close.exchange}|{close.symbol}|{close.period}"
 
 

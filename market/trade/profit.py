@@ -1,4 +1,4 @@
-"""What an arbitrage brought, in the settlement currency: in parts that sum to it exactly, and by exchange.
+"""Realised P&L of an arbitrage and its attribution, in the settlement currency: parts that sum to it, by exchange.
 
 Everything is computed in fractions and rounded once, to 8 digits; what rounding the parts leaves is in `slippage`.
 """

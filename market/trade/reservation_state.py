@@ -20,7 +20,7 @@ SIDES: tuple[Side, ...] = ("buy", "sell")
 
 @dataclass(frozen=True, slots=True)
 class BalanceRow:
-    """What the bots may still use (`free`) and what open legs hold, of one currency on one exchange."""
+    """The balance of one currency on one exchange: `free`, and `held` by open legs."""
 
     exchange: str
     currency: str
@@ -28,7 +28,7 @@ class BalanceRow:
     held: BoundedDecimal
 
     def holding(self, amount: Decimal) -> "BalanceRow":
-        """`amount` more of it held; negative gives back."""
+        """The row with `amount` more held; negative releases."""
         return replace(self, free=self.free - amount, held=self.held + amount)
 
 
@@ -77,7 +77,7 @@ class ReservationState:
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """`liquidity_key` → base amount that arbitrages took of that side of the quote."""
     awaiting_second_leg: Mapping[str, str | None] = field(default_factory=dict)
-    """`half_key` → the half-reserved arbitrage."""
+    """`half_key` → the arbitrage awaiting its second leg."""
     in_flight: Mapping[str, str | None] = field(default_factory=dict)
     """`inflight_key` → the leg (`inflight_owner`) that is reserved or in flight there."""
     known_fills: Container[str] = frozenset()
@@ -89,7 +89,7 @@ class ReservationState:
         return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
 
     def with_hold(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """`amount` more held for `leg`; negative gives back."""
+        """The rows with `amount` more held for `leg`; negative releases."""
         return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
 
     def with_balance(self, row: BalanceRow) -> "ReservationState":
@@ -104,7 +104,7 @@ class ReservationState:
         return replace(self, balances=balances)
 
     def with_liquidity(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """`amount` more of the quote behind `leg` used; negative gives back."""
+        """The rows with `amount` more of the quote behind `leg` used; negative releases."""
         key = liquidity_key(self.opportunity, leg.side)
         return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
 

@@ -17,16 +17,16 @@ from market.trade.fast_replace import replace
 from market.trade.reservation_state import PairRow, ReservationState, ReservationTerms, half_key, liquidity_key
 
 RESERVE_WITHIN = 1 * MICROSECONDS
-"""How long a half reservation waits for the other bot."""
+"""How long a reservation awaits its second leg."""
 SEND_WITHIN = 2 * MICROSECONDS
 """How long after it was reserved a leg may still be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """One bot's wish to reserve its own leg of an opportunity.
+    """One bot's request to reserve its own leg of an opportunity.
 
-    `leg.amount` is this bot's maximum. The matched amount of the arbitrage is the smaller of both wishes, floored to
+    `leg.amount` is this bot's maximum. The matched amount of the arbitrage is the smaller of both requests, floored to
     `amount_step` (coarse enough for both exchanges); a leg then orders floor(matched × `leg_factor`, `leg_step`).
     """
 
@@ -40,7 +40,7 @@ class Reservation:
     """1, or less where a fee taken in base would otherwise leave the two legs unequal."""
     leg_step: BoundedDecimal
     minimum_amount: BoundedDecimal
-    """Least matched amount that both exchanges take."""
+    """Minimum matched amount that both exchanges accept."""
     displayed_amount: BoundedDecimal
     """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
     settings: Settings
@@ -66,7 +66,7 @@ class ReservationResult:
 
 
 def reserved(rows: ReservationState, request: Reservation) -> tuple[ReservationState, ReservationResult]:
-    """The rows after `request`, and what its bot is told; the same rows where nothing changes.
+    """The rows after `request`, and the result for its bot; the same rows where nothing changes.
 
     The first bot's leg waits as `awaiting_second_leg` with its maximum, the second's fixes the amount for both. Raises
     ValueError where `hold_currency` is not what such a leg holds.
@@ -98,7 +98,7 @@ def _noted(
 
 
 def expired(rows: ReservationState) -> ReservationState:
-    """The rows after ending a half reservation past its time; the same rows where there is none."""
+    """The rows after expiring a reservation without second leg; the same rows if there is none."""
     arbitrage = rows.arbitrage
     if arbitrage is None or arbitrage.state != "awaiting_second_leg" or rows.now <= arbitrage.reserve_by:
         return rows
@@ -193,7 +193,7 @@ def _second(
 
 
 def _limit_reached(rows: ReservationState, request: Reservation) -> str | None:
-    """Why no new arbitrage may begin, whatever its size."""
+    """Why no new arbitrage may be opened, whatever its size."""
     return hard_limit(request.opportunity, _standing(rows, request))
 
 

@@ -131,7 +131,7 @@ def test_what_is_wrong_is_said_by_field(dashboard: Dashboard) -> None:
     sign_in(app, dashboard)
     app.text_input(key="backtest.max_notional").input("much")
     press(app, "Start backtest")
-    assert app.error[0].value.startswith("Not started. Most per arbitrage: ")
+    assert app.error[0].value.startswith("Not started. Maximum per arbitrage: ")
     assert jobs_of(dashboard) == []
 
 
