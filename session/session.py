@@ -67,7 +67,7 @@ class Session:
     access: AccessTerms = field(default_factory=AccessTerms)
     """Who may read and change over REST and the pages."""
     started_at: int = 0
-    """By the wall clock, microseconds UTC; 0 where nobody said. The log and the store hold what was before, too."""
+    """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
 
     def clock(self) -> Clock:
         if self.replay is None:

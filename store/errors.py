@@ -22,7 +22,7 @@ class VersionConflictError(StoreError):
 
 
 class HistoryLostError(StoreError):
-    """A change stream cannot be resumed from its token; take a snapshot and go on from there."""
+    """A change stream cannot be resumed from its token; take a new snapshot."""
 
 
 class CursorError(StoreError):

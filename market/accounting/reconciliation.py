@@ -242,7 +242,9 @@ def _balances(ours: BookState, theirs: ExchangeState, foreign: frozenset[str]) -
 
 def _resumable(ours: BookState) -> list[Difference]:
     return [
-        Difference("halt_outlived", ours.exchange, identity, "held: halted", "trading goes on", Resumption(identity))
+        Difference(
+            "halt_outlived", ours.exchange, identity, "residual: halted", "trading is running", Resumption(identity)
+        )
         for identity in ours.resumable
     ]
 

@@ -223,7 +223,7 @@ def _reaches_exchange(case: Case) -> bool:
 
 def _is_exposed(case: Case) -> bool:
     """Both legs of an arbitrage leave the base where it is, but either alone moves it: beyond the limit no more of that
-    is risked. A single order is rejected only where it goes on in the same direction."""
+    is risked. A single order is rejected only if it increases the exposure."""
     opportunity = case.opportunity
     if case.view is None:
         return False

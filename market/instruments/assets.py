@@ -92,7 +92,7 @@ _SYMBOL_CODES = {
 
 
 def asset_of(exchange: str, code: str) -> Asset | None:
-    """By the exchange's own code, letter by letter; None where nobody has looked what it is."""
+    """The asset of an exchange's own code, case-sensitive; None if unknown."""
     asset_id = _OWN_CODES.get(exchange, {}).get(code)
     return None if asset_id is None else _ASSETS[asset_id]
 

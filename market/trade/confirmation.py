@@ -57,7 +57,7 @@ def _difference(leg: Leg, view: ExchangeView, unbooked: Mapping[str, Decimal]) -
 
 
 def _unbooked(leg: Leg, view: ExchangeView, known: frozenset[str]) -> dict[str, Decimal]:
-    """Currency → what fills of known orders moved that no row has yet: of orders that are seen through just now."""
+    """Currency → what fills of known orders moved that no row has yet: of orders being processed right now."""
     booked = {fill_key(fill) for one in view.arbitrages for other in one.legs for fill in other.fills}
     moved: dict[str, Decimal] = {}
     for one in view.fills:

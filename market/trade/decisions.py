@@ -32,7 +32,7 @@ class Cause:
     exchange_order_id: str | None = None
     report: OrderReport | None = None
     held_as: str | None = None
-    """The reason where nobody knows what became of the order (`market.trade.leg_planning.EndAsResidual`)."""
+    """The reason if the order's outcome is unknown (`market.trade.leg_planning.EndAsResidual`)."""
     sight: Sight | None = None
     """Of the bot whose leg is reserved."""
     valid_until: int | None = None
@@ -62,7 +62,7 @@ _GROUNDS = TypeAdapter(Grounds)
 
 
 def reserving(wish: Reservation) -> Cause:
-    """The cause of a reservation: what it follows from, else the wish itself."""
+    """The cause of a reservation: the inputs it follows from, or else the request itself."""
     if wish.sight is None:
         return Cause("reserve", role=wish.leg.role, wish=wish)
     return Cause("reserve", role=wish.leg.role, sight=wish.sight, valid_until=wish.valid_until)

@@ -138,7 +138,7 @@ class ReservationState:
         return replace(self.with_notional(-1), open_arbitrages=self.open_arbitrages - 1, pair=pair)
 
     def reopened(self) -> "ReservationState":
-        """Counted among the open ones again; what it had brought counts when it ends again."""
+        """The rows with the arbitrage open again; its P&L counts when it ends again."""
         profit = None if self.arbitrage is None else self.arbitrage.profit
         day_net = self.day_net if profit is None else self.day_net - profit.net
         return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=day_net)

@@ -46,7 +46,7 @@ class RunningEquity:
         return 0 if newest is None else _ended(newest)
 
     async def _followed(self, settled: EquityCurve, wanted: Document, until: int) -> EquityCurve:
-        """Adds to `settled` what ended before `until`; a curve that goes on with the rest."""
+        """Add what ended before `until` to `settled`; returns a curve with the rest as well."""
         curve = settled
         async for document in self._arbitrages.find(wanted, _FIELDS).sort(_BY_END):
             ending = _ending_of(document)

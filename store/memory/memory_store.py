@@ -232,7 +232,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         """Nothing is held open."""
 
     def _may_be_in_flight(self, arbitrage: Arbitrage, role: LegRole) -> bool:
-        """Takes the claim where nobody has it."""
+        """Take the claim if it is free."""
         leg = legs.allowed(arbitrage, role)
         if leg is None or not allows_one_in_flight(leg):
             return True

@@ -63,18 +63,18 @@ async def watch_arbitrages(
 
     The states of one arbitrage never go back.
     """
-    told = _Delivered()
+    delivered = _Delivered()
     async with ChangeFollower(database[ARBITRAGES], progress=progress) as changes:
         while True:
             change = await changes.next()
             if change is None:
                 # the stream repeats changes from here on, some of which this read has already delivered
-                found = await read_until_reachable(partial(_documents, database, _open_or_among(told.open)))
+                found = await read_until_reachable(partial(_documents, database, _open_or_among(delivered.open)))
             else:
                 document = change.get("fullDocument")
                 found = [document] if isinstance(document, dict) else []
             for document in found:
-                if told.is_new(document):
+                if delivered.is_new(document):
                     yield arbitrage_of(document)
 
 

@@ -131,7 +131,7 @@ async def write_rows(
 
 async def _is_since_opening(database: Database, session: Session, session_id: str, after: ReservationState) -> bool:
     """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
-    arbitrage of an earlier session that was only now gone on with moves money of this one."""
+    arbitrage of an earlier session that continues only now moves balances of this one."""
     booked = {fill_key(fill) for fill in after.booked}
     legs = () if after.arbitrage is None else after.arbitrage.legs
     leg = next(leg for leg in legs if any(fill_key(fill) in booked for fill in leg.fills))

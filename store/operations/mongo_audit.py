@@ -1,4 +1,4 @@
-"""The audit log in MongoDB: written before a change is tried and again when it ended; nobody edits or deletes it."""
+"""The audit log in MongoDB: written before each change and again at its end; never edited or deleted."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""What each destination of notices is still to be told, was told, and will never be told; and how far it has read."""
+"""The notices of each destination: queued, sent and failed; and its position in the change stream."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from store.server.mongo_client import Database, Document, translated_errors
 from store.server.server_time import server_now
 
 MAX_QUEUED = 1_000
-"""Of one destination: of more the oldest trades are given up first, then the oldest of all."""
+"""Queued notices per destination; beyond that the oldest trades fail first, then the oldest of all."""
 MAX_FAILED_SHOWN = 100
 READ_BEHIND = 5 * MICROSECONDS
 """A change is read that long after it was made, or sooner."""
@@ -36,13 +36,13 @@ class NoticePosition:
     """How far a destination has read. Times by the server's clock, microseconds."""
 
     since: int
-    """Nothing that happened before is told."""
+    """Nothing earlier is sent."""
     token: str | None = None
     """Of the change stream; None before the first change was read."""
     read_at: int = 0
     """All that happened before was read."""
     standing: Mapping[str, int] = field(default_factory=dict)
-    """What it was told to be wrong and not yet to be right again: key → since when."""
+    """Ongoing alerts: key → since when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class MongoNotices:
         self._database = database
 
     async def place(self, destination: Destination) -> NoticePosition:
-        """Where it goes on; one that was never heard of begins now."""
+        """The position to resume from; a new destination starts now."""
         with translated_errors():
             now = await server_now(self._database)
             first: Document = {"kind": destination.kind, "since": now, "read_at": now}
@@ -168,7 +168,7 @@ class MongoNotices:
         await self._set(destination, failed, {"failures": 1})
 
     async def give_up(self, destination: str, batch: str, reason: str) -> int:
-        """How many notices of that message will never be told."""
+        """Mark a message as failed; returns how many notices it had."""
         now, count = await self._end(
             {"destination": destination, "batch": batch}, {"state": "failed", "reason": reason}
         )

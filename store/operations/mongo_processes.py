@@ -1,4 +1,5 @@
-"""The processes of a session in MongoDB: told by the supervisor, read by the dashboard, which says what it wants.
+"""The processes of a session in MongoDB: reported by the supervisor, read by the dashboard, which requests starts and
+stops.
 
 The supervisor writes everything but what is wanted, the dashboard nothing else: neither undoes the other.
 """
@@ -74,7 +75,7 @@ class MongoProcesses:
                 await self._database[PROCESSES].bulk_write(updates)
 
     async def orders(self) -> dict[str, ProcessOrder]:
-        """By name of the process, of those ever told of that may be stopped. Raises StoreUnavailableError."""
+        """By process name, of those reported that may be stopped. Raises StoreUnavailableError."""
         wanted: Document = {"kind": {"$in": sorted(STOPPABLE)}}
         with translated_errors():
             found = self._database[PROCESSES].find(wanted, {"order": 1})

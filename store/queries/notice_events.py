@@ -1,4 +1,4 @@
-"""What happens that people may want to be told of, followed from a token, and what stands now."""
+"""Events for notices, followed from a resume token, and the current state."""
 
 import asyncio
 import logging

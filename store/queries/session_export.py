@@ -69,7 +69,7 @@ class SessionExport:
 
     async def fills(self) -> AsyncGenerator[ExportedFill]:
         """Of the session's ledger, oldest first; without those of arbitrages that began in an earlier session and
-        were gone on with in this one: what these were decided on lies with that session."""
+        continued in this one: their decisions belong to that session."""
         with translated_errors():
             inherited = await self._inherited()
             async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):

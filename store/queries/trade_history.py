@@ -196,8 +196,8 @@ def _strategy(strategy: Strategy) -> Document:
 
 def _between(wanted: TradeFilter) -> Document:
     bounds = {"$gte": wanted.since, "$lt": wanted.until}
-    told = {name: bound for name, bound in bounds.items() if bound is not None}
-    return {"at": told} if told else {}
+    conditions = {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"at": conditions} if conditions else {}
 
 
 def _booked(document: Mapping[str, object]) -> BookedFill:

@@ -31,7 +31,7 @@ TRANSACTION_SECONDS = 20.0
 """How long a transaction that meets others, or loses its server, is tried again."""
 DURABLE = WriteConcern("majority", j=True)
 QUICK = WriteConcern(1)
-"""For what is told again in a moment anyway."""
+"""For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
 SNAPSHOT = ReadConcern("snapshot")
 
