@@ -154,7 +154,7 @@ class BotLoop:
     async def _follow_arbitrages(self) -> None:
         async for arbitrage in self.store.watch_arbitrages():
             self.cache.update_arbitrage(arbitrage)
-            self._books.see(arbitrage)
+            self._books.record_change(arbitrage)
             self.reserver.consider_second_leg(arbitrage)
             self._execute_own(arbitrage)
 

@@ -36,7 +36,7 @@ class BalanceSnapshots:
         await self.store.set_balances(self.account.exchange, await self.account.balances(), "before", self.by)
         return True
 
-    def see(self, arbitrage: Arbitrage) -> None:
+    def record_change(self, arbitrage: Arbitrage) -> None:
         """Handle a changed arbitrage: closing balances taken before it, or before a late fill, are outdated."""
         if is_open_at([arbitrage], self.account.exchange):
             self.closed = False

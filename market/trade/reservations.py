@@ -81,13 +81,13 @@ def reserved(rows: ReservationState, request: Reservation) -> tuple[ReservationS
     if reason := forbidden(request.opportunity, rows.settings or request.settings):
         return rows, ReservationResult(None, reason)
     if arbitrage is None:
-        return _noted(_first(rows, request), None)
+        return _with_history(_first(rows, request), None)
     if arbitrage.state != "awaiting_second_leg" or rows.now > arbitrage.reserve_by:
         return rows, ReservationResult(None, "expired")
-    return _noted(_second(rows, request, arbitrage), arbitrage)
+    return _with_history(_second(rows, request, arbitrage), arbitrage)
 
 
-def _noted(
+def _with_history(
     outcome: tuple[ReservationState, ReservationResult], before: Arbitrage | None
 ) -> tuple[ReservationState, ReservationResult]:
     rows, result = outcome

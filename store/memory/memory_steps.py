@@ -8,9 +8,9 @@ class MemorySteps:
     """Arbitrage → its steps, as the store on MongoDB keeps them."""
 
     def __init__(self) -> None:
-        self.are_kept = False
+        self.are_recorded = False
         self.kept: dict[str, list[str]] = {}
 
-    def note(self, before: ReservationState, arbitrage_id: str, cause: Cause) -> None:
-        if self.are_kept:
+    def record(self, before: ReservationState, arbitrage_id: str, cause: Cause) -> None:
+        if self.are_recorded:
             self.kept.setdefault(arbitrage_id, []).append(step_text(step_by(cause, before)))

@@ -116,7 +116,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         before = self._read(reservation.opportunity, by)
         after, result = reservations.reserved(before, reservation)
         self._write(before, after, reserving(reservation))
-        return replace(result, read=rows_read_to_reserve(before)) if self.steps.are_kept else result
+        return replace(result, read=rows_read_to_reserve(before)) if self.steps.are_recorded else result
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
         return arbitrage_id in self._arbitrages and self._changed(
@@ -280,7 +280,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     def _write(self, before: ReservationState, after: ReservationState, cause: Cause) -> None:
         if after is before or after.arbitrage is None:
             return
-        self.steps.note(before, opportunity_id := after.arbitrage.arbitrage_id, cause)
+        self.steps.record(before, opportunity_id := after.arbitrage.arbitrage_id, cause)
         self._terms.pop(opportunity_id, None)
         if after.terms is not None:
             self._terms[opportunity_id] = after.terms
@@ -298,9 +298,9 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self._store(after.arbitrage)
 
     def _store(self, arbitrage: Arbitrage, cause: Cause | None = None, moment: Moment | None = None) -> None:
-        if cause is not None and moment is not None and self.steps.are_kept:
+        if cause is not None and moment is not None and self.steps.are_recorded:
             read = self._read(arbitrage.opportunity, moment.by)
-            self.steps.note(replace(read, now=moment.now), arbitrage.arbitrage_id, cause)
+            self.steps.record(replace(read, now=moment.now), arbitrage.arbitrage_id, cause)
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
         for queue in self._watching_arbitrages:
             queue.put_nowait(arbitrage)

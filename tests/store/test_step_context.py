@@ -30,7 +30,7 @@ def store(request: pytest.FixtureRequest) -> TradeStore:
     """The one in memory told to keep steps, too."""
     if request.param == "memory":
         memory = MemoryTradeStore()
-        memory.steps.are_kept = True
+        memory.steps.are_recorded = True
         return memory
     mongo: TradeStore = request.getfixturevalue("mongo_store")
     return mongo

@@ -217,7 +217,7 @@ class World:
     async def _opened(cls) -> "World":
         clock = SteppedClock()
         store = MemoryTradeStore(clock)
-        store.steps.are_kept = True
+        store.steps.are_recorded = True
         await store.create_settings(VERSIONS[0])
         for exchange, balances in RICH.items():
             await store.set_balances(exchange, balances, "before")
