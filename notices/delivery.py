@@ -106,6 +106,6 @@ class Delivery:
             await self._give_up(name, f"not taken within {self._destination.give_up_minutes:g} minutes: {error}")
 
     async def _give_up(self, name: str, reason: str) -> None:
-        count = await read_until_reachable(lambda: self._notices.give_up(self._name, name, reason))
+        count = await read_until_reachable(lambda: self._notices.mark_failed(self._name, name, reason))
         noted = {"destination": self._name, "batch": name, "notices": count, "reason": reason}
         log.error("a notice was given up", extra=noted)

@@ -135,7 +135,7 @@ class Backtests(Protocol):
         this runner's any more."""
         ...
 
-    async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
+    async def abort(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
         """`failed` or `cancelled`; False where it is not this runner's any more."""
         ...
 

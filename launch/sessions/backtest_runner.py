@@ -152,7 +152,7 @@ class JobRunner:
             child = self._begin(job, files)
         except OSError as error:
             reason = f"its process could not begin ({error.strerror or error})"
-            await self._backtests.give_up(job.job_id, self._name, "failed", reason)
+            await self._backtests.abort(job.job_id, self._name, "failed", reason)
             return True
         try:
             code = await self._until_end(job, child, files)
@@ -198,19 +198,19 @@ class JobRunner:
     async def _settle(self, job: BacktestJob, files: JobFiles, code: int | None) -> None:
         """What became of a job whose process ended with `code`."""
         if code is None:
-            await self._backtests.give_up(job.job_id, self._name, "cancelled", CANCELLED)
+            await self._backtests.abort(job.job_id, self._name, "cancelled", CANCELLED)
         elif code < 0:
             # killed from outside: not its own fault, so it runs once more
             await self._backtests.requeue(job.job_id, self._name)
         elif files.figures.is_file() and files.report.is_file():
             await self._keep(job, files)
         else:
-            await self._backtests.give_up(job.job_id, self._name, "failed", _reason(files.log, code))
+            await self._backtests.abort(job.job_id, self._name, "failed", _reason(files.log, code))
         log.info("backtest ended", extra={"job_id": job.job_id, "exit_code": code})
 
     async def _keep(self, job: BacktestJob, files: JobFiles) -> None:
         if files.report.stat().st_size > MOST_REPORT_BYTES:
-            await self._backtests.give_up(job.job_id, self._name, "failed", "its report is too large to be kept")
+            await self._backtests.abort(job.job_id, self._name, "failed", "its report is too large to be kept")
             return
         try:
             figures = _FIGURES.validate_json(files.figures.read_bytes())
@@ -219,7 +219,7 @@ class JobRunner:
         except (OSError, ValueError) as error:
             # not JSON, not our figures, not text; the next job must run all the same
             log.warning("backtest not kept", extra={"job_id": job.job_id, "error": str(error)})
-            await self._backtests.give_up(job.job_id, self._name, "failed", UNREADABLE)
+            await self._backtests.abort(job.job_id, self._name, "failed", UNREADABLE)
             return
         await self._backtests.finish(job.job_id, self._name, figures, report, trades)
 

@@ -76,7 +76,7 @@ class MemoryBacktests:
         self._end(replace(job, figures=figures, has_report=True, share=1.0, stage=""), "done", None)
         return True
 
-    async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
+    async def abort(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
         job = self._run_by(job_id, runner)
         if job is not None:
             self._end(job, state, reason)

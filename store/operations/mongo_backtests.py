@@ -62,7 +62,7 @@ class MongoBacktests:
         return None if document is None else _value(_JOB, document)
 
     async def claim_next(self, runner: str) -> BacktestJob | None:
-        await self._give_up_vanished()
+        await self._fail_vanished()
         with translated_errors():
             now = await server_now(self._database)
             document = await self._database[BACKTESTS].find_one_and_update(
@@ -104,7 +104,7 @@ class MongoBacktests:
         done: Document = {"figures": _document(_FIGURES, figures), "has_report": True, "share": 1.0, "stage": ""}
         return await self._end(_run_by(job_id, runner), "done", done)
 
-    async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
+    async def abort(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
         return await self._end(_run_by(job_id, runner), state, {"reason": reason})
 
     async def requeue(self, job_id: str, runner: str) -> bool:
@@ -165,7 +165,7 @@ class MongoBacktests:
             found = self._database[TICK_SETS].find().sort("_id", ASCENDING)
             return [_value(_SET, document) async for document in found]
 
-    async def _give_up_vanished(self) -> None:
+    async def _fail_vanished(self) -> None:
         """Those that vanished too often, and those that were to be cancelled when they did."""
         with translated_errors():
             vanished = _vanished(await server_now(self._database))

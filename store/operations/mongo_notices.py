@@ -167,7 +167,7 @@ class MongoNotices:
         failed: Document = {"last_error": error, "last_error_at": now, "next_try_at": next_try_at}
         await self._set(destination, failed, {"failures": 1})
 
-    async def give_up(self, destination: str, batch: str, reason: str) -> int:
+    async def mark_failed(self, destination: str, batch: str, reason: str) -> int:
         """Mark a message as failed; returns how many notices it had."""
         now, count = await self._end(
             {"destination": destination, "batch": batch}, {"state": "failed", "reason": reason}

@@ -117,7 +117,7 @@ async def test_who_has_lost_a_job_changes_nothing(store: TradeStore) -> None:
     assert (await taken(store, "two")).attempts == 2
     assert await store.backtests.record_progress("1", "one", "trading", 0.5) is None
     assert not await store.backtests.finish("1", "one", FIGURES, "")
-    assert not await store.backtests.give_up("1", "one", "failed", "too late")
+    assert not await store.backtests.abort("1", "one", "failed", "too late")
     job = await store.backtests.job("1")
     assert job is not None
     assert (job.state, job.runner) == ("running", "two")
@@ -145,7 +145,7 @@ async def test_a_waiting_job_is_cancelled_at_once_a_running_one_by_its_runner(st
     running = await store.backtests.cancel("2")
     assert running is not None
     assert (running.state, running.is_cancel_asked) == ("running", True)
-    assert await store.backtests.give_up("2", "one", "cancelled", "cancelled")
+    assert await store.backtests.abort("2", "one", "cancelled", "cancelled")
     ended = await store.backtests.cancel("2")
     assert ended is not None
     assert ended.state == "cancelled"

@@ -60,7 +60,7 @@ async def test_a_notice_is_put_once_whatever_became_of_it(notices: MongoNotices)
     await notices.bind("desk", ["trade:1"], "a")
     await notices.record_sent("desk", "a")
     await notices.bind("desk", ["trade:2"], "b")
-    assert await notices.give_up("desk", "b", "HTTP 404 Not Found") == 1
+    assert await notices.mark_failed("desk", "b", "HTTP 404 Not Found") == 1
     assert await notices.put("desk", [trade(1), trade(2), trade(3), alarm(1)]) == 1
     assert await ids_waiting(notices) == ["trade:3", "alarm:1"]
     assert await notices.put("phone", [trade(1)]) == 1, "each destination has a queue of its own"
@@ -84,7 +84,7 @@ async def test_what_was_sent_or_given_up_twice_counts_once(notices: MongoNotices
     assert [row.batch for row in await notices.waiting("desk")] == ["both", "both"]
     await notices.record_sent("desk", "both")
     await notices.record_sent("desk", "both")
-    assert await notices.give_up("desk", "both", "late") == 0
+    assert await notices.mark_failed("desk", "both", "late") == 0
     (state,) = await notices.states()
     assert (state.sent, state.failed, state.waiting) == (2, 0, 0)
 

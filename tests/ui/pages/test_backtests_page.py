@@ -106,7 +106,7 @@ def test_every_state_is_said(dashboard: Dashboard) -> None:
                 await backtests.claim_next("one")
                 await backtests.finish(number, "one", FIGURES, "<p>fine</p>", TRADES)
             await backtests.claim_next("one")
-            await backtests.give_up("failed", "one", "failed", "the tick set is gone.")
+            await backtests.abort("failed", "one", "failed", "the tick set is gone.")
             await backtests.claim_next("one")
             await backtests.record_progress("running", "one", "trading", 0.4)
 
