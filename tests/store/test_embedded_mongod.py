@@ -99,5 +99,5 @@ def test_a_program_on_the_path_is_taken(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "mongodb").write_text("a file")
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         EmbeddedMongod(tmp_path, 27_017).prepare()
